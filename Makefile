@@ -1,0 +1,44 @@
+# Two commands set everything up: `make demo` and `make test`. Both install into .venv by themselves.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench mutants format clean
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+demo: $(VENV)/.core  ## install, then run the main job end to end on simulated personnel tables
+	$(BIN)/hedgerow demo demo
+
+test: $(VENV)/.dev  ## install, then run every test
+	$(BIN)/python -m pytest --numprocesses 2 -q
+
+check: $(VENV)/.dev  ## what CI runs: format, lint, types, import contracts, tests, planted bugs
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) test
+	$(MAKE) mutants
+
+mutants: $(VENV)/.dev  ## plant every known privacy bug and see that the tests catch it
+	$(BIN)/python -m tests.privacy.mutants
+
+bench: $(VENV)/.dev  ## ratios measured within one run
+	$(BIN)/python bench/count.py
+	$(BIN)/python bench/noise.py
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

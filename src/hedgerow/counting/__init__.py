@@ -1,0 +1,1 @@
+"""Counting: exact counts of questions, wherever the rows are."""

@@ -1,0 +1,1 @@
+"""Evaluate: how close two public tables are. One metric, one file."""

@@ -1,0 +1,1 @@
+"""Experiment: factorial runs over plans, on public or pretend-confidential tables only."""

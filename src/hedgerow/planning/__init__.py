@@ -1,0 +1,1 @@
+"""Planning: what a budget buys, before anything is read."""

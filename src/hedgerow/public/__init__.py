@@ -1,0 +1,1 @@
+"""Public: what anyone may know. Schema, coding, questions, noisy answers, and what they cost."""

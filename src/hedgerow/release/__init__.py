@@ -1,0 +1,1 @@
+"""Release: what leaves the building, and the check that it holds."""

@@ -1,0 +1,1 @@
+"""Simulate: made-up tables with known truth, for the demo, tests and benchmarks."""
