@@ -16,7 +16,7 @@ $(VENV)/.dev: $(VENV)/.core
 	touch $@
 
 demo: $(VENV)/.core  ## install, then run the main job end to end on simulated personnel tables
-	$(BIN)/hedgerow demo demo
+	$(BIN)/hedgerow demo demo --force
 
 test: $(VENV)/.dev  ## install, then run every test
 	$(BIN)/python -m pytest --numprocesses 2 -q

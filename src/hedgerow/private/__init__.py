@@ -1,1 +1,20 @@
-"""Private: the one gate. The only code that sees confidential rows or draws noise."""
+"""Private: the one gate. The only code that sees confidential rows or draws noise.
+
+An auditor reads this folder, PROOFS.md, and what it imports of ours; a test keeps that under 1,000 lines:
+
+    entropy.py   random words from the operating system
+    noise.py     exact whole-number noise and exact private choice
+    ledger.py    what has been booked, and the refusal to book more
+    rows.py      the confidential rows: streamed, capped per person, counted
+    gate.py      price, book, count, mark, add noise, answer
+
+    hedgerow/errors.py  public/question.py  public/accounting.py  public/spend.py  public/coding.py
+    counting/kernel.py  counting/plan.py
+
+Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside,
+no error that depends on a confidential value.
+"""
+
+from hedgerow.private.gate import Gate as Gate
+from hedgerow.private.gate import open_gate as open_gate
+from hedgerow.private.ledger import Ledger as Ledger

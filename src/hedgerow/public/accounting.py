@@ -79,7 +79,7 @@ class Budget:
         object.__setattr__(self, "delta", as_fraction(delta, "delta"))
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
             raise JobError(
-                f"epsilon must be above 0, and delta 0 or between 0 and 1; got epsilon = {epsilon}, delta = {delta}.\n"
+                f"epsilon must be above 0 and delta from 0 to below 1; got epsilon = {epsilon}, delta = {delta}.\n"
                 "No confidential row was read and nothing was spent."
             )
 
@@ -110,9 +110,7 @@ def noise_for(cost: Fraction, law: Law, measure: Measure, guarantee: Guarantee) 
     """
     if law == "gaussian":
         if measure == "pure":
-            raise JobError(
-                "Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise."
-            )
+            raise JobError("Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise.")
         return Noise(law, Fraction(guarantee.l2_squared) / (2 * cost))
     epsilon = cost if measure == "pure" else floor_sqrt(2 * cost)
     return Noise(law, guarantee.l1 / epsilon)
@@ -175,13 +173,9 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     low, high = 0, _GRAIN * (int(epsilon) + 1) * 4
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (
-            (middle, high) if epsilon_of(Fraction(middle, _GRAIN), delta) <= epsilon else (low, middle)
-        )
+        low, high = (middle, high) if epsilon_of(Fraction(middle, _GRAIN), delta) <= epsilon else (low, middle)
     if low == 0:
-        raise JobError(
-            f"epsilon = {float(epsilon)} with delta = {float(delta)} buys nothing. Raise one of them."
-        )
+        raise JobError(f"epsilon = {float(epsilon)} with delta = {float(delta)} buys nothing. Raise one of them.")
     return Fraction(low, _GRAIN)
 
 

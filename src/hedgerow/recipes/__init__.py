@@ -1,1 +1,8 @@
 """Recipes: named ways to spend a budget. One recipe, one file, one docs page."""
+
+from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
+from hedgerow.recipes.base import Answers as Answers
+from hedgerow.recipes.independent import Independent as Independent
+
+RECIPES: dict[str, type[AbstractRecipe]] = {Independent.name: Independent}
+"""Every recipe by the name a job calls it. A new recipe is a new file and one line here."""

@@ -1,0 +1,123 @@
+"""``hedgerow demo``: the whole road on simulated personnel tables."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli import show
+from hedgerow.errors import JobError
+
+_JOB = """\
+[job]
+recipe = "independent"
+title = "Simulated federal personnel"
+seed = 7
+out = "release"
+formats = ["csv", "dta"]
+
+[schema]
+file = "schema.toml"
+
+[confidential]
+table = "confidential.parquet"
+name = "personnel"
+unit = "person"
+person = "person"
+rows_per_person = 4
+relation = "add-remove"
+
+[public]
+table = "public.parquet"
+provenance = "an earlier period, already released"
+
+[budget]
+epsilon = 1.0
+
+[ledger]
+url = "ledger.db"
+
+[[use]]
+name = "sex"
+columns = ["sex"]
+tolerance = 0.01
+
+[[use]]
+name = "race"
+columns = ["race"]
+tolerance = 0.01
+
+[[use]]
+name = "grade, cells of 500 or more"
+columns = ["grade"]
+within = "relative"
+cell_size = 500
+tolerance = 0.10
+
+[[use]]
+name = "occupation by sex"
+columns = ["occupation", "sex"]
+tolerance = 0.05
+"""
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to.", metavar="[DIR]")] = Path("demo"),
+    rows: Annotated[int, typer.Option("--rows", min=100, help="Rows of each simulated table, about.")] = 60_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the simulation.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Write over an earlier demo.")] = False,
+) -> None:
+    """Simulate three personnel tables and run the whole road on them, in under a minute."""
+    from hedgerow import pipeline
+    from hedgerow.release.verify import verify
+    from hedgerow.simulate.personnel import personnel, personnel_schema
+    from hedgerow.steward import ledger_book
+
+    _make_room(folder, force)
+    with show.progress() as watch:
+        watch(f"simulating three personnel tables of about {rows:,} rows")
+        tables = personnel(rows=rows, seed=seed)
+        for name in ("public", "confidential", "target"):
+            getattr(tables, name).write_parquet(folder / f"{name}.parquet")
+        (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
+        (folder / "job.toml").write_text(_JOB, "utf-8")
+        ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0")
+        plan = pipeline.plan(folder / "job.toml")
+        release = pipeline.run(folder / "job.toml", watch=watch)
+        watch("verifying the release")
+        held = all(c.held for c in verify(release))
+    show.echo(show.plan_text(plan).rsplit("\n\n", 1)[0])
+    show.echo(
+        f"\nspent      epsilon 1 of 3 on 'personnel' (hedgerow ledger show --url {folder / 'ledger.db'})\n"
+        f"verified   {'the release holds' if held else 'the release does NOT hold'}\n\n"
+        f"open       {release / 'report.html'}              what was released, and how good it is\n"
+        f"           {release / 'privacy-statement.md'}     the promise in plain words\n"
+        f"           {release / 'records.csv'}              the synthetic records\n"
+        f"read       {folder / 'job.toml'}, {folder / 'schema.toml'}\n"
+        "next       hedgerow schema init YOUR_PUBLIC_TABLE.csv"
+    )
+
+
+def _make_room(folder: Path, force: bool) -> None:
+    """An empty folder for the demo; an earlier demo is cleared only when asked, anything else never."""
+    import shutil
+
+    ours = {
+        "public.parquet",
+        "confidential.parquet",
+        "target.parquet",
+        "schema.toml",
+        "job.toml",
+        "ledger.db",
+    }
+    ours |= {"release", "release.run", "release-copies"}
+    if folder.exists():
+        found = {p.name for p in folder.iterdir()} if folder.is_dir() else {folder.name}
+        if found and (not force or not found <= ours):
+            raise JobError(
+                f"{folder} is not empty. Choose another folder, or write over an earlier demo with --force."
+            )
+        for name in found:
+            path = folder / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    folder.mkdir(parents=True, exist_ok=True)

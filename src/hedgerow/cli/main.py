@@ -1,0 +1,47 @@
+"""The ``hedgerow`` command. A refusal is one paragraph and its exit code, never a traceback."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hedgerow import __version__
+from hedgerow.cli import demo, ledger, plan, run, sample, schema, verify
+from hedgerow.errors import HedgerowError
+
+app = typer.Typer(
+    help="Publish a confidential table as differentially private synthetic data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.add_typer(schema.app, name="schema")
+app.command("plan")(plan.plan)
+app.command("run")(run.run)
+app.command("sample")(sample.sample)
+app.command("verify")(verify.verify)
+app.add_typer(ledger.app, name="ledger")
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+) -> None:
+    """Publish a confidential table as differentially private synthetic data."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except HedgerowError as refusal:
+        typer.echo(str(refusal), err=True)
+        sys.exit(refusal.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("Stopped. A run that had begun is continued with: hedgerow run JOB.toml --resume", err=True)
+        sys.exit(1)

@@ -1,0 +1,96 @@
+"""What commands have in common when they show something: tables for people, progress on a terminal."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hedgerow.pipeline import Road
+    from hedgerow.planning.forecast import Plan
+
+
+@contextmanager
+def progress() -> Iterator["Callable[[str], None]"]:
+    """A callable that shows the phase of long work on stderr; silent when stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda phase: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status("starting ...") as status:
+
+        def phase(text: str) -> None:
+            console.print(f"[dim]{text}[/dim]")
+            status.update(text + " ...")
+
+        yield phase
+
+
+def quote(road: "Road") -> str:
+    """What a run will cost and what is left, in a few lines."""
+    job, left = road.job, road.left()
+    lines = [
+        f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
+        f"for one {unit(road)} ({road.guarantee.relation}), "
+        f"booked under {job.table!r}.",
+        f"It will ask for {len(road.plan.asked)} tables with {road.plan.cells:,} noisy counts.",
+    ]
+    if left is None:
+        lines.append(f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3")
+    else:
+        after = left[0] - job.budget.epsilon
+        lines.append(f"Left under the cap: epsilon {float(left[0]):g}; after this run {float(after):g}.")
+    return "\n".join(lines)
+
+
+def unit(road: "Road") -> str:
+    """The unit of protection in words."""
+    g = road.guarantee
+    return "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
+
+
+def promise(epsilon: float, delta: float) -> str:
+    """A promise in symbols."""
+    return f"epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
+
+
+def plan_text(plan: "Plan") -> str:
+    """The plan for people: cost, questions, expected errors of the intended uses."""
+    g = plan.tariff.guarantee
+    who = "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
+    rows = f"{plan.assumed_rows:,} assumed rows" if plan.assumed_rows else "an unknown number of rows"
+    lines = [
+        f"recipe     {plan.recipe}",
+        f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {who}, {g.relation}; "
+        f"booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
+        f"asks       {len(plan.asked)} tables, {plan.cells:,} cells",
+        f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
+        "",
+        f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
+    ]
+    for a in plan.asked[:40]:
+        lines.append(
+            f"{str(a.question)[:40]:<40} {a.cells:>10,} {'+/- ' + format(1.96 * a.noise.variance**0.5, ',.1f'):>14}"
+        )
+    if len(plan.asked) > 40:
+        lines.append(f"... and {len(plan.asked) - 40} more (--json shows all)")
+    if plan.verdicts:
+        lines += ["", f"{'intended use':<40} {'tolerance':>10} {'error':>10} {'like a':>12}"]
+        for v in plan.verdicts:
+            error = "?" if v.error is None else f"{v.error:.4f}"
+            like = "" if v.like_sample is None else f"{100 * v.like_sample:.0f} % sample"
+            met = {True: "met", False: "MISSED", None: v.note}[v.met]
+            lines.append(f"{v.use.name[:40]:<40} {v.use.tolerance:>10g} {error:>10} {like:>12}  {met}")
+    lines += ["", "No confidential row was read and nothing was spent."]
+    return "\n".join(lines)
+
+
+def echo(text: str) -> None:
+    """A line of the result, on stdout."""
+    typer.echo(text)

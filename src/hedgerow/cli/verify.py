@@ -1,0 +1,28 @@
+"""``hedgerow verify``: check a release without the confidential data."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli import show
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(help="The folder of a release.", metavar="DIR")],
+    as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON on stdout.")] = False,
+) -> None:
+    """Check a release without the confidential data: exit 0 when it holds, 6 when it does not."""
+    from hedgerow.release.verify import verify as check
+
+    checks = check(folder)
+    if as_json:
+        rows = [{"check": c.name, "held": c.held, "detail": c.detail} for c in checks]
+        show.echo(json.dumps({"holds": all(c.held for c in checks), "checks": rows}, indent=2))
+    else:
+        for c in checks:
+            show.echo(f"{'ok    ' if c.held else 'FAILED'} {c.name}: {c.detail}")
+        show.echo("The release holds." if all(c.held for c in checks) else "The release does NOT hold.")
+    if not all(c.held for c in checks):
+        raise typer.Exit(6)

@@ -1,0 +1,215 @@
+"""The job file: one TOML that says what to publish, from what, under which promise, and for which uses."""
+
+import hashlib
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hedgerow.errors import JobError
+from hedgerow.planning.uses import Use
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.recipes import RECIPES, AbstractRecipe
+
+_Number = int | float | str
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Job(_Part):
+    recipe: str
+    seed: Annotated[int, Field(ge=0)] = 0
+    out: str = "release"
+    title: str = ""
+    copies: Annotated[int, Field(ge=1, le=1000)] = 1
+    formats: tuple[Literal["csv", "dta", "sav", "arrow", "xpt"], ...] = ("csv",)
+
+
+class _Confidential(_Part):
+    table: str
+    name: str = ""
+    unit: Literal["record", "person"] = "record"
+    person: str = ""
+    rows_per_person: Annotated[int, Field(ge=1)] = 1
+    relation: Literal["add-remove", "replace-one", "label-change"] = "add-remove"
+    public_columns: tuple[str, ...] = ()
+    assumed_rows: Annotated[int, Field(ge=1)] | None = None
+
+
+class _Public(_Part):
+    table: str
+    provenance: str = ""
+
+
+class _Target(_Part):
+    table: str
+
+
+class _Budget(_Part):
+    epsilon: _Number
+    delta: _Number = 0
+
+
+class _Ledger(_Part):
+    url: str = "ledger.db"
+
+
+class _Use(_Part):
+    name: str
+    kind: Literal["table"] = "table"
+    columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    tolerance: Annotated[float, Field(gt=0)]
+    within: Literal["total-variation", "relative"] = "total-variation"
+    cell_size: Annotated[int, Field(ge=0)] = 0
+
+
+class _Schema(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+    file: str = ""
+
+
+class _File(_Part):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    job: _Job
+    schema_: Annotated[_Schema | str, Field(alias="schema")] = _Schema(file="schema.toml")
+    confidential: _Confidential
+    public: _Public | None = None
+    target: _Target | None = None
+    budget: _Budget
+    ledger: _Ledger = _Ledger()
+    use: tuple[_Use, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, checked. Paths are absolute; everything else is as the file says.
+
+    Attributes:
+        path: the job file.
+        text: its text.
+        recipe: the recipe with its settings.
+        guarantee: who is protected against which change.
+        budget: what is promised.
+        uses: what the release must get right.
+        table: the steward's name of the confidential table, under which the ledger books.
+    """
+
+    path: Path
+    text: str
+    file: _File
+    recipe: AbstractRecipe
+    guarantee: Guarantee
+    budget: Budget
+    uses: tuple[Use, ...]
+    table: str
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Job":
+        """The job in ``path``; every mistake is named at once, with its line."""
+        path = Path(path)
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise JobError(
+                f"There is no readable job file at {path}. Write one, or see one made: hedgerow demo\n"
+                "No confidential row was read and nothing was spent."
+            ) from None
+        return cls.loads(text, path)
+
+    @classmethod
+    def loads(cls, text: str, path: Path) -> "Job":
+        """The job written in ``text``; relative paths start from the folder of ``path``."""
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as wrong:
+            raise JobError(f"{path}: this is not TOML: {wrong}. Nothing was read or spent.") from None
+        name = data.get("job", {}).get("recipe") if isinstance(data.get("job"), dict) else None
+        settings = data.pop(name, {}) if isinstance(name, str) else {}
+        try:
+            file = _File.model_validate(data)
+        except ValidationError as wrong:
+            raise JobError(_all_mistakes(path, text, wrong)) from None
+        secret = file.confidential
+        return cls(
+            path=path.resolve(),
+            text=text,
+            file=file,
+            recipe=_recipe(path, file.job.recipe, settings),
+            guarantee=Guarantee(
+                unit=secret.unit,
+                rows_per_person=secret.rows_per_person,
+                relation=secret.relation,
+                public_columns=secret.public_columns,
+                person=secret.person,
+            ),
+            budget=Budget(file.budget.epsilon, file.budget.delta),
+            uses=tuple(Use(u.name, u.columns, u.tolerance, u.within, u.cell_size) for u in file.use),
+            table=secret.name or Path(secret.table).stem,
+        )
+
+    def beside(self, name: str) -> Path:
+        """A path written in the job, which starts from the job's own folder."""
+        return (self.path.parent / name).resolve()
+
+    def schema(self) -> Schema:
+        """The schema the job names, or holds under ``[schema]``."""
+        part = self.file.schema_
+        if isinstance(part, str):
+            return Schema.load(self.beside(part))
+        if part.model_extra and "columns" in part.model_extra:
+            return Schema.parse({k: v for k, v in part.model_extra.items()}, name=str(self.path))
+        return Schema.load(self.beside(part.file or "schema.toml"))
+
+    @property
+    def digest(self) -> str:
+        """A hash of what the job says, to recognise it when a run is resumed."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
+    if name not in RECIPES:
+        raise JobError(
+            f"{path}: there is no recipe {name!r}. Choose one of: {', '.join(RECIPES)}.\n"
+            "No confidential row was read and nothing was spent."
+        )
+    recipe = RECIPES[name]
+    known = {f.name for f in fields(recipe)}  # type: ignore[arg-type]
+    unknown = sorted(set(settings) - known) if isinstance(settings, dict) else [str(settings)]
+    if unknown:
+        raise JobError(
+            f"{path}: [{name}] does not know: {', '.join(unknown)}. It knows: {', '.join(sorted(known)) or 'none'}.\n"
+            "No confidential row was read and nothing was spent."
+        )
+    try:
+        return recipe(**settings)
+    except TypeError as wrong:
+        raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
+
+
+def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
+    lines = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"]
+    for e in wrong.errors():
+        where = [str(p) for p in e["loc"]]
+        found = "" if e["type"] in ("missing", "extra_forbidden") else f" (got {e['input']!r})"
+        said = {"missing": "is needed and is not there", "extra_forbidden": "is not a key of this table"}
+        lines.append(f"  line {_line_of(text, where)}: {'.'.join(where)}: {said.get(e['type'], e['msg'])}{found}")
+    return "\n".join([*lines, "No confidential row was read and nothing was spent."])
+
+
+def _line_of(text: str, where: list[str]) -> int:
+    """The line of a key, or of its table when the key is absent: good enough to find the place."""
+    table, best = "", 1
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            table = stripped.strip("[] ").split("#")[0].strip("[] ")
+            if where and table == where[0]:
+                best = max(best, number) if best == 1 else best
+        elif where and table == where[0] and stripped.split("=")[0].strip() == where[-1]:
+            return number
+    return best

@@ -1,0 +1,315 @@
+"""The whole road: job -> plan -> gate -> noisy answers on disk -> model -> records -> bundle."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hedgerow import __version__
+from hedgerow.errors import HedgerowError, JobError, Refused
+from hedgerow.job import Job
+from hedgerow.planning.forecast import Plan, forecast
+from hedgerow.private import Ledger
+from hedgerow.private import open_gate as open_private_gate
+from hedgerow.public.accounting import Budget, Guarantee, Relation
+from hedgerow.public.files import Source, open_source
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.statement import PublicInput, Statement
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes.replay import Answered, Recorded
+from hedgerow.records.draw import draw_records
+from hedgerow.release import measurements
+from hedgerow.release.bundle import Contents, write_bundle
+from hedgerow.release.journal import Journal, flatten
+
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Road:
+    """A job with everything public read and checked. No confidential row has been read."""
+
+    job: Job
+
+    @cached_property
+    def drafted(self) -> Schema:
+        """The schema as the steward wrote it."""
+        return self.job.schema()
+
+    @cached_property
+    def public(self) -> PublicTable | None:
+        """The public relative, coded by the schema."""
+        return self._table("public", self.schema)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema with bins, labels and combinations settled, from the public table where it says so."""
+        if self.drafted.is_resolved:
+            return self.drafted
+        if self.job.file.public is None:
+            raise JobError(
+                "The schema takes bins, labels or combinations from a public table, but the job names none.\n"
+                "Add [public] table = '...', or write them out in the schema. Nothing was read or spent."
+            )
+        source = open_source(self.job.beside(self.job.file.public.table))
+        wanted = [c.name for c in self.drafted.columns if c.name in source.columns]
+        return self.drafted.resolved(pl.concat(source.batches(wanted)))
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """The promise, its public columns checked against the schema."""
+        given = self.job.guarantee
+        if given.relation != "label-change":
+            return given
+        if not given.public_columns:
+            raise JobError(
+                "relation = 'label-change' protects some columns and declares the others public row by row.\n"
+                "List the latter in [confidential] public_columns. Nothing was read or spent."
+            )
+        self.schema.shape(given.public_columns)
+        return given
+
+    @cached_property
+    def tariff(self) -> Tariff:
+        """How this job's requests are priced."""
+        return Tariff(self.schema.coding, self.guarantee, self.job.budget.measure)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What the job will ask, cost and give."""
+        return forecast(
+            self.job.recipe,
+            self.schema,
+            tariff=self.tariff,
+            budget=self.job.budget,
+            uses=self.job.uses,
+            public=self.public,
+            rows=self.job.file.confidential.assumed_rows,
+            rng=np.random.default_rng(self.job.file.job.seed),
+        )
+
+    @cached_property
+    def inputs(self) -> tuple[PublicInput, ...]:
+        """Everything used that does not come from the confidential table, with its hash."""
+        settled = hashlib.sha256(self.schema.dumps().encode()).hexdigest()
+        found = [PublicInput("schema", "schema.toml", settled, self.schema.source)]
+        for role, part in (("public", self.job.file.public), ("target", self.job.file.target)):
+            if part is not None:
+                file = self.job.beside(part.table)
+                found.append(PublicInput(role, file.name, file_hash(file), getattr(part, "provenance", "")))
+        return tuple(found)
+
+    @property
+    def digest(self) -> str:
+        """A hash of the job and all its public inputs: a run is resumed only with the same ones."""
+        return hashlib.sha256((self.job.text + repr(self.inputs)).encode()).hexdigest()
+
+    def ledger(self) -> Ledger:
+        """The ledger the job names."""
+        url = self.job.file.ledger.url
+        return Ledger.open(url if "://" in url else str(self.job.beside(url)))
+
+    def left(self) -> tuple[Any, Any] | None:
+        """What the table's cap leaves, as (epsilon, delta); None without a cap."""
+        return self.ledger().left(self.job.table)
+
+    def _table(self, role: str, schema: Schema) -> PublicTable | None:
+        part = getattr(self.job.file, role)
+        return None if part is None else PublicTable.read(self.job.beside(part.table), schema, role=role)
+
+
+def plan(path: str | Path) -> Plan:
+    """The plan of the job in ``path``. Reads no confidential row and costs nothing."""
+    return Road(Job.load(path)).plan
+
+
+def run(
+    path: str | Path,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    confirm: Callable[[Road], bool] = lambda road: True,
+    watch: Watch = lambda phase: None,
+) -> Path:
+    """Carry the job out and return the folder of its release.
+
+    ``confirm`` is shown the road before anything is booked.  Noisy answers are on disk before anything
+    is done with them; after a crash ``resume`` goes on from there at no cost.
+    """
+    watch("checking the job and its public tables")
+    road = Road(Job.load(path))
+    job = road.job
+    folder = Path(out).resolve() if out is not None else job.beside(job.file.job.out)
+    journal = Journal(folder.with_name(folder.name + ".run"))
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise JobError(
+            f"{folder} is not empty. Choose another place with --out, or move it away.\n"
+            "No confidential row was read and nothing was spent."
+        )
+    if journal.exists and not resume:
+        raise JobError(
+            f"An unfinished run stands in {journal.folder}: it has paid already.\nType: hedgerow run {path} --resume"
+            "\nor delete that folder to start anew at full cost. No confidential row was read and nothing was spent."
+        )
+    source = open_source(job.beside(job.file.confidential.table))
+    name = journal.resume(road.digest) if resume else uuid.uuid4().hex[:16]
+    road.plan  # noqa: B018  every public mistake shows before anything is booked
+    if not resume and not confirm(road):
+        raise Refused("You said no. No confidential row was read and nothing was spent.")
+    gate = _open(road, source, name, journal)
+    watch("counting behind the gate and adding noise")
+    model = job.recipe.fit(gate, road.public)
+    watch("drawing records")
+    n = model.total
+    records = tuple(
+        draw_records(model, road.schema, n, np.random.default_rng([job.file.job.seed, copy]))
+        for copy in range(job.file.job.copies)
+    )
+    watch("writing the release")
+    anchor = road.ledger().head()
+    write_bundle(folder, _contents(road, gate, records, anchor))
+    journal.finish()
+    return folder
+
+
+def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
+    """The gate of a run, its answers kept in the journal, those already there not asked again."""
+    record = journal.answers()
+    journal.start(name, road.digest)  # before booking: a promise whose journal was lost would be paid twice
+    try:
+        gate = open_private_gate(
+            source,
+            road.schema.coding,
+            guarantee=road.guarantee,
+            budget=road.job.budget,
+            ledger=road.ledger(),
+            table=road.job.table,
+            run=name,
+        )
+    except HedgerowError:
+        if not record:
+            journal.finish()
+        raise
+
+    def keep(answered: Answered) -> None:
+        journal.keep(len(record), answered)
+
+    return Recorded(
+        road.schema,
+        road.tariff,
+        road.job.budget,
+        record,
+        live=gate,
+        keep=keep,
+        table=road.job.table,
+        run=name,
+    )
+
+
+def _contents(road: Road, gate: Recorded, records: tuple[pl.DataFrame, ...], anchor: str) -> Contents:
+    """Everything that is published."""
+    return Contents(
+        schema=road.schema,
+        statement=gate.statement(
+            public_inputs=road.inputs, recipe=road.job.recipe.name, anchor=anchor, version=__version__
+        ),
+        answers=flatten(gate.record),
+        job=road.job.text,
+        records=records,
+        counts=None,
+        verdicts=road.plan.verdicts,
+        formats=road.job.file.job.formats,
+        title=road.job.file.job.title or road.job.table,
+    )
+
+
+def sample(folder: str | Path, *, copies: int, seed: int) -> tuple[pl.DataFrame, ...]:
+    """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read."""
+    folder = Path(folder)
+    statement, record = recorded(folder)
+    schema = Schema.load(folder / "schema.toml")
+    job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
+    tariff = Tariff(schema.coding, statement.guarantee, statement.budget.measure)
+    model = job.recipe.fit(Recorded(schema, tariff, statement.budget, record))
+    return tuple(
+        draw_records(model, schema, model.total, np.random.default_rng([seed, copy])) for copy in range(copies)
+    )
+
+
+def recorded(folder: Path) -> tuple[Statement, list[Answered]]:
+    """The statement of a bundle and its recorded answers, in the order they were given."""
+    try:
+        statement = Statement.from_json(json.loads((folder / "statement.json").read_text("utf-8")))
+        answers = measurements.load(folder / "measurements.parquet")
+    except (OSError, ValueError):
+        raise JobError(f"{folder} is not a release: it has no readable statement.json and measurements.") from None
+    chosen = dict(statement.choices)
+    record = [
+        Answered(spend, tuple(m for position, m in answers if position == i), chosen.get(i))
+        for i, spend in enumerate(statement.spends)
+    ]
+    return statement, record
+
+
+def open_gate(
+    table: Any,
+    schema: Schema,
+    budget: Budget,
+    *,
+    relation: Relation = "add-remove",
+    ledger: str | Path = "ledger.db",
+    name: str = "",
+    **promise: Any,
+) -> Recorded:
+    """A gate for Python users: ask it through a recipe. The whole budget is booked under ``name`` at once.
+
+    ``promise`` takes the other fields of ``Guarantee``: unit, person, rows_per_person, public_columns.
+    """
+    guarantee = replace(Guarantee(**promise), relation=relation)
+    if not name and not isinstance(table, str | Path):
+        raise JobError("Give the confidential frame a name: open_gate(frame, ..., name='personnel').")
+    called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
+    gate = open_private_gate(
+        open_source(table),
+        schema.coding,
+        guarantee=guarantee,
+        budget=budget,
+        ledger=Ledger.open(str(ledger)),
+        table=called,
+        run=run,
+    )
+    tariff = Tariff(schema.coding, guarantee, budget.measure)
+    return Recorded(schema, tariff, budget, [], live=gate, table=called, run=run)
+
+
+def release(records: pl.DataFrame, gate: Recorded, folder: str | Path, *, title: str = "") -> Path:
+    """Write the bundle of a run made in Python: records, statement, noisy answers, everything that goes out."""
+    write_bundle(
+        Path(folder),
+        Contents(
+            schema=gate.schema,
+            statement=gate.statement(version=__version__),
+            answers=flatten(gate.record),
+            job="",
+            records=(records,),
+            counts=None,
+            verdicts=(),
+            formats=("csv",),
+            title=title or gate.table,
+        ),
+    )
+    return Path(folder)
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,199 @@
+"""What a job will ask, cost and give, computed before any confidential row is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.uses import Use, Verdict
+from hedgerow.public.accounting import Budget
+from hedgerow.public.question import Marginal, Noise
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Asked, Spend, Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import AbstractRecipe
+
+_RUNS = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The forecast of one job.
+
+    Attributes:
+        recipe: its name.
+        tariff: under which promise requests are priced.
+        budget: what is promised.
+        requests: what will be asked, as far as it is known before the first answer.
+        verdicts: how each intended use is expected to fare.
+        assumed_rows: the number of rows the errors are worked out for, a public guess; None without one.
+        memory: bytes the run will need, about.
+        seconds: CPU seconds it will need, about.
+    """
+
+    recipe: str
+    tariff: Tariff
+    budget: Budget
+    requests: tuple[Spend, ...]
+    verdicts: tuple[Verdict, ...]
+    assumed_rows: int | None
+    memory: int
+    seconds: float
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """Every question of every request."""
+        return tuple(a for r in self.requests for a in r.asked)
+
+    @property
+    def cells(self) -> int:
+        """How many noisy counts will be published."""
+        return sum(a.cells for a in self.asked)
+
+    @property
+    def missed(self) -> tuple[Verdict, ...]:
+        """The uses whose tolerance is not expected to be met."""
+        return tuple(v for v in self.verdicts if v.met is False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        guarantee = self.tariff.guarantee
+        return {
+            "recipe": self.recipe,
+            "budget": {
+                "epsilon": float(self.budget.epsilon),
+                "delta": float(self.budget.delta),
+                "measure": self.budget.measure,
+                "total": str(self.budget.total),
+            },
+            "guarantee": {
+                "unit": guarantee.unit,
+                "rows_per_person": guarantee.rows_per_person,
+                "relation": guarantee.relation,
+                "public_columns": list(guarantee.public_columns),
+            },
+            "requests": [r.to_json() for r in self.requests],
+            "tables": len(self.asked),
+            "cells": self.cells,
+            "assumed_rows": self.assumed_rows,
+            "memory_bytes": self.memory,
+            "cpu_seconds": self.seconds,
+            "uses": [
+                {
+                    "name": v.use.name,
+                    "columns": list(v.use.columns),
+                    "within": v.use.within,
+                    "tolerance": v.use.tolerance,
+                    "error": v.error,
+                    "like_sample": v.like_sample,
+                    "met": v.met,
+                    "note": v.note,
+                }
+                for v in self.verdicts
+            ],
+            "confidential_rows_read": 0,
+        }
+
+
+def forecast(
+    recipe: AbstractRecipe,
+    schema: Schema,
+    *,
+    tariff: Tariff,
+    budget: Budget,
+    uses: Sequence[Use] = (),
+    public: PublicTable | None = None,
+    rows: int | None = None,
+    rng: np.random.Generator,
+) -> Plan:
+    """The plan of ``recipe``; errors are worked out on the public table, or from noise scales alone without it.
+
+    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.
+    """
+    requests = recipe.requests(schema, budget, tariff)
+    for use in uses:
+        schema.shape(use.columns)
+    assumed = rows if rows is not None else public.rows if public is not None else None
+    if public is not None and assumed and uses:
+        runs = [Pretend(schema, tariff, budget, public, assumed, r) for r in rng.spawn(_RUNS)]
+        verdicts = _rehearsed(recipe, uses, runs)
+    else:
+        verdicts = tuple(_from_scales(use, requests, assumed) for use in uses)
+    cells = sum(a.cells for r in requests for a in r.asked)
+    columns = len(schema.columns)
+    size = assumed or 1_000_000
+    return Plan(
+        recipe=recipe.name,
+        tariff=tariff,
+        budget=budget,
+        requests=requests,
+        verdicts=verdicts,
+        assumed_rows=assumed,
+        memory=200_000_000 + 40 * cells + 24 * columns * size,
+        seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
+    )
+
+
+def _rehearsed(recipe: AbstractRecipe, uses: Sequence[Use], runs: Sequence[Pretend]) -> tuple[Verdict, ...]:
+    """The mean error of each use over a few pretended runs on the public table."""
+    truth = runs[0].truth([Marginal(u.columns) for u in uses])
+    errors = np.zeros((len(runs), len(uses)))
+    for r, gate in enumerate(runs):
+        model = recipe.fit(gate, gate.stand_in)
+        for i, (use, true) in enumerate(zip(uses, truth, strict=True)):
+            errors[r, i] = error_of(use, model.expected(Marginal(use.columns)), true)
+    note = f"{len(runs)} pretended runs on the public table"
+    return tuple(
+        Verdict(use, float(e), like_sample(use, float(e), true), note)
+        if np.isfinite(e)
+        else Verdict(use, None, None, f"no cell of the public table reaches {use.cell_size} rows")
+        for use, e, true in zip(uses, errors.mean(axis=0), truth, strict=True)
+    )
+
+
+def error_of(use: Use, got: npt.NDArray[Any], true: npt.NDArray[Any]) -> float:
+    """The error of a table of counts in the terms of the use; NaN where no cell is large enough to judge."""
+    if use.within == "total-variation":
+        return float(np.abs(got / max(got.sum(), 1) - true / max(true.sum(), 1)).sum() / 2)
+    large = true >= max(use.cell_size, 1)
+    scaled = got * (true.sum() / max(got.sum(), 1))
+    return float(np.mean(np.abs(scaled - true)[large] / true[large])) if large.any() else float("nan")
+
+
+def like_sample(use: Use, error: float, true: npt.NDArray[Any]) -> float | None:
+    """The share of the rows whose simple random sample has the same expected error for this use."""
+    n = float(true.sum())
+    if n <= 0 or not np.isfinite(error):
+        return None
+    p = true / n
+    if use.within == "total-variation":
+        spread = sqrt(2 / pi) / 2 * float(np.sqrt(p * (1 - p)).sum())
+    else:
+        large = p[true >= max(use.cell_size, 1)]
+        spread = sqrt(2 / pi) * float(np.sqrt((1 - large) / large).mean()) if len(large) else 0.0
+    return spread**2 / (spread**2 + n * error**2) if spread > 0 or error > 0 else 1.0
+
+
+def _from_scales(use: Use, requests: Sequence[Spend], rows: int | None) -> Verdict:
+    """The expected error of a use whose table is itself measured, from the noise alone."""
+    for asked in (a for r in requests for a in r.asked):
+        if set(asked.question.columns) == set(use.columns):
+            off = mean_absolute(asked.noise)
+            if use.within == "relative" and use.cell_size > 0:
+                return Verdict(use, off / use.cell_size, None, "noise scale; the smallest cell that counts")
+            if use.within == "total-variation" and rows:
+                return Verdict(use, min(1.0, off * asked.cells / 2 / rows), None, "noise scale; before projection")
+            return Verdict(use, None, None, "say assumed_rows (a public guess) or cell_size to judge this use")
+    return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
+
+
+def mean_absolute(noise: Noise) -> float:
+    """The mean size of the noise on one cell."""
+    if noise.law == "gaussian":
+        return sqrt(2 / pi * float(noise.scale))
+    q = float(np.exp(-1 / float(noise.scale)))
+    return 2 * q / (1 - q * q)

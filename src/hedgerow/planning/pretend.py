@@ -1,0 +1,73 @@
+"""A public table in the confidential one's place: the same requests, the same noise laws, cost zero."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from hedgerow.counting import CountPlan
+from hedgerow.public.accounting import Budget
+from hedgerow.public.question import Counts, Law, Marginal, Measurement, Noise
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+
+
+@final
+@dataclass
+class Pretend:
+    """Answers as the gate would if ``stand_in``, blown up to ``rows`` rows, were the confidential table.
+
+    The noise is ordinary seeded floating point: nothing is protected here, because nothing is confidential.
+    """
+
+    schema: Schema
+    tariff: Tariff
+    budget: Budget
+    stand_in: PublicTable
+    rows: int
+    rng: np.random.Generator
+    _spent: Fraction = field(default=Fraction(0), init=False)
+
+    @property
+    def left(self) -> Fraction:
+        """What of the budget has not been used in this pretence."""
+        return self.budget.total - self._spent
+
+    def truth(self, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
+        """The stand-in's own counts, blown up."""
+        plan = CountPlan(questions, self.tariff.coding)
+        counted = plan.split(plan.count(self.stand_in.codes(plan.columns), self.stand_in.rows))
+        return tuple(np.rint(c * (self.rows / self.stand_in.rows)).astype(np.int64) for c in counted)
+
+    def measure(
+        self,
+        questions: Sequence[Marginal],
+        cost: Fraction,
+        *,
+        weights: Sequence[Fraction] | None = None,
+        law: Law | None = None,
+    ) -> tuple[Measurement, ...]:
+        """The stand-in's counts with noise of the law and scale the gate would use."""
+        spend = self.tariff.measure_all(questions, cost, weights=weights, law=law)
+        self._spent += cost
+        return tuple(
+            Measurement(a.question, true + self._noise(a.noise, a.cells), a.noise)
+            for a, true in zip(spend.asked, self.truth(questions), strict=True)
+        )
+
+    def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
+        """A choice with the probabilities the gate would use."""
+        spend = self.tariff.select_one(list(estimates), cost)
+        self._spent += cost
+        true = self.truth(list(estimates))
+        far = [float(np.abs(t - e).sum()) for t, e in zip(true, estimates.values(), strict=True)]
+        noisy = np.array(far) * float(spend.rate) + self.rng.gumbel(size=len(far))
+        return list(estimates)[int(np.argmax(noisy))]
+
+    def _noise(self, noise: Noise, n: int) -> Counts:
+        scale = float(noise.scale)
+        drawn = self.rng.laplace(0, scale, n) if noise.law == "laplace" else self.rng.normal(0, scale**0.5, n)
+        return np.rint(drawn).astype(np.int64)

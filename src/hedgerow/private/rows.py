@@ -1,0 +1,107 @@
+"""The confidential rows: streamed, capped per person, counted. Nothing outside this folder can read them."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import NoReturn, Protocol, final
+
+import numpy as np
+import polars as pl
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.errors import TableMismatch
+from hedgerow.public.accounting import Guarantee
+from hedgerow.public.coding import Coding, as_text
+from hedgerow.public.question import Counts
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Source(Protocol):
+    """A table that can be read in batches. Its header is known without reading a row."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, from the header."""
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The rows, some columns, in file order."""
+
+
+@final
+class ConfidentialRows:
+    """Rows that may be counted inside this folder and never shown.
+
+    Only the header is looked at here.  Whatever goes wrong while rows are read is reported in one fixed
+    sentence: the text or the kind of the first error could tell something about a row.
+    """
+
+    __slots__ = ("_coding", "_guarantee", "_source")
+
+    def __init__(self, source: Source, coding: Coding, guarantee: Guarantee) -> None:
+        self._source, self._coding, self._guarantee = source, coding, guarantee
+        needed = [*(c.name for c in coding.columns), *([guarantee.person] if guarantee.person else [])]
+        if absent := [c for c in needed if c not in source.columns]:
+            raise TableMismatch(
+                f"The confidential table has no column {', '.join(map(repr, absent))}; "
+                f"its header lists: {', '.join(source.columns)}.\nCorrect the schema or the job file. "
+                "Only the header was read; nothing was spent."
+            )
+
+    def count(self, plan: CountPlan) -> tuple[Counts, ...]:
+        """The exact counts. Confidential: add noise before they leave this folder."""
+        total = np.zeros(plan.size, np.int64)
+        for batch in self._kept(self._coding.needs(plan.columns) or self._source.columns[:1]):
+            total += plan.count(self._coding.encode(batch, plan.columns), len(batch))
+        return plan.split(total)
+
+    def fingerprint(self, key: bytes) -> str:
+        """A keyed hash of the rows, whatever their order or file format. Stays in the ledger."""
+        total = np.zeros(2, np.uint64)
+        for batch in self._read(sorted(self._source.columns)):
+            row = np.zeros((len(batch), 2), np.uint64)
+            for column in batch.iter_columns():
+                distinct = as_text(column).to_frame("v").with_columns(code=pl.col("v").rank("dense").fill_null(0))
+                texts = distinct.unique("code").sort("code")
+                salted = [f"{column.name}\0{v}".encode() for v in texts["v"]]
+                words = b"".join(hashlib.blake2b(t, key=key, digest_size=16).digest() for t in salted)
+                table = np.frombuffer(words, np.uint64).reshape(-1, 2)
+                row = (row ^ table[np.searchsorted(texts["code"], distinct["code"])]) * _MIX
+                row ^= row >> np.uint64(29)
+            total += row.sum(axis=0, dtype=np.uint64)
+        return total.tobytes().hex()
+
+    def _kept(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The rows that count: of each person the first ``rows_per_person`` in file order.
+
+        Which rows of a person are kept depends on that person's rows alone, so one person coming or going
+        changes nobody else's rows.  Rows that name no person count as one person's.
+        """
+        if not (person := self._guarantee.person):
+            yield from self._read(columns)
+            return
+        names = [as_text(b[person]) for b in self._read([person])]
+        rank = (
+            pl.concat(names or [pl.Series([], dtype=pl.String)])
+            .to_frame("p")
+            .select(pl.int_range(pl.len()).over("p"))
+        )
+        kept, start = rank.to_series() < self._guarantee.rows_per_person, 0
+        for batch in self._read(columns):
+            yield batch.filter(kept.slice(start, len(batch)))
+            start += len(batch)
+
+    def _read(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        try:
+            yield from self._source.batches(columns)
+        except Exception:
+            raise TableMismatch(
+                "The confidential table could not be read to its end; the file may be damaged.\n"
+                "Check the file, then continue with --resume: a request that was booked but not yet "
+                "answered is not charged twice."
+            ) from None
+
+    def __repr__(self) -> str:
+        return "ConfidentialRows(hidden)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Confidential rows cannot be pickled or copied.")

@@ -1,0 +1,158 @@
+"""The statement: the published part of the audit trail, and the promise in plain words.
+
+>>> from hedgerow.public.accounting import Budget, Guarantee
+>>> s = Statement(table="personnel", guarantee=Guarantee(), budget=Budget(1), spends=())
+>>> [round(100 * s.odds(p)) for p in (0.5, 0.1)]
+[73, 23]
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+from hedgerow.errors import VerifyFailed
+from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.question import Marginal, Noise
+from hedgerow.public.spend import Asked, Spend
+
+FORMAT = "hedgerow-statement/1"
+
+
+@dataclass(frozen=True)
+class PublicInput:
+    """Something that was used and does not come from the confidential table.
+
+    Attributes:
+        role: public, target, schema or job.
+        name: the file's name.
+        sha256: of its bytes.
+        provenance: where it comes from: ``independent``, or ``already released``, in the steward's words.
+    """
+
+    role: str
+    name: str
+    sha256: str
+    provenance: str = ""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What was promised, to whom, and every request that was answered.
+
+    Attributes:
+        table: the steward's name of the confidential table.
+        guarantee: who is protected against which change.
+        budget: the promised (epsilon, delta).
+        spends: every request, in order.
+        public_inputs: everything that was not derived from the confidential table.
+        recipe: the name of the recipe.
+        run: the run's name in the ledger.
+        anchor: the hash of the ledger's last entry of this run; proves later that nothing was cut off.
+        version: the version of Hedgerow.
+        choices: what each ``select`` answered: (position in ``spends``, the chosen question).
+    """
+
+    table: str
+    guarantee: Guarantee
+    budget: Budget
+    spends: tuple[Spend, ...]
+    public_inputs: tuple[PublicInput, ...] = ()
+    recipe: str = ""
+    run: str = ""
+    anchor: str = ""
+    version: str = ""
+    choices: tuple[tuple[int, Marginal], ...] = ()
+
+    @property
+    def spent(self) -> Fraction:
+        """What all requests cost, in the measure of the budget."""
+        return sum((s.cost for s in self.spends), Fraction(0))
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of what was really spent, at the promised delta; the tighter of the valid bounds."""
+        if self.budget.measure == "pure":
+            return float(self.spent)
+        return min(epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon))
+
+    def odds(self, prior: float) -> float:
+        """The most often somebody can guess right, with the release, what they guess right ``prior`` of the time."""
+        grown = prior * exp(float(self.budget.epsilon))
+        return grown / (grown + 1 - prior)
+
+    @property
+    def invariants(self) -> tuple[str, ...]:
+        """What is public by declaration and therefore not protected."""
+        fixed = ["the schema: columns, labels, bins", "the public inputs listed here"]
+        if self.guarantee.relation == "replace-one" and self.guarantee.unit == "record":
+            fixed.append("the number of rows")
+        if self.guarantee.relation == "replace-one" and self.guarantee.unit == "person":
+            fixed.append("the number of people")
+        if self.guarantee.relation == "label-change":
+            fixed.append("the number of rows, and row by row the columns " + ", ".join(self.guarantee.public_columns))
+        return tuple(fixed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The statement as plain data, fractions exact."""
+        return {
+            "format": FORMAT,
+            "hedgerow": self.version,
+            "table": self.table,
+            "recipe": self.recipe,
+            "guarantee": {**asdict(self.guarantee), "public_columns": list(self.guarantee.public_columns)},
+            "measure": self.budget.measure,
+            "promised": {"epsilon": str(self.budget.epsilon), "delta": str(self.budget.delta)},
+            "total": str(self.budget.total),
+            "spent": str(self.spent),
+            "spent_epsilon": self.epsilon,
+            "invariants": list(self.invariants),
+            "noise": "exact whole-number noise from operating-system entropy, no seed",
+            "events": [s.to_json() for s in self.spends],
+            "choices": [[i, list(q.columns)] for i, q in self.choices],
+            "public_inputs": [asdict(i) for i in self.public_inputs],
+            "ledger": {"run": self.run, "anchor": self.anchor},
+        }
+
+    def dumps(self) -> str:
+        """The statement as the text of ``statement.json``."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Statement":
+        """The statement of a ``statement.json``; fails loudly on anything that does not belong there."""
+        try:
+            if data["format"] != FORMAT:
+                raise ValueError(data["format"])
+            g = data["guarantee"]
+            return cls(
+                table=data["table"],
+                guarantee=Guarantee(**{**g, "public_columns": tuple(g["public_columns"])}),
+                budget=Budget(Fraction(data["promised"]["epsilon"]), Fraction(data["promised"]["delta"])),
+                spends=tuple(spend_from_json(e) for e in data["events"]),
+                public_inputs=tuple(PublicInput(**i) for i in data["public_inputs"]),
+                recipe=data["recipe"],
+                run=data["ledger"]["run"],
+                anchor=data["ledger"]["anchor"],
+                version=data["hedgerow"],
+                choices=tuple((int(i), Marginal(tuple(q))) for i, q in data["choices"]),
+            )
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as wrong:
+            raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
+
+
+def spend_from_json(data: Mapping[str, Any]) -> Spend:
+    """The request that ``Spend.to_json`` wrote."""
+    asked = tuple(
+        Asked(
+            Marginal(tuple(a["columns"])),
+            int(a["cells"]),
+            Noise(a["law"], Fraction(a["scale"])),
+            Fraction(a["cost"]),
+        )
+        for a in data["asked"]
+    )
+    candidates = tuple(Marginal(tuple(c)) for c in data["candidates"])
+    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]))

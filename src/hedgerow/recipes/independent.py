@@ -1,0 +1,43 @@
+"""``independent``: measure every attribute on its own, once. The floor every other recipe must beat."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from hedgerow.errors import JobError
+from hedgerow.model.product import ProductModel, fit_product
+from hedgerow.public.accounting import Budget
+from hedgerow.public.question import Marginal
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Spend, Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes.base import AbstractRecipe, Answers
+
+
+@final
+@dataclass(frozen=True)
+class Independent(AbstractRecipe):
+    """One-way tables with equal noise, projected, and records drawn from their product.
+
+    Attributes:
+        rows: the number of records when it is public; otherwise the noisy tables tell.
+    """
+
+    name: ClassVar[str] = "independent"
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows is not None and self.rows < 1:
+            raise JobError(f"[independent] rows must be 1 or more, got {self.rows}. Nothing was read or spent.")
+
+    def requests(self, schema: Schema, budget: Budget, tariff: Tariff) -> tuple[Spend, ...]:
+        """One request: all one-way tables, the whole budget."""
+        return (tariff.measure_all(self._one_ways(schema), budget.total),)
+
+    def fit(self, gate: Answers, public: PublicTable | None = None) -> ProductModel:
+        """Ask for every attribute's table, and let each stand for itself."""
+        answers = gate.measure(self._one_ways(gate.schema), gate.left)
+        return fit_product(gate.tariff.coding, answers, total=self.rows)
+
+    @staticmethod
+    def _one_ways(schema: Schema) -> list[Marginal]:
+        return [Marginal((a,)) for a in schema.attributes]

@@ -1,0 +1,130 @@
+"""Recorded answers: a run taken up again after a crash, or sampled later without the data."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol, final
+
+from hedgerow.errors import Refused
+from hedgerow.public.accounting import Budget
+from hedgerow.public.question import Counts, Law, Marginal, Measurement
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Spend, Tariff
+from hedgerow.public.statement import Statement
+
+
+class Live(Protocol):
+    """Who answers what is not on record: the gate."""
+
+    def measure(
+        self,
+        questions: Sequence[Marginal],
+        cost: Fraction,
+        *,
+        weights: Sequence[Fraction] | None = None,
+        law: Law | None = None,
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts of ``questions``."""
+
+    def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
+        """The question whose estimate is furthest from the truth, chosen with noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """One request and what came back: noisy tables, or the chosen question."""
+
+    spend: Spend
+    measurements: tuple[Measurement, ...] = ()
+    chosen: Marginal | None = None
+
+
+@final
+@dataclass
+class Recorded:
+    """Answers requests from a record while it lasts, then from ``live``, keeping what comes back.
+
+    Attributes:
+        schema: what the columns mean.
+        tariff: how requests are priced.
+        budget: the promise.
+        record: what has been answered so far; grows.
+        live: who answers what is not on record; None when nobody may be asked.
+        keep: called with each new answer before anything is done with it, to save it.
+        table: the steward's name of the confidential table.
+        run: the run's name in the ledger.
+    """
+
+    schema: Schema
+    tariff: Tariff
+    budget: Budget
+    record: list[Answered]
+    live: Live | None = None
+    keep: Callable[[Answered], None] | None = None
+    table: str = ""
+    run: str = ""
+    _position: int = field(default=0, init=False)
+
+    @property
+    def left(self) -> Fraction:
+        """What the recipe may still spend: as at this point of the first run."""
+        return self.budget.total - sum((a.spend.cost for a in self.record[: self._position]), Fraction(0))
+
+    def measure(
+        self,
+        questions: Sequence[Marginal],
+        cost: Fraction,
+        *,
+        weights: Sequence[Fraction] | None = None,
+        law: Law | None = None,
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts: on record, or asked now and kept."""
+        spend = self.tariff.measure_all(questions, cost, weights=weights, law=law)
+
+        def ask(live: Live) -> Answered:
+            return Answered(spend, live.measure(questions, cost, weights=weights, law=law))
+
+        return self._answer(spend, ask).measurements
+
+    def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
+        """The chosen question: on record, or chosen now and kept."""
+        spend = self.tariff.select_one(list(estimates), cost)
+
+        def ask(live: Live) -> Answered:
+            return Answered(spend, chosen=live.select(estimates, cost))
+
+        chosen = self._answer(spend, ask).chosen
+        if chosen is None:
+            raise Refused("The record holds no choice for this selection: it belongs to another request.")
+        return chosen
+
+    def statement(self, **more: Any) -> Statement:
+        """What has been answered so far, as it is published; ``more`` are further fields of the statement."""
+        return Statement(
+            table=self.table,
+            guarantee=self.tariff.guarantee,
+            budget=self.budget,
+            spends=tuple(a.spend for a in self.record),
+            run=self.run,
+            choices=tuple((i, a.chosen) for i, a in enumerate(self.record) if a.chosen is not None),
+            **more,
+        )
+
+    def _answer(self, spend: Spend, ask: Callable[[Live], Answered]) -> Answered:
+        if self._position < len(self.record):
+            known = self.record[self._position]
+            if known.spend != spend:
+                raise Refused(
+                    f"The record answers another request ({known.spend}) than the one made now ({spend}).\n"
+                    "The job, the schema or a public table has changed since. Restore them, or start a new run.\n"
+                    "No confidential row was read and nothing was spent."
+                )
+        else:
+            if self.live is None:
+                raise Refused(f"There is no recorded answer to: {spend}. Nobody was asked and nothing was spent.")
+            known = ask(self.live)
+            if self.keep is not None:
+                self.keep(known)
+            self.record.append(known)
+        self._position += 1
+        return known

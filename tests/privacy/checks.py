@@ -1,0 +1,103 @@
+"""The checks themselves, as plain functions: tests call them on drawn pairs, mutants on fixed ones."""
+
+import io
+import logging
+import tempfile
+import uuid
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedgerow import pipeline
+from hedgerow.errors import HedgerowError
+from hedgerow.private import Ledger, open_gate
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.files import open_source
+from hedgerow.public.question import TOTAL, Marginal
+from hedgerow.public.schema import Schema
+from tests.privacy.watch import Request, Tape, check_order, check_price, watched
+from tests.privacy.world import COLUMNS, SCHEMA, Pair, Row, frame, write_job
+
+QUESTIONS = (TOTAL, *(Marginal((c,)) for c in (*COLUMNS, "sex_area")), *map(Marginal, combinations(COLUMNS, 2)))
+
+
+def check_verbs(guarantee: Guarantee, delta: str, pair: Pair) -> None:
+    """Every verb of the gate, in several forms, on both tables of the pair with the same answers."""
+    tape, budget = Tape(), Budget("2", delta)
+    here = _ask_everything(guarantee, budget, pair.here, tape, play=False)
+    there = _ask_everything(guarantee, budget, pair.there, tape, play=True)
+    check_order(here)
+    check_order(there)
+    check_price(here, there, budget.measure, budget.total)
+
+
+def _ask_everything(
+    guarantee: Guarantee, budget: Budget, rows: tuple[Row, ...], tape: Tape, *, play: bool
+) -> list[Request]:
+    coding = Schema.loads(SCHEMA).coding
+    with tempfile.TemporaryDirectory() as folder, watched(tape, play=play) as requests:
+        gate = open_gate(
+            open_source(frame(rows)),
+            coding,
+            guarantee=guarantee,
+            budget=budget,
+            ledger=Ledger.open(f"{folder}/ledger.db"),
+            table="toy",
+            run="run",
+        )
+        part = budget.total / 5
+        first = gate.measure(QUESTIONS, part)
+        gate.measure([TOTAL], part)
+        gate.measure(QUESTIONS[1:4], part, weights=[Fraction(1), Fraction(2), Fraction(1, 3)], law="laplace")
+        estimates = {m.question: np.maximum(m.counts, 0) for m in first}
+        for _ in range(2):
+            gate.select(estimates, gate.left / 2)
+    return requests
+
+
+def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair) -> None:
+    """A whole job on both tables with the same answers: the same bytes, files, lines, errors and prices."""
+    tape = Tape()
+    outcomes = []
+    for name, rows, play in (("here", pair.here, False), ("there", pair.there, True)):
+        place = folder / name
+        place.mkdir()
+        job = write_job(place, guarantee, delta=delta)
+        frame(rows).write_csv(place / "secret.csv")
+        with watched(tape, play=play) as requests:
+            outcomes.append((requests, *_run(job)))
+        check_order(requests)
+    (here, bytes_here, said_here), (there, bytes_there, said_there) = outcomes
+    budget = Budget("1.5", delta)
+    check_price(here, there, budget.measure, budget.total)
+    assert bytes_here.keys() == bytes_there.keys(), "other files were written on a neighbour"
+    for file in bytes_here:
+        assert bytes_here[file] == bytes_there[file], f"{file} differs on a neighbour with equal answers"
+    assert said_here == said_there, "something else was said on a neighbour"
+
+
+def _run(job: Path) -> tuple[dict[str, bytes], str]:
+    """Every file of the release, and everything said on the way: terminal, log, warnings, phases, error."""
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    logging.getLogger().addHandler(handler)
+    phases: list[str] = []
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))  # the name of the run is public and random
+        patch.setattr(Ledger, "head", lambda self: "anchor")  # holds the time of day
+        with redirect_stdout(said), redirect_stderr(said):
+            try:
+                pipeline.run(job, watch=phases.append)
+            except HedgerowError as refusal:
+                phases.append(f"{type(refusal).__name__}: {refusal}")
+    logging.getLogger().removeHandler(handler)
+    release = job.parent / "release"
+    files = {str(p.relative_to(release)): p.read_bytes() for p in sorted(release.rglob("*")) if p.is_file()}
+    text = "\n".join([said.getvalue(), *phases, *(str(w.message) for w in warned)])
+    return files, text.replace(str(job.parent), "FOLDER")

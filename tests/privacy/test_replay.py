@@ -1,0 +1,38 @@
+"""Record a run on one table, replay its answers on a neighbour, compare.
+
+Every request must be worth its price on the pair; and with the noisy answers equal, every byte that leaves the
+building, every line on the terminal and every file name must be equal too.  (The idea of Re:cord-play, arXiv
+2602.17454; it needs no instrumentation of recipes, because there is one gate.)
+"""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.privacy.checks import check_run, check_verbs
+from tests.privacy.world import GUARANTEES, neighbours
+
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6"], ids=["pure", "zcdp"])
+@pytest.mark.parametrize("kind", GUARANTEES)
+@given(data=st.data())
+@MANY
+def test_every_gate_verb_is_worth_its_price(kind: str, delta: str, data: st.DataObject) -> None:
+    guarantee = GUARANTEES[kind]
+    check_verbs(guarantee, delta, data.draw(neighbours(guarantee)))
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6"], ids=["pure", "zcdp"])
+@pytest.mark.parametrize("kind", GUARANTEES)
+@given(data=st.data())
+@FEW
+def test_every_byte_of_a_release_is_the_same_on_neighbours(kind: str, delta: str, data: st.DataObject) -> None:
+    guarantee = GUARANTEES[kind]
+    with tempfile.TemporaryDirectory() as folder:
+        check_run(Path(folder), guarantee, delta, data.draw(neighbours(guarantee)))

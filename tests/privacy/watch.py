@@ -1,0 +1,162 @@
+"""Watch a gate: what was read, counted, booked and drawn, in order; and play its answers again elsewhere.
+
+``watched`` records everything that crosses the gate.  Given the tape of an earlier run, the noise is chosen so
+that every noisy answer comes out as it did then: with the answers equal, everything else must be equal too.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.private import entropy, noise
+from hedgerow.private.gate import Gate
+from hedgerow.private.ledger import Ledger
+from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public.accounting import Measure
+from hedgerow.public.question import Counts, Measurement, Noise
+
+
+@dataclass
+class Request:
+    """One request at the gate: its price, and everything the noise has to hide."""
+
+    cost: Fraction = Fraction(0)
+    steps: list[str] = field(default_factory=list)
+    counted: list[Counts] = field(default_factory=list)
+    noises: list[tuple[Noise, Counts]] = field(default_factory=list)
+    choice: tuple[list[int], Fraction] | None = None
+    words: int = 0
+
+
+@dataclass
+class Tape:
+    """What a run answered: noisy counts, and chosen positions."""
+
+    counts: list[Counts] = field(default_factory=list)
+    chosen: list[int] = field(default_factory=list)
+
+
+@contextmanager
+def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
+    """Record every request made inside; with ``play``, make the answers those on ``tape``."""
+    requests = [Request()]  # the first holds whatever happens outside a request
+    counts, chosen = iter(list(tape.counts)), iter(list(tape.chosen))
+    spend, mark, read = Ledger.spend, Ledger.mark_drawn, ConfidentialRows._read
+    count, draw, choose, words = ConfidentialRows.count, noise.draw, noise.exponential_choice, entropy.words
+    measure = Gate.measure
+
+    def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
+        requests.append(Request(cost, ["book"]))
+        spend(self, run, request, cost, what)
+
+    def watched_mark(self: Ledger, run: str, request: str) -> None:
+        requests[-1].steps.append("mark")
+        mark(self, run, request)
+
+    def watched_read(self: ConfidentialRows, columns: Any) -> Iterator[Any]:
+        requests[-1].steps.append("read")
+        yield from read(self, columns)
+
+    def watched_count(self: ConfidentialRows, plan: CountPlan) -> tuple[Counts, ...]:
+        requests[-1].steps.append("count")
+        true = count(self, plan)
+        requests[-1].counted.extend(c.copy() for c in true)
+        return true
+
+    def watched_draw(law: Noise, n: int) -> Counts:
+        now = requests[-1]
+        now.steps.append("noise")
+        before = now.words
+        fresh = draw(law, n)
+        assert n == 0 or now.words > before, "noise was drawn without asking the operating system"
+        true = now.counted[len(now.noises)]
+        given = next(counts) - true if play else fresh
+        now.noises.append((law, given))
+        return given
+
+    def watched_choice(scores: Any, rate: Fraction, *rest: Any) -> int:
+        requests[-1].steps.append("noise")
+        requests[-1].choice = (list(scores), rate)
+        at = next(chosen) if play else choose(scores, rate, *rest)
+        if not play:
+            tape.chosen.append(at)
+        return at
+
+    def watched_words(n: int) -> Any:
+        requests[-1].words += n
+        return words(n)
+
+    def watched_measure(self: Gate, *args: Any, **kwargs: Any) -> tuple[Measurement, ...]:
+        answers = measure(self, *args, **kwargs)
+        _check_answers(requests[-1], answers)
+        if not play:
+            tape.counts.extend(m.counts.copy() for m in answers)
+        return answers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "spend", watched_spend)
+        patch.setattr(Ledger, "mark_drawn", watched_mark)
+        patch.setattr(ConfidentialRows, "_read", watched_read)
+        patch.setattr(ConfidentialRows, "count", watched_count)
+        patch.setattr(noise, "draw", watched_draw)
+        patch.setattr(noise, "exponential_choice", watched_choice)
+        patch.setattr(entropy, "words", watched_words)
+        patch.setattr(Gate, "measure", watched_measure)
+        yield requests
+
+
+def _check_answers(request: Request, answers: tuple[Measurement, ...]) -> None:
+    """Every answer is its exact count plus noise of its own, drawn for every cell, in whole numbers."""
+    assert len(request.noises) == len(answers), "not every table got noise of its own"
+    for answer, true, (law, drawn) in zip(answers, request.counted, request.noises, strict=True):
+        assert answer.counts.dtype == np.int64, "an answer is not whole numbers"
+        assert len(drawn) == len(true), "not every cell got noise"
+        assert (answer.counts == true + drawn).all(), "an answer is not its count plus its noise"
+        assert answer.noise == law, "an answer claims another noise than was drawn"
+
+
+def check_order(requests: list[Request]) -> None:
+    """Nothing is read outside a request, and every request is booked, read, marked, drawn, in this order."""
+    assert not requests[0].steps, "something was read or drawn outside a request"
+    rank = {"book": 0, "read": 1, "count": 1, "mark": 2, "noise": 3}
+    for request in requests[1:]:
+        steps = [rank[s] for s in request.steps]
+        assert steps == sorted(steps), f"out of order: {request.steps}"
+        assert "noise" not in request.steps or request.steps.count("mark") == 1, "noise without a mark"
+
+
+def loss(here: Request, there: Request, measure: Measure) -> Fraction:
+    """A bound on the privacy loss of one request on this pair, from the noise laws really used."""
+    if here.choice and there.choice:
+        (scores, rate), (other, _) = here.choice, there.choice
+        shift = [a - b for a, b in zip(scores, other, strict=True)]
+        epsilon = rate * (max(shift) - min(shift))
+        return epsilon if measure == "pure" else epsilon**2 / 8
+    total = Fraction(0)
+    for (law, _), a, b in zip(here.noises, here.counted, there.counted, strict=True):
+        moved = [abs(int(x)) for x in a - b]
+        if law.law == "laplace":
+            epsilon = sum(moved) / law.scale
+            total += epsilon if measure == "pure" else epsilon**2 / 2
+        else:
+            assert measure == "zcdp", "Gaussian noise under a pure promise"
+            total += sum(x * x for x in moved) / (2 * law.scale)
+    return total
+
+
+def check_price(here: list[Request], there: list[Request], measure: Measure, total: Fraction) -> None:
+    """Both runs asked the same, paid the same, and no request lost more than it paid."""
+    assert [r.steps for r in here] == [r.steps for r in there], "a neighbour was treated differently"
+    assert [r.cost for r in here] == [r.cost for r in there], "a neighbour was charged differently"
+    assert sum(r.cost for r in here) <= total, "more was spent than promised"
+    for a, b in zip(here[1:], there[1:], strict=True):
+        assert [law for law, _ in a.noises] == [law for law, _ in b.noises], "the noise depends on the rows"
+        assert loss(a, b, measure) <= a.cost, "the noise is worth less than its price"
+
+
