@@ -4,7 +4,6 @@ A ``Coding`` is plain data compiled from a schema before any row is seen.  Encod
 value and never looks at other rows: what is missing gets the missing code, what is outside the schema
 gets the ``other`` code, numbers beyond the outer edges fall into the outer bins.
 
-    >>> import polars as pl
     >>> sex = CodedColumn("sex", "text", 3, missing=2, other=2, values=("F", "M"), codes=(0, 1))
     >>> Coding((sex,)).encode(pl.DataFrame({"sex": ["M", None, "?", "F"]}), ["sex"])["sex"].tolist()
     [1, 2, 2, 0]
@@ -14,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,8 @@ import polars as pl
 
 from hedgerow.errors import SchemaError
 
-Codes = npt.NDArray[np.unsignedinteger]
+Codes = npt.NDArray[np.unsignedinteger[Any]]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CodedColumn:
         size: the number of codes; every code is below it.
         missing: the code of a missing value.
         other: the code of everything the rule does not name.
-        values: texts that have a code of their own, each once (after cutting to ``prefix``).
+        values: texts that have a code of their own, each once, trimmed (after cutting to ``prefix``).
         codes: the code of each of ``values``.
         edges: increasing inner bin edges; a number's code is how many of them are at or below it.
         prefix: keep only this many leading characters of a text; 0 keeps all.
@@ -55,23 +55,65 @@ class CodedColumn:
 
     @cached_property
     def _lookup(self) -> tuple[pl.Enum, npt.NDArray[np.int64]]:
-        return pl.Enum(self.values), np.array(self.codes, np.int64)
+        return pl.Enum(self.values), np.array((*self.codes, -1), np.int64)
+
+    @cached_property
+    def _numbers_named(self) -> list[tuple[float, int]]:
+        number = pl.Series(self.values if self.reading == "number" else (), dtype=pl.String)
+        return list(zip(number.cast(pl.Float64, strict=False).to_list(), self.codes, strict=False))
 
     def encode(self, series: pl.Series) -> Codes:
         """The code of every value."""
-        text = _as_text(series)
-        out = np.full(len(series), self.other, np.int64)
+        codes = np.full(len(series), -1)
         if self.edges is not None:
-            number = _as_number(series, text, self.date_format if self.reading == "date" else None)
-            bins = np.searchsorted(np.array(self.edges, np.float64), number, side="right")
-            out = np.where(np.isnan(number), out, bins)
-        if self.values:
-            enum, codes = self._lookup
-            cut = text.str.slice(0, self.prefix) if self.prefix else text
-            found = cut.cast(enum, strict=False).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-            out = np.where(found >= 0, codes[found], out)
-        out = np.where(text.is_null().to_numpy(), self.missing, out)
-        return out.astype(code_type(self.size))
+            number = self.numbers(series)
+            codes = _bins(np.array(self.edges), number)
+            for named, code in self._numbers_named:
+                codes[number == named] = code
+            codes[np.isnan(number)] = -1
+        elif series.dtype == pl.String:
+            codes = self._named(series)
+        elif series.dtype.is_numeric():  # write each distinct number out once
+            distinct = series.unique()
+            each = pl.Series(self._spelt(distinct), dtype=pl.Int64)
+            codes = series.replace_strict(distinct, each, return_dtype=pl.Int64).to_numpy(writable=True)
+        rest = np.flatnonzero(codes < 0)
+        if len(rest):  # not named as it stands: trim it, see whether it is missing
+            codes[rest] = self._spelt(series.gather(rest))
+        return codes.astype(code_type(self.size))
+
+    def numbers(self, series: pl.Series) -> Floats:
+        """The values as numbers, dates as days since 1970; NaN where they are neither."""
+        number = self._parsed(series)
+        bad = (number.is_null() & series.is_not_null()).arg_true()
+        if len(bad):
+            number = number.scatter(bad, self._parsed(_as_text(series.gather(bad))))
+        return number.fill_null(float("nan")).to_numpy(writable=True)
+
+    def _parsed(self, series: pl.Series) -> pl.Series:
+        kind = series.dtype
+        if self.reading == "date" and kind == pl.String:
+            series = series.str.to_date(self.date_format, strict=False)
+        if self.reading == "date" and series.dtype in (pl.Date, pl.Datetime):
+            return series.cast(pl.Date).to_physical().cast(pl.Float64)
+        if self.reading == "number" and (kind.is_numeric() or kind in (pl.String, pl.Boolean)):
+            return series.cast(pl.Float64, strict=False)
+        return pl.Series([None], dtype=pl.Float64).new_from_index(0, len(series))
+
+    def _named(self, text: pl.Series) -> npt.NDArray[np.int64]:
+        """The codes of texts that are named; -1 for the others."""
+        enum, codes = self._lookup
+        cut = text.str.slice(0, self.prefix).str.strip_chars_end() if self.prefix else text
+        found = cut.cast(enum, strict=False).to_physical().fill_null(len(self.values))
+        return codes.take(found.to_numpy())
+
+    def _spelt(self, series: pl.Series) -> npt.NDArray[np.int64]:
+        """The codes of values written out as trimmed text, by which every value is settled."""
+        text = _as_text(series)
+        codes = self._named(text)
+        codes[codes < 0] = self.other
+        codes[text.is_null().to_numpy()] = self.missing
+        return codes
 
 
 @dataclass(frozen=True)
@@ -82,7 +124,7 @@ class JoinedColumn:
         name: the name of the joined column.
         parts: the coded columns it joins.
         shape: the sizes of the parts.
-        codes: the code of every combination of parts, last part fastest; those not allowed share one.
+        codes: the code of every combination of parts, last part fastest; one not allowed has another's.
         size: the number of codes.
     """
 
@@ -95,7 +137,11 @@ class JoinedColumn:
     def encode(self, parts: Iterable[Codes]) -> Codes:
         """The joined code of every row."""
         flat = np.ravel_multi_index([p.astype(np.intp) for p in parts], self.shape)
-        return np.asarray(np.array(self.codes, code_type(self.size))[flat])
+        return self._lookup.take(flat)
+
+    @cached_property
+    def _lookup(self) -> Codes:
+        return np.array(self.codes, code_type(self.size))
 
 
 @dataclass(frozen=True)
@@ -136,27 +182,25 @@ class Coding:
         return {n: joined[n] if n in joined else plain[n] for n in names}
 
 
-def code_type(size: int) -> npt.DTypeLike:
+def code_type(size: int) -> type[np.unsignedinteger[Any]]:
     """The smallest whole-number type that holds codes below ``size``."""
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
 
 
 def _as_text(series: pl.Series) -> pl.Series:
-    """The values as trimmed text, whole floats as whole numbers; null when missing, NaN or empty."""
-    if series.dtype.is_float():
-        whole = series.cast(pl.Int64, strict=False)
-        kept = series.fill_nan(None)
-        text = kept.cast(pl.String)
-        return text.zip_with((kept != whole.cast(series.dtype)).fill_null(True), whole.cast(pl.String))
-    text = series.cast(pl.String, strict=False).str.strip_chars()
-    return text.zip_with((text != "").fill_null(True), pl.Series([None], dtype=pl.String))
+    """The values as trimmed text, whole floats as whole numbers; null when missing, NaN or blank."""
+    kind = series.dtype
+    if kind.is_float() or kind.is_decimal():
+        number = series.cast(pl.Float64).fill_nan(None)
+        whole = number.cast(pl.Int64, strict=False)
+        same = (whole.cast(pl.Float64) == number).fill_null(False)
+        return whole.cast(pl.String).zip_with(same, number.cast(pl.String))
+    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration, pl.Unknown):  # nothing to read
+        return pl.Series([None, "\0"]).gather(series.is_not_null().cast(pl.UInt32))
+    text = series.cast(pl.String).str.strip_chars()
+    return text.set(text == "", None)
 
 
-def _as_number(series: pl.Series, text: pl.Series, date_format: str | None) -> npt.NDArray[np.float64]:
-    """The values as floats, dates as days since 1970; NaN where they cannot be read as such."""
-    if date_format is not None:
-        day = series if series.dtype.is_temporal() else text.str.to_date(date_format, strict=False)
-        number = day.cast(pl.Date, strict=False).to_physical().cast(pl.Float64)
-    else:
-        number = (series if series.dtype.is_numeric() else text).cast(pl.Float64, strict=False)
-    return number.fill_null(float("nan")).to_numpy()
+def _bins(edges: Floats, number: Floats) -> npt.NDArray[np.int64]:
+    """How many of the sorted edges are at or below each number (any count for NaN)."""
+    return np.searchsorted(edges, number, side="right")
