@@ -35,7 +35,7 @@ class ProductModel(AbstractModel):
             return np.array([float(self.total)])
         factors, axes = [], []
         for name in self._attributes_of(question.columns):
-            parts, share = self._unfold(name)
+            parts, share = ((name,), self.shares[name]) if name in question.columns else self._unfold(name)
             inside = [p for p in parts if p in question.columns]
             factors.append(share.sum(axis=tuple(i for i, p in enumerate(parts) if p not in question.columns)))
             axes.extend(inside)

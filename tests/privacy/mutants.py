@@ -1,0 +1,361 @@
+"""Planted privacy bugs: each must be caught by the checks. ``python -m tests.privacy.mutants`` tells how many are.
+
+The list of THEORY.md part D, layer 5, as far as the verbs exist, and more.  A mutant is a patch; it is caught when
+some check fails under it.  The first line shows that the checks pass without a patch.
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow import pipeline
+from hedgerow.counting.plan import CountPlan
+from hedgerow.model import product
+from hedgerow.private import entropy, noise
+from hedgerow.private.gate import Account, Gate
+from hedgerow.private.ledger import Ledger
+from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public import accounting, spend
+from hedgerow.public.accounting import Guarantee
+from hedgerow.public.coding import CodedColumn
+from hedgerow.public.question import Counts, Measurement, Noise
+from hedgerow.public.spend import Spend, Tariff
+from hedgerow.release import journal
+from tests.privacy.checks import check_run, check_verbs
+from tests.privacy.world import GUARANTEES, Pair, Row
+
+Patch = pytest.MonkeyPatch
+Mutant = Callable[[Patch], None]
+
+_ME: tuple[Row, ...] = (("F", "A", "5", "n", "me"),) * 5
+_YOU: tuple[Row, ...] = (("M", "C", "39", "s", "me"),) * 5
+_RELABELLED: tuple[Row, ...] = (("M", "C", "5", "n", "me"),) * 5
+_REST: tuple[Row, ...] = (("M", "B", "12", "s", "a"), ("F", "A", "5", "n", "b"), ("M", None, "x", "?", "c"))
+PAIRS: dict[str, list[Pair]] = {
+    "add-remove": [Pair(_REST + _ME, _REST), Pair((("F", "Z", None, "w", "me"),), ())],
+    "replace-one": [Pair(_REST + _ME, _REST + _YOU)],
+    "label-change": [Pair(_REST + _ME, _REST + _RELABELLED)],
+}
+
+
+def pairs(guarantee: Guarantee) -> list[Pair]:
+    """Fixed neighbours that move as much as the relation allows."""
+    found = PAIRS[guarantee.relation]
+    if guarantee.unit == "person":
+        return found
+    return [Pair(_first_of_me(p.here), _first_of_me(p.there)) for p in found]
+
+
+def _first_of_me(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    mine = [r for r in rows if r[-1] == "me"][:1]
+    return (*(r for r in rows if r[-1] != "me"), *mine)
+
+
+def check_everything() -> None:
+    """Every check, on fixed pairs, under every guarantee, pure and zCDP; and that noise is never the same twice."""
+    for guarantee in GUARANTEES.values():
+        for delta in ("0", "1e-6"):
+            for pair in pairs(guarantee):
+                check_verbs(guarantee, delta, pair)
+                with tempfile.TemporaryDirectory() as folder:
+                    check_run(Path(folder), guarantee, delta, pair)
+    law = Noise("laplace", Fraction(50))
+    assert (noise.draw(law, 64) != noise.draw(law, 64)).any(), "the noise came twice: it is seeded"
+
+
+def _measure_with(patch: Patch, answer: Callable[[Counts, Noise], Any]) -> None:
+    """Answer every table by ``answer(true counts, noise law)``."""
+
+    def measure(self: Gate, questions: Any, cost: Fraction, **more: Any) -> tuple[Measurement, ...]:
+        asked = self.tariff.measure_all(questions, cost, **more)
+        counts = self._counted(asked, questions)
+        return tuple(
+            Measurement(a.question, answer(true, a.noise), a.noise)
+            for a, true in zip(asked.asked, counts, strict=True)
+        )
+
+    patch.setattr(Gate, "measure", measure)
+
+
+def sensitivity_1_under_label_change(patch: Patch) -> None:
+    """One count for a change of label, as the papers say."""
+    patch.setattr(Guarantee, "l1", property(lambda self: self.rows_per_person))
+
+
+def l2_sensitivity_of_add_remove_everywhere(patch: Patch) -> None:
+    """The Gaussian scale of add-remove used for replacement."""
+    patch.setattr(Guarantee, "l2_squared", property(lambda self: self.rows_per_person**2))
+
+
+def noise_only_on_observed_cells(patch: Patch) -> None:
+    """Empty cells stay empty, as a table() of observed labels would have it."""
+    _measure_with(patch, lambda true, law: true + np.where(true > 0, noise.draw(law, len(true)), 0))
+
+
+def one_noise_vector_for_all_tables(patch: Patch) -> None:
+    """Noise is drawn once and used again."""
+    drawn: dict[str, Counts] = {}
+
+    def answer(true: Counts, law: Noise) -> Counts:
+        longest = drawn.setdefault("all", noise.draw(law, 10_000))
+        return true + longest[: len(true)]
+
+    _measure_with(patch, answer)
+
+
+def clip_before_noise(patch: Patch) -> None:
+    """Counts are cut before noise is added."""
+    _measure_with(patch, lambda true, law: np.minimum(true, 2) + noise.draw(law, len(true)))
+
+
+def number_of_rows_from_the_data(patch: Patch) -> None:
+    """The release has as many records as the confidential table."""
+    original = ConfidentialRows.count
+    exact: list[int] = []
+
+    def count(self: ConfidentialRows, plan: CountPlan) -> tuple[Counts, ...]:
+        counted = original(self, plan)
+        exact.append(int(counted[0].sum()))
+        return counted
+
+    fit = product.fit_product
+    patch.setattr(ConfidentialRows, "count", count)
+    patch.setattr("hedgerow.recipes.independent.fit_product", lambda c, m, total=None: fit(c, m, total=exact[-1] + 1))
+
+
+def labels_collapsed_by_confidential_counts(patch: Patch) -> None:
+    """The schema is settled on the confidential table."""
+    original = pipeline.Road.schema.func
+
+    def settled(road: pipeline.Road) -> Any:
+        schema = original(road)
+        seen = pl.read_csv(road.job.beside("secret.csv"), infer_schema=False)["race"].n_unique()
+        return schema.__class__.loads(schema.dumps().replace('title = "Toy"', f'title = "{seen} races"'))
+
+    patch.setattr(pipeline.Road, "schema", property(settled))
+
+
+def epsilon_not_divided_among_tables(patch: Patch) -> None:
+    """Every table gets noise for the whole cost."""
+    original = spend.noise_for
+    patch.setattr(spend, "noise_for", lambda cost, *rest: original(cost * 3, *rest))
+
+
+def charged_half(patch: Patch) -> None:
+    """The ledger is told half the price."""
+
+    def book(self: Account, asked: Spend, rows: ConfidentialRows) -> None:
+        self._ledger.spend(self._run, asked.digest, asked.cost / 2, str(asked))
+
+    patch.setattr(Account, "book", book)
+
+
+def seeded_noise(patch: Patch) -> None:
+    """A seed makes the noise predictable."""
+    patch.setattr(
+        entropy, "words", lambda n: np.random.default_rng(0).integers(0, 2**64, n, dtype=np.uint64, endpoint=False)
+    )
+
+
+def float_noise(patch: Patch) -> None:
+    """Floating-point Laplace noise."""
+    rng = np.random.default_rng()
+    _measure_with(patch, lambda true, law: true + rng.laplace(0, float(law.scale), len(true)))
+
+
+def rounded_float_noise(patch: Patch) -> None:
+    """Floating-point noise, rounded, where the exact sampler stood."""
+    rng = np.random.default_rng()
+    patch.setattr(noise, "draw", lambda law, n: np.rint(rng.laplace(0, float(law.scale), n)).astype(np.int64))
+
+
+def score_with_half_the_sensitivity(patch: Patch) -> None:
+    """The exponential mechanism as if the score were monotone."""
+    original = spend.selection_rate
+    patch.setattr(spend, "selection_rate", lambda *args: 2 * original(*args))
+
+
+def zcdp_selection_at_twice_the_rate(patch: Patch) -> None:
+    """epsilon^2 / 2 instead of epsilon^2 / 8 inverted the wrong way."""
+    original = accounting.floor_sqrt
+    patch.setattr(accounting, "floor_sqrt", lambda x: 2 * original(x))
+
+
+def cap_per_person_not_enforced(patch: Patch) -> None:
+    """All rows of a person count, whatever the promise says."""
+    patch.setattr(ConfidentialRows, "_kept", lambda self, columns: self._read(columns))
+
+
+def rows_of_a_person_dropped_altogether(patch: Patch) -> None:
+    """One cap over all people: the first rows of the file are kept, so one person's rows push out another's."""
+
+    def kept(self: ConfidentialRows, columns: Any) -> Iterator[pl.DataFrame]:
+        for batch in self._read(columns):
+            yield batch.head(2) if self._guarantee.person else batch
+
+    patch.setattr(ConfidentialRows, "_kept", kept)
+
+
+def read_before_booking(patch: Patch) -> None:
+    """Rows are counted first and paid for afterwards."""
+
+    def counted(self: Gate, asked: Spend, questions: Any) -> Any:
+        counts = self._rows.count(CountPlan(questions, self.tariff.coding))
+        self._account.book(asked, self._rows)
+        self._account.mark_drawn(asked)
+        return counts
+
+    patch.setattr(Gate, "_counted", counted)
+
+
+def draw_not_marked(patch: Patch) -> None:
+    """A killed run could draw again for free until it likes the answer."""
+    patch.setattr(Account, "mark_drawn", lambda self, asked: None)
+
+
+def error_on_a_value_outside_the_schema(patch: Patch) -> None:
+    """Encoding refuses a strange value, and so tells that it is there."""
+    original = CodedColumn.encode
+
+    def encode(self: CodedColumn, series: pl.Series) -> Any:
+        if series.dtype == pl.String and (series == "Z").any():
+            raise pipeline.JobError("strange value: Z")
+        return original(self, series)
+
+    patch.setattr(CodedColumn, "encode", encode)
+
+
+def count_in_a_message(patch: Patch) -> None:
+    """The number of rows is told while they are read."""
+    original = ConfidentialRows._read
+
+    def read(self: ConfidentialRows, columns: Any) -> Iterator[pl.DataFrame]:
+        for batch in original(self, columns):
+            sys.stderr.write(f"read {len(batch)} rows\n")
+            yield batch
+
+    patch.setattr(ConfidentialRows, "_read", read)
+
+
+def noise_scale_from_the_data(patch: Patch) -> None:
+    """Less noise where there is more data."""
+    original = Gate._counted
+
+    def counted(self: Gate, asked: Spend, questions: Any) -> Any:
+        counts = original(self, asked, questions)
+        factor = Fraction(1, 1 + int(counts[0].sum()))
+        for a in asked.asked:
+            object.__setattr__(a, "noise", Noise(a.noise.law, a.noise.scale * factor))
+        return counts
+
+    patch.setattr(Gate, "_counted", counted)
+
+
+def true_counts_beside_the_answers(patch: Patch) -> None:
+    """The exact counts find their way into the release."""
+    original_count, original_flatten = ConfidentialRows.count, journal.flatten
+    exact: list[tuple[Counts, ...]] = []
+
+    def count(self: ConfidentialRows, plan: CountPlan) -> tuple[Counts, ...]:
+        exact.append(original_count(self, plan))
+        return exact[-1]
+
+    def flatten(record: Any) -> Any:
+        answers = original_flatten(record)
+        position, first = answers[0]
+        return ((position, Measurement(first.question, exact[-1][0], first.noise)), *answers[1:])
+
+    patch.setattr(ConfidentialRows, "count", count)
+    patch.setattr(pipeline, "flatten", flatten)
+
+
+def fingerprint_in_the_release(patch: Patch) -> None:
+    """A hash of the confidential rows is published as the run's anchor."""
+    original, seen = ConfidentialRows.fingerprint, [""]
+
+    def fingerprint(self: ConfidentialRows, key: bytes) -> str:
+        seen[0] = original(self, bytes(32))
+        return seen[0]
+
+    contents = pipeline._contents
+    patch.setattr(ConfidentialRows, "fingerprint", fingerprint)
+    patch.setattr(pipeline, "_contents", lambda road, g, records, anchor: contents(road, g, records, seen[0]))
+
+
+def unlimited_requests(patch: Patch) -> None:
+    """The price is booked as next to nothing, so that the total never runs out."""
+    original = Ledger.spend
+    patch.setattr(
+        Ledger, "spend", lambda self, run, request, cost, what: original(self, run, request, cost / 100, what)
+    )
+    patch.setattr(Tariff, "measure_all", _thrice(Tariff.measure_all))
+
+
+def _thrice(original: Callable[..., Spend]) -> Callable[..., Spend]:
+    def measure_all(self: Tariff, questions: Any, cost: Fraction, **more: Any) -> Spend:
+        return original(self, questions, cost * 3, **more)
+
+    return measure_all
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    sensitivity_1_under_label_change,
+    l2_sensitivity_of_add_remove_everywhere,
+    noise_only_on_observed_cells,
+    one_noise_vector_for_all_tables,
+    clip_before_noise,
+    number_of_rows_from_the_data,
+    labels_collapsed_by_confidential_counts,
+    epsilon_not_divided_among_tables,
+    charged_half,
+    seeded_noise,
+    float_noise,
+    rounded_float_noise,
+    score_with_half_the_sensitivity,
+    zcdp_selection_at_twice_the_rate,
+    cap_per_person_not_enforced,
+    rows_of_a_person_dropped_altogether,
+    read_before_booking,
+    draw_not_marked,
+    error_on_a_value_outside_the_schema,
+    count_in_a_message,
+    noise_scale_from_the_data,
+    true_counts_beside_the_answers,
+    fingerprint_in_the_release,
+    unlimited_requests,
+)
+
+
+def caught_by(mutant: Mutant) -> str | None:
+    """What the checks say when ``mutant`` is planted; None when they see nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        mutant(patch)
+        try:
+            check_everything()
+        except AssertionError as seen:
+            return str(seen).splitlines()[0] if str(seen) else "an assertion"
+    return None
+
+
+def main() -> int:
+    """Run the checks without a patch, then under every mutant."""
+    check_everything()
+    sys.stdout.write("the checks pass without a planted bug\n")
+    missed = 0
+    for mutant in MUTANTS:
+        seen = caught_by(mutant)
+        missed += seen is None
+        sys.stdout.write(f"{'caught' if seen else 'MISSED'}  {mutant.__name__.replace('_', ' ')}: {seen or ''}\n")
+    sys.stdout.write(f"our audit catches {len(MUTANTS) - missed}/{len(MUTANTS)} planted bugs\n")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
