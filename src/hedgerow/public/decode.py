@@ -13,22 +13,18 @@ from collections.abc import Iterable, Mapping
 from graphlib import TopologicalSorter
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import SchemaError
 from hedgerow.public.bins import Floats, as_number
-from hedgerow.public.coding import Codes
 from hedgerow.public.column import BINNED, LISTED, Column, as_float
-from hedgerow.public.joining import allowed_cells
 from hedgerow.public.schema import Schema
-
-Places = npt.NDArray[np.int64]
+from hedgerow.public.splitting import AnyCodes, Places, column_codes
 
 
 def decode(
     schema: Schema,
-    codes: Mapping[str, Codes],
+    codes: Mapping[str, AnyCodes],
     rng: np.random.Generator,
     *,
     columns: Iterable[str] | None = None,
@@ -42,7 +38,13 @@ def decode(
         columns: the columns of the file to give; all of them when None.
     """
     wanted = tuple(c.name for c in schema.columns) if columns is None else tuple(columns)
-    plain = column_codes(schema, codes, wanted)
+    plain = column_codes(schema, codes)
+    lacking = [n for n in wanted if n not in plain]
+    if lacking:
+        raise SchemaError(
+            f"There are no codes for {', '.join(map(repr, lacking))}.\n"
+            "Give the codes of every attribute of the schema, or name fewer columns."
+        )
     numbers = {
         name: _numbers(schema.column(name), code, rng)
         for name, code in plain.items()
@@ -53,55 +55,11 @@ def decode(
     return pl.DataFrame(made)
 
 
-def column_codes(schema: Schema, codes: Mapping[str, Codes], wanted: Iterable[str]) -> dict[str, Places]:
-    """The codes of single columns: joined ones split, determined ones looked up."""
-    for name, size in zip(codes, schema.shape(codes), strict=True):
-        if len(codes[name]) and int(codes[name].max()) >= size:
-            raise SchemaError(f"A code of {name!r} is {size} or more, but the schema has {size} codes for it.")
-    plain = {n: c.astype(np.int64) for n, c in codes.items()}
-    for join in schema.joined:
-        if join.name in plain:
-            parts = [schema.column(n) for n in join.columns]
-            cells = allowed_cells(join, parts)[plain.pop(join.name)]
-            split = np.unravel_index(cells, tuple(p.size for p in parts))
-            plain = dict(zip(join.columns, split, strict=True)) | plain
-    order = TopologicalSorter({c.name: c.determined_by for c in schema.columns}).static_order()
-    for name in order:
-        column = schema.column(name)
-        if name not in plain and column.determined_by and all(n in plain for n in column.determined_by):
-            plain[name] = _looked_up(column, [schema.column(n) for n in column.determined_by], plain)
-    lacking = [n for n in wanted if n not in plain]
-    if lacking:
-        raise SchemaError(
-            f"There are no codes for {', '.join(map(repr, lacking))}.\n"
-            "Give the codes of every attribute of the schema, or name fewer columns."
-        )
-    return plain
-
-
-def _looked_up(column: Column, keys: list[Column], plain: Mapping[str, Places]) -> Places:
-    """The code that the map gives for every row; where it gives none, the code of what is not listed."""
-    assert column.map is not None
-    shape = tuple(k.size for k in keys)
-    here = np.ravel_multi_index([plain[k.name] for k in keys], shape)
-    if not column.map:
-        return np.full(len(here), column.coded.other, np.int64)
-    *texts, values = (pl.Series(t, dtype=pl.String) for t in zip(*column.map, strict=True))
-    known = [k.coded.encode(t).astype(np.intp) for k, t in zip(keys, texts, strict=True)]
-    cells, first = np.unique(np.ravel_multi_index(known, shape), return_index=True)
-    value = column.coded.encode(values).astype(np.int64)[first]
-    at = np.minimum(np.searchsorted(cells, here), len(cells) - 1)
-    return np.where(cells[at] == here, value[at], column.coded.other)
-
-
 def _numbers(column: Column, codes: Places, rng: np.random.Generator) -> Floats:
     """A number for every row that is in a bin; NaN for the others."""
     inside = codes < column.bin_count
     bins = codes[inside]
-    if column.decode == "midpoint":
-        picked = column.grid.middle(bins)
-    else:
-        picked = column.grid.uniform(bins, rng)
+    picked = column.grid.middle(bins) if column.decode == "midpoint" else column.grid.uniform(bins, rng)
     if column.decode == "public":
         picked = _from_public(column, bins, picked, rng)
     number = np.full(len(codes), np.nan)

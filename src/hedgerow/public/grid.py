@@ -44,9 +44,7 @@ class Grid:
     avoid: tuple[float, ...] = ()
 
     @staticmethod
-    def of(
-        cuts: Floats, *, unit: Fraction | None, finest: Fraction | None, avoid: tuple[float, ...] = ()
-    ) -> "Grid":
+    def of(cuts: Floats, *, unit: Fraction | None, finest: Fraction | None, avoid: tuple[float, ...] = ()) -> "Grid":
         """The grid of multiples of ``unit``; of ``finest`` in a bin that holds no such multiple to pick.
 
         ``None`` is no grid at all: any number.
@@ -73,6 +71,12 @@ class Grid:
         bins = np.arange(len(self.low))
         return self._past_all(bins, np.where(self.over > 0, self._at(bins, self.first), self.low))
 
+    @property
+    def highest(self) -> Floats:
+        """The largest value of each bin."""
+        bins = np.arange(len(self.low))
+        return np.where(self.over > 0, self._at(bins, self.last), np.nextafter(self.high, -np.inf))
+
     def middle(self, bins: npt.NDArray[np.integer]) -> Floats:
         """The middle of each bin, or the value that may stand next below it."""
         middle = self.low[bins] / 2 + self.high[bins] / 2
@@ -84,9 +88,7 @@ class Grid:
         """A value of each bin, all equally likely."""
         return self.between(bins, self.low[bins], self.high[bins], rng)
 
-    def between(
-        self, bins: npt.NDArray[np.integer], least: Floats, most: Floats, rng: np.random.Generator
-    ) -> Floats:
+    def between(self, bins: npt.NDArray[np.integer], least: Floats, most: Floats, rng: np.random.Generator) -> Floats:
         """A value of each bin that is also at or above ``least`` and at or below ``most``; NaN if none is."""
         over, under = self.over[bins], self.under[bins]
         low, high = np.maximum(self.low[bins], least), np.minimum(self.high[bins], most)
