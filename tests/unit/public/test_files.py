@@ -1,0 +1,324 @@
+"""Tables of every format come out as the same batches, and no error depends on a row."""
+
+import csv
+import datetime as dt
+import gzip
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyreadstat
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hedgerow.errors import HedgerowError, JobError, TableMismatch
+from hedgerow.public import csv_text
+from hedgerow.public.files import Source, open_source
+
+PEOPLE = pl.DataFrame(
+    {
+        "sex": ["F", "M", None, "F", "M"],
+        "pay": [52_000, None, 61_500, 48_000, 48_000],
+        "hired": [dt.date(2001, 2, 3), None, dt.date(1999, 12, 31), dt.date(2010, 1, 1), dt.date(2010, 1, 1)],
+    }
+)
+pd = pytest.importorskip("pandas")
+reuse_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+
+
+def write_duckdb(frame: pl.DataFrame, path: Path) -> str:
+    with duckdb.connect(str(path)) as db:
+        db.register("frame", frame.to_arrow())
+        db.execute('CREATE TABLE "the people" AS SELECT * FROM frame')
+    return f"duckdb:{path}#the people"
+
+
+def write_gzip(frame: pl.DataFrame, path: Path) -> None:
+    path.write_bytes(gzip.compress(frame.write_csv().encode()))
+
+
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
+    "csv": lambda f, p: f.write_csv(p),
+    "tsv": lambda f, p: f.write_csv(p, separator="\t"),
+    "csv.gz": write_gzip,
+    "parquet": lambda f, p: f.write_parquet(p, row_group_size=2),
+    "arrow": lambda f, p: f.write_ipc(p, compression="zstd"),
+    "feather": lambda f, p: f.write_ipc(p),
+    "dta": lambda f, p: pyreadstat.write_dta(f, p),
+    "sav": lambda f, p: pyreadstat.write_sav(f, p),
+    "zsav": lambda f, p: pyreadstat.write_sav(f, p, compress=True),
+    "por": lambda f, p: pyreadstat.write_por(f, p),
+    "xpt": lambda f, p: pyreadstat.write_xport(f, p),
+    "duckdb": write_duckdb,
+}
+FRAMES: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda f: f,
+    "lazy": lambda f: f.lazy(),
+    "pandas": lambda f: f.to_pandas(),
+    "pyarrow": lambda f: f.to_arrow(),
+}
+
+
+def gathered(source: Source, columns: list[str], rows: int) -> dict[str, list[str]]:
+    """All values as text, written the same way whatever the format."""
+    parts = list(source.batches(columns, rows))
+    assert all(0 < len(p) <= rows and p.columns == columns for p in parts)
+    texts: dict[str, list[str]] = {c: [] for c in columns}
+    for part in parts:
+        for column in part.iter_columns():
+            values = column.cast(pl.String).str.strip_suffix(".0").fill_null("")
+            texts[column.name] += ["" if v == "NaN" else v for v in values]
+    return texts
+
+
+def expected(columns: list[str]) -> dict[str, list[str]]:
+    return {c: PEOPLE[c].cast(pl.String).fill_null("").to_list() for c in columns}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_file_format_gives_the_same_rows(kind: str, rows: int, tmp_path: Path) -> None:
+    path = tmp_path / f"People.{kind}"
+    frame = PEOPLE.rename(str.upper) if kind == "por" else PEOPLE
+    source = open_source(WRITERS[kind](frame, path) if kind == "duckdb" else (WRITERS[kind](frame, path), path)[1])
+    assert [c.lower() for c in source.columns] == PEOPLE.columns
+    picked = ["HIRED", "SEX"] if kind == "por" else ["hired", "sex"]
+    assert {k.lower(): v for k, v in gathered(source, picked, rows).items()} == expected(["hired", "sex"])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_frame_gives_the_same_rows(kind: str, rows: int) -> None:
+    source = open_source(FRAMES[kind](PEOPLE))
+    assert (source.name, source.columns) == ("frame", tuple(PEOPLE.columns))
+    assert gathered(source, ["pay", "sex"], rows) == expected(["pay", "sex"])
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_rows_can_be_counted_without_asking_for_a_column(kind: str) -> None:
+    assert sum(map(len, open_source(FRAMES[kind](PEOPLE)).batches([], 2))) == len(PEOPLE)
+
+
+@pytest.mark.parametrize("kind", [k for k in WRITERS if k not in ("por", "duckdb")])
+def test_a_table_without_rows_is_a_table(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"empty.{kind}"
+    WRITERS[kind](PEOPLE.clear(), path)
+    assert sum(map(len, open_source(path).batches(["sex", "pay"]))) == 0
+
+
+def test_pandas_columns_of_mixed_things_are_taken_as_text() -> None:
+    mixed = pd.Series([1, "a", 2.5, None, np.nan, pd.NA, dt.date(2020, 1, 2)], dtype=object)
+    frame = pd.DataFrame({"x": mixed, "y": pd.Categorical([1, "b", None, 1, 1, 1, 1])})
+    (batch,) = open_source(frame).batches(["x", "y"])
+    assert batch["x"].to_list() == ["1", "a", "2.5", None, None, None, "2020-01-02"]
+    assert batch["y"].to_list() == ["1", "b", None, "1", "1", "1", "1"]
+
+
+def test_columns_that_are_lists_or_bytes_are_not_offered() -> None:
+    frame = pl.DataFrame({"a": [1], "b": [[1, 2]], "c": [{"x": 1}], "d": [b"x"], "e": [dt.timedelta(1)]})
+    for table in (frame, frame.lazy(), frame.drop("e").to_arrow()):
+        assert open_source(table).columns == ("a",)
+
+
+@pytest.mark.parametrize("kind", [pl.Date(), pl.Datetime("ms"), pl.Datetime("us"), pl.Datetime("us", "Asia/Tokyo")])
+def test_dates_no_calendar_holds_are_moved_to_the_first_or_last_that_it_does(kind: pl.DataType) -> None:
+    huge = 2**31 - 1 if kind == pl.Date else 2**58
+    physical = pl.Int32 if kind == pl.Date else pl.Int64
+    frame = pl.DataFrame({"d": pl.Series([huge, -huge, 0, None]).cast(physical).cast(kind)})
+    (batch,) = open_source(frame).batches(["d"])
+    assert batch["d"].dtype == pl.Date
+    assert batch["d"].cast(pl.String).to_list()[2:] == ["1970-01-01", None]
+    assert all(v is None or v in ("9999-12-31", "0001-01-01") for v in batch["d"].cast(pl.String).to_list()[:2])
+
+
+def test_decimals_are_numbers() -> None:
+    frame = pl.DataFrame({"x": pl.Series(["1.00", "2.50"]).str.to_decimal(scale=2)})
+    (batch,) = open_source(frame).batches(["x"])
+    assert batch["x"].to_list() == [1.0, 2.5]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_csv_separator_mark_and_line_ends_are_recognised(
+    separator: str, mark: bytes, end: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.csv"
+    lines = end.join(separator.join(cells) for cells in (["a", "b b", "c"], ["1", "x y", "3"], ["", "é", "0003"]))
+    path.write_bytes(mark + lines.encode())
+    assert pl.concat(open_source(path).batches(["b b", "c", "a"])).rows() == [("x y", "3", "1"), ("é", "0003", None)]
+
+
+def rows_of(path: Path, block: int) -> list[tuple[str, ...]]:
+    header = csv_text.read_header(str(path))[0]
+    frames = list(csv_text.read_rows(str(path), header, block))
+    assert all(f.dtypes == [pl.String] * len(header) for f in frames)
+    return [tuple(v or "" for v in row) for f in frames for row in f.rows()]
+
+
+@reuse_folder
+@given(body=st.lists(st.sampled_from(b'ab,\n\r"; \x00\xff\xc31'), max_size=80), block=st.integers(1, 100))
+def test_no_bytes_after_the_header_are_refused(tmp_path: Path, body: list[int], block: int) -> None:
+    path = tmp_path / "any.csv"
+    path.write_bytes(b"a,b,c\n" + bytes(body))
+    assert all(len(row) == 3 for row in rows_of(path, block))
+
+
+@reuse_folder
+@given(
+    rows=st.lists(st.lists(st.text('x,"\n é1', max_size=4), min_size=3, max_size=3), max_size=30),
+    block=st.integers(1, 200),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_well_formed_csv_reads_as_the_standard_library_reads_it(
+    tmp_path: Path, rows: list[list[str]], block: int, quoting: Any
+) -> None:
+    path, text = tmp_path / "good.csv", io.StringIO(newline="")
+    csv.writer(text, quoting=quoting, lineterminator="\n").writerows([["a", "b", "c"], *rows])
+    path.write_text(text.getvalue(), "utf-8", newline="")
+    assert rows_of(path, block) == [tuple(r) for r in rows]
+
+
+def test_one_stray_quote_costs_its_own_line_only(tmp_path: Path) -> None:
+    path = tmp_path / "stray.csv"
+    path.write_text('a,b\n1,"Smith, J"\n2,5" pipe\n3,"open\n4,"Doe, J"\n5,six,seven\n6\n')
+    assert rows_of(path, 1 << 20) == [
+        ("1", "Smith, J"), ("2", '5" pipe'), ("3", "open"), ("4", "Doe, J"), ("5", "six"), ("6", ""),
+    ]  # fmt: skip
+
+
+def test_csv_values_are_never_given_a_type(tmp_path: Path) -> None:
+    path = tmp_path / "types.csv"
+    path.write_text("a,b\n" + "1,2020-01-01\n" * 500 + "x,y\n")
+    for batch in open_source(path).batches(["a", "b"], 100):
+        assert batch.dtypes == [pl.String, pl.String]
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "said"),
+    [
+        ("nowhere.csv", JobError, "There is no file"),
+        ("duckdb:nowhere.db#t", JobError, "There is no file nowhere.db"),
+        (".", JobError, "There is no file"),
+        (42, JobError, "not <class 'int'>"),
+    ],
+)
+def test_what_cannot_be_opened_is_said_in_one_paragraph(table: Any, error: type[HedgerowError], said: str) -> None:
+    with pytest.raises(error, match=said):
+        open_source(table)
+
+
+def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "people.xlsx").write_bytes(b"x")
+    with pytest.raises(JobError, match=r"\.csv .*\.parquet .*\.dta .*Nothing was read"):
+        open_source(tmp_path / "people.xlsx")
+
+
+@pytest.mark.parametrize("kind", [k for k in WRITERS if k != "duckdb"])
+@pytest.mark.parametrize("content", [b"", b"\x89SECRET nonsense"])
+def test_a_header_that_cannot_be_read_is_a_mismatch(kind: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"bad.{kind}"
+    path.write_bytes(content)
+    if kind in ("csv", "tsv") and content:
+        assert len(open_source(path).columns) == 1
+        return
+    with pytest.raises(TableMismatch, match="header .* cannot be read.*\n.*No row was read") as caught:
+        open_source(path)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_two_columns_of_one_name_are_a_mismatch(tmp_path: Path) -> None:
+    (tmp_path / "twice.csv").write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(TableMismatch, match="names a column twice"):
+        open_source(tmp_path / "twice.csv")
+
+
+def test_a_missing_duckdb_table_is_a_mismatch(tmp_path: Path) -> None:
+    write_duckdb(PEOPLE, tmp_path / "x.db")
+    with pytest.raises(TableMismatch, match="header"):
+        open_source(f"duckdb:{tmp_path / 'x.db'}#other")
+
+
+def test_an_absent_column_is_named_and_no_other_is(tmp_path: Path) -> None:
+    path = tmp_path / "headless.csv"
+    path.write_text("Smith,52000\nDoe,48000\n")
+    with pytest.raises(TableMismatch, match="no column .* named sex, pay") as caught:
+        open_source(path).batches(["sex", "pay"])
+    assert "Smith" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "dta", "sav", "csv.gz"])
+def test_a_damaged_page_gives_a_fixed_sentence_whatever_is_in_it(kind: str, tmp_path: Path) -> None:
+    path, rng, seen = tmp_path / f"torn.{kind}", np.random.default_rng(5), set()
+    WRITERS[kind](
+        pl.DataFrame({"name": [f"SECRET{i % 77}" for i in range(4000)], "x": rng.integers(0, 9, 4000)}), path
+    )
+    whole = path.read_bytes()
+    for trial in range(30):
+        torn = bytearray(whole[: len(whole) // 2] if trial == 0 and kind != "parquet" else whole)
+        for at in rng.integers(len(torn) // 10, len(torn) * 9 // 10, 20):
+            torn[at] = rng.integers(256)
+        path.write_bytes(torn)
+        try:
+            source = open_source(path)
+            list(source.batches(source.columns, 1000))
+        except TableMismatch as error:
+            seen.add(str(error))
+            assert error.__context__ is None
+    assert any("cannot be read to its end" in s for s in seen)
+    assert len(seen) <= 2
+    assert not any("SECRET" in s for s in seen)
+
+
+PEAK = """
+import sys
+from hedgerow.public.files import open_source
+def peak():
+    return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmHWM")) / 1024
+source = open_source(sys.argv[1])
+next(iter(source.batches(source.columns, 1000)))
+before = peak()
+rows = sum(len(b) for b in source.batches(source.columns, 1 << 16))
+print(rows, peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_a_large_file_is_never_in_memory_as_a_whole(kind: str, tmp_path: Path) -> None:
+    path, rows = tmp_path / f"large.{kind}", 4_000_000
+    if kind == "csv":
+        chunk = "0.123456789012345,1234567890123456,ABCDEFGHIJKLMNOPQRSTUV\n" * (rows // 40)
+        with path.open("w") as file:
+            file.writelines(["x,y,z\n", *[chunk] * 40])
+    else:
+        x = np.arange(rows)
+        frame = pl.DataFrame({"x": x, "y": x * 0.37, "z": pl.Series(x * 7).cast(pl.String) + "ABCDEFGHIJKLMNOP"})
+        frame.write_parquet(path, row_group_size=1 << 18) if kind == "parquet" else frame.write_ipc(path)
+    ran = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
+    read, more = ran.stdout.split()
+    assert int(read) == rows
+    assert float(more) < 120, "the whole table is some 200 MB"
+
+
+def test_batches_can_be_read_again(tmp_path: Path) -> None:
+    WRITERS["csv"](PEOPLE, tmp_path / "a.csv")
+    source = open_source(tmp_path / "a.csv")
+    assert gathered(source, ["sex"], 2) == gathered(source, ["sex"], 3)
+    assert open_source(source) is source
+
+
+def test_pyarrow_strings_stay_as_they_are() -> None:
+    table = pa.table({"s": pa.array(["a", None]).dictionary_encode(), "n": pa.array([1, 2], pa.uint8())})
+    (batch,) = open_source(table).batches(["s", "n"])
+    assert batch["s"].cast(pl.String).to_list() == ["a", None]
+    assert batch["n"].to_list() == [1, 2]
