@@ -75,11 +75,6 @@ def as_date(days: float) -> date:
     return _EPOCH + timedelta(days=int(days))
 
 
-def bin_count(low: Number, high: Number, width: Number) -> float:
-    """How many bins of ``width`` it takes from ``low`` to ``high``, about: to refuse too many early."""
-    return (high - low) / width
-
-
 def _ruler(low: Number, high: Number, width: Number) -> Floats:
     """Cuts every ``width``, each the float nearest to the decimal as typed: 0.1 thrice is 0.3."""
     start, stop, step = (Fraction(str(x)) for x in (low, high, width))
@@ -98,7 +93,5 @@ def _calendar(low: date, high: date, unit: str) -> Floats:
     months = PERIODS[unit]
     first = (low.year - 1970) * 12 + (low.month - 1) // months * months
     last = (high.year - 1970) * 12 + high.month - 1
-    starts = (
-        np.arange(first, last + 1, months).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-    )
+    starts = np.arange(first, last + 1, months).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return np.array([start, *starts[starts > start], stop + 1], np.float64)

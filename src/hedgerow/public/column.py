@@ -8,14 +8,14 @@ specials), then ``other`` if it is a cell of its own, then missing if it is decl
 """
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import ceil
+from math import ceil, isnan, nan
 from typing import Literal, final
 
-from hedgerow.public.bins import BinnedKind, Bins, Edge, Floats, Number, as_date
+from hedgerow.public.bins import BinnedKind, Bins, Edge, Floats, Number, as_date, as_number
 from hedgerow.public.coding import CodedColumn
 from hedgerow.public.grid import Grid
 
@@ -89,9 +89,10 @@ class Column:
     def __post_init__(self) -> None:
         labels = self.labels or self.values
         if self.prefix > 0 and len(labels) == len(self.values):
-            kept = dict(zip(reversed([v[: self.prefix] for v in self.values]), reversed(labels), strict=True))
-            values = tuple(dict.fromkeys(v[: self.prefix] for v in self.values))
-            labels = tuple(kept[v] for v in values) if self.labels else values
+            cut = [v[: self.prefix].strip() for v in self.values]
+            first = dict(zip(reversed(cut), reversed(labels), strict=True))
+            values = tuple(dict.fromkeys(cut))
+            labels = tuple(first[v] for v in values) if self.labels else values
             object.__setattr__(self, "values", values)
         object.__setattr__(self, "labels", labels)
 
@@ -117,8 +118,9 @@ class Column:
         """The values that may stand in each bin."""
         finest = None if self.kind == "real" else Fraction(1)
         unit = finest if self.unit is None else Fraction(str(self.unit))
-        numbers = tuple(x for x in (as_float(raw) for raw, _ in self.special) if x is not None)
-        return Grid.of(self.cuts, unit=unit, finest=finest, avoid=numbers if self.kind != "date" else ())
+        named = (self.number_of(raw) for raw, _ in self.special)
+        avoid = tuple(x for x in named if x is not None)
+        return Grid.of(self.cuts, unit=unit, finest=finest, avoid=avoid)
 
     @property
     def bin_count(self) -> int:
@@ -154,7 +156,7 @@ class Column:
         other = self._code_of_other
         missing = last if self.missing else other if other is not None else last
         for text in self.missing_values:
-            texts.setdefault(text.strip()[: self.prefix or None], missing)
+            texts.setdefault(text.strip()[: self.prefix or None].strip(), missing)
         texts.pop("", None)
         reading: Literal["text", "number", "date"] = "text"
         if self.kind in BINNED:
@@ -215,6 +217,15 @@ class Column:
             return as_date(number).strftime(self.format)
         return repr(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(number)
 
+    def number_of(self, text: str) -> float | None:
+        """The number that a text of this column is read as, dates as days since 1970; None when it is none."""
+        if self.kind != "date":
+            return as_float(text)
+        try:
+            return as_number(datetime.strptime(text, self.format).date())
+        except ValueError:
+            return None
+
 
 def bin_labels(column: Column) -> tuple[str, ...]:
     """A label for every bin: one value, a span of values, a calendar unit, or an interval."""
@@ -233,12 +244,12 @@ def bin_labels(column: Column) -> tuple[str, ...]:
 
 
 def as_float(text: str) -> float | None:
-    """The text as a finite number, or None."""
+    """The text as a number, possibly infinite; None when it is none."""
     try:
-        number = float(text)
+        number = float(text) if text.isascii() and "_" not in text else nan
     except ValueError:
         return None
-    return number if abs(number) < float("inf") else None
+    return None if isnan(number) else number
 
 
 def _span_of_days(first: date, last: date, unit: str | None) -> str:

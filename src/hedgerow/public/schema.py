@@ -28,8 +28,9 @@ from hedgerow.errors import SchemaError
 from hedgerow.public import resolve, schema_file, schema_text
 from hedgerow.public.coding import Coding
 from hedgerow.public.column import Column
+from hedgerow.public.column_check import nearest
 from hedgerow.public.joining import combination_labels, joined_column
-from hedgerow.public.schema_check import nearest, problems
+from hedgerow.public.schema_check import problems
 from hedgerow.public.structure import Join, Parts, Rule, Zero
 
 

@@ -7,45 +7,41 @@ Every problem names the file and the line, the column, and the cure:
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 from hedgerow.errors import SchemaError
-from hedgerow.public.bins import Bins, Edge
-from hedgerow.public.column import BINNED, KINDS, LISTED, Collapse, Column, Kind
-from hedgerow.public.schema_check import Problem, nearest, problems
-from hedgerow.public.schema_lines import line_of
-from hedgerow.public.structure import Condition, Join, Parts, Rule, Zero
-
-Reader = Callable[[Any], Any]
-
-
-class _Wrong(Exception):
-    """A value of the wrong shape; the text says which shape is right."""
+from hedgerow.public.column import KINDS, Column, Kind
+from hedgerow.public.column_check import nearest
+from hedgerow.public.schema_check import Path, Problem, problems
+from hedgerow.public.schema_lines import key_lines, line_of
+from hedgerow.public.schema_values import COLUMN, JOIN, RULE, TOP, ZERO, Reader, Wrong, dotted, keys_of
+from hedgerow.public.structure import Join, Parts, Rule, Zero
 
 
-def read(text: str, name: str) -> Parts:
-    """What the schema file declares; ``name`` is what to call the file in messages.
+def read(body: str, name: str) -> Parts:
+    """What the text of a schema file declares; ``name`` is what to call the file in messages.
 
     Raises:
         SchemaError: with one line for every problem of the file.
     """
     try:
-        tables = tomllib.loads(text)
+        tables = tomllib.loads(body)
     except tomllib.TOMLDecodeError as wrong:
-        raise SchemaError(_syntax(str(wrong), text, name)) from None
+        raise SchemaError(_syntax(str(wrong), body, name)) from None
     reading = _Reading()
     parts = reading.parts(tables)
-    found = reading.found or problems(parts)
+    found = [*reading.found, *problems(parts, reading.unread)]
     if found:
-        raise SchemaError(_listing(found, text, name))
+        lines = key_lines(body)
+        placed = sorted((line_of(lines, p.at), p.text) for p in found)
+        raise SchemaError(_closing([f"{name}:{line}: {said}" for line, said in dict.fromkeys(placed)]))
     return parts
 
 
-def _syntax(wrong: str, text: str, name: str) -> str:
+def _syntax(wrong: str, body: str, name: str) -> str:
     place = re.search(r"\(at line (\d+), column (\d+)\)", wrong)
-    line = int(place[1]) if place else len(text.splitlines()) or 1
+    line = int(place[1]) if place else len(body.splitlines()) or 1
     said = wrong[: place.start()].strip() if place else wrong.replace("(at end of document)", "").strip()
     cures = {
         "twice": "every table and key may stand once; rename or remove one",
@@ -58,11 +54,6 @@ def _syntax(wrong: str, text: str, name: str) -> str:
     return _closing([f"{name}:{line}: this is not TOML ({said}); {cure}."])
 
 
-def _listing(found: Iterable[Problem], text: str, name: str) -> str:
-    lines = sorted((line_of(text, p.at), p.text) for p in found)
-    return _closing([f"{name}:{line}: {said}" for line, said in dict.fromkeys(lines)])
-
-
 def _closing(lines: list[str]) -> str:
     count = "1 problem" if len(lines) == 1 else f"{len(lines)} problems"
     return "\n".join([*lines, f"{count} in the schema. No confidential row was read and nothing was spent."])
@@ -73,286 +64,82 @@ class _Reading:
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
+        self.unread: set[Path] = set()  # tables with a value that could not be read
 
     def parts(self, tables: Mapping[str, Any]) -> Parts:
         """All that the file declares."""
-        top = self.keys(tables, _TOP, (), "")
-        columns = top.get("columns", {})
+        top = self._table(tables, TOP, (), "")
+        many = {key: [*enumerate(top.get(key, ()))] for key in ("joined", "zero", "rule")}
         return Parts(
-            tuple(self.column(name, columns[name]) for name in columns),
-            tuple(self.join(i, t) for i, t in enumerate(top.get("joined", ()))),
-            tuple(self.zero(i, t) for i, t in enumerate(top.get("zero", ()))),
-            tuple(self.rule(i, t) for i, t in enumerate(top.get("rule", ()))),
+            tuple(self._column(name, table) for name, table in top.get("columns", {}).items()),
+            tuple(self._join(i, table) for i, table in many["joined"]),
+            tuple(Zero(**self._item("zero", i, table, ZERO)) for i, table in many["zero"]),
+            tuple(Rule(**self._item("rule", i, table, RULE)) for i, table in many["rule"]),
             top.get("title", ""),
             top.get("source", ""),
         )
 
-    def keys(
-        self, table: Mapping[str, Any], readers: Mapping[str, Reader], at: tuple[str | int, ...], who: str
-    ) -> dict[str, Any]:
+    def _note(self, at: Path, said: str, *, unread: bool = True) -> None:
+        self.found.append(Problem(at, said))
+        if unread:
+            self.unread.add(at[:2])
+
+    def _table(self, table: Mapping[str, Any], readers: Mapping[str, Reader], at: Path, who: str) -> dict[str, Any]:
         """The values of a table by key; unknown keys and wrong values are noted and left out."""
         good = {}
         for key, value in table.items():
             if key not in readers:
-                self.found.append(Problem((*at, key), f"{who}unknown key {key!r}; {nearest(key, readers)}"))
+                self._note((*at, key), f"{who}unknown key {key!r}; {nearest(key, readers)}", unread=False)
                 continue
             try:
                 good[key] = readers[key](value)
-            except _Wrong as wrong:
-                self.found.append(Problem((*at, key), f"{who}{_dotted(key, wrong)}"))
+            except Wrong as wrong:
+                self._note((*at, key), f"{who}{dotted(key, wrong)}")
         return good
 
-    def column(self, name: str, table: Any) -> Column:
+    def _item(self, kind: str, i: int, table: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
+        """One table of a list of tables; what it must have and has not is noted and left empty."""
+        at, who = (kind, i), f"{kind} {i + 1}: "
+        empty: dict[str, Any] = {"name": "", "columns": (), "where": (), "left": "", "right": ""}
+        needed = {key: empty[key] for key in readers if key in empty}
+        for key in needed.keys() - table.keys():
+            self._note(at, f"{who}{key} is missing; add {key} = ...")
+        return needed | self._table(table, readers, at, who)
+
+    def _join(self, i: int, table: Mapping[str, Any]) -> Join:
+        if ("keep" in table) == ("combinations" in table):
+            self._note(("joined", i), f'joined {i + 1}: give keep = "public" or combinations = [["...", "..."]].')
+        got = self._item("joined", i, table, JOIN)
+        return Join(got["name"], got["columns"], got.get("combinations"))
+
+    def _column(self, name: str, table: Any) -> Column:
         """One column; a categorical without values when it cannot be read."""
         at, who = ("columns", name), f"column {name!r}: "
         if not isinstance(table, dict):
-            text = f'{who}it is not a table; write [columns.{name}] and below it kind = "categorical".'
-            self.found.append(Problem(at, text))
+            self._note(at, f'{who}it is not a table; write [columns.{name}], then kind = "categorical".')
             return Column(name, "categorical")
         kind = table.get("kind")
         if kind not in KINDS:
+            hint = f"choose one of {', '.join(KINDS)}." if kind is None else nearest(str(kind), KINDS)
             said = "kind is missing" if kind is None else f"unknown kind {kind!r}"
-            hint = nearest(str(kind), KINDS) if kind is not None else f"choose one of {', '.join(KINDS)}."
-            self.found.append(Problem((*at, "kind"), f"{who}{said}; {hint}"))
+            self._note((*at, "kind"), f"{who}{said}; {hint}")
             return Column(name, "categorical")
-        misplaced = [k for k in table if k in _COLUMN and k not in _goes_with(kind)]
+        misplaced = [k for k in table if k in COLUMN and k not in keys_of(kind)]
         for key in misplaced:
-            others = " or ".join(k for k in KINDS if key in _goes_with(k))
-            text = f'{who}{key} does not go with kind = "{kind}"; remove it, or choose {others}.'
-            self.found.append(Problem((*at, key), text))
+            others = " or ".join(k for k in KINDS if key in keys_of(k))
+            said = f'{key} does not go with kind = "{kind}"; remove it, or choose {others}.'
+            self._note((*at, key), f"{who}{said}", unread=False)
         rest = {k: v for k, v in table.items() if k not in misplaced and k != "kind"}
-        return _column(name, kind, self.keys(rest, {k: _COLUMN[k] for k in _goes_with(kind)}, at, who))
-
-    def join(self, i: int, table: Mapping[str, Any]) -> Join:
-        """One join."""
-        who = f"joined {table.get('name', i + 1)!r}: "
-        got = self.keys(table, _JOIN, ("joined", i), who)
-        if ("keep" in table) == ("combinations" in table):
-            text = f'{who}give either keep = "public" or combinations = [["...", "..."]].'
-            self.found.append(Problem(("joined", i), text))
-        self.needs(got, table, ("name", "columns"), ("joined", i), who)
-        return Join(got.get("name", ""), got.get("columns", ()), got.get("combinations"))
-
-    def zero(self, i: int, table: Mapping[str, Any]) -> Zero:
-        """One structural zero."""
-        got = self.keys(table, {"where": _conditions}, ("zero", i), f"zero {i + 1}: ")
-        self.needs(got, table, ("where",), ("zero", i), f"zero {i + 1}: ")
-        return Zero(got.get("where", ()))
-
-    def rule(self, i: int, table: Mapping[str, Any]) -> Rule:
-        """One rule."""
-        got = self.keys(table, {"left": _text, "right": _text}, ("rule", i), f"rule {i + 1}: ")
-        self.needs(got, table, ("left", "right"), ("rule", i), f"rule {i + 1}: ")
-        return Rule(got.get("left", ""), got.get("right", ""))
-
-    def needs(
-        self,
-        got: Mapping[str, Any],
-        table: Mapping[str, Any],
-        keys: Iterable[str],
-        at: tuple[str | int, ...],
-        who: str,
-    ) -> None:
-        """Notes the keys that a table must have and has not."""
-        for key in keys:
-            if key not in got and key not in table:
-                self.found.append(Problem(at, f"{who}{key} is missing; add {key} = ..."))
+        if "values" in rest and "labels" in rest:
+            self._note((*at, "labels"), f"{who}values and labels are both given; keep one of them.")
+        return _declared(name, kind, self._table(rest, {k: COLUMN[k] for k in keys_of(kind)}, at, who))
 
 
-def _dotted(key: str, wrong: _Wrong) -> str:
-    text = str(wrong)
-    return f"{key}{text}" if text.startswith(".") else f"{key} {text}"
-
-
-def _column(name: str, kind: Kind, got: dict[str, Any]) -> Column:
-    values, numbers = got.pop("values", ((), False))
+def _declared(name: str, kind: Kind, got: dict[str, Any]) -> Column:
+    values, are_numbers = got.pop("values", ((), False))
     labels = got.pop("labels", None)
-    if labels is not None and not values:
+    if labels is not None:
         values, got["labels"] = tuple(labels), tuple(labels.values())
-    elif labels is not None:
-        got["labels"] = tuple(labels.get(v, v) for v in values)
-    if numbers:
+    if are_numbers:
         got.setdefault("type", "integer")
     return Column(name, kind, values=values, **got)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise _Wrong(f"is {value!r}; give a text in quotes.")
-    return value
-
-
-def _raw(value: Any) -> str:
-    """A raw value as text: whole numbers may be written without quotes."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | date):
-        return str(value)
-    if isinstance(value, float):
-        return repr(value)
-    return _text(value).strip()
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise _Wrong(f"is {value!r}; give a list in brackets.")
-    return value
-
-
-def _raws(value: Any) -> tuple[str, ...]:
-    return tuple(_raw(v) for v in _list(value))
-
-
-def _values(value: Any) -> tuple[tuple[str, ...], bool]:
-    numbers = bool(value) and all(isinstance(v, int) and not isinstance(v, bool) for v in _list(value))
-    return _raws(value), numbers
-
-
-def _rows(value: Any) -> tuple[tuple[str, ...], ...]:
-    return tuple(_raws(row) for row in _list(value))
-
-
-def _labels(value: Any) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise _Wrong('is not a table; give raw = "label" pairs, such as { F = "Female", M = "Male" }.')
-    return {raw.strip(): _text(label) for raw, label in value.items()}
-
-
-def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
-    return tuple(_labels(value).items())
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _Wrong(f"is {value!r}; give true or false, without quotes.")
-    return value
-
-
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _Wrong(f"is {value!r}; give a whole number, without quotes.")
-    return value
-
-
-def _number(value: Any) -> int | float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _Wrong(f"is {value!r}; give a number, without quotes.")
-    return value
-
-
-def _edge(value: Any) -> Edge:
-    if isinstance(value, datetime):
-        return value.date()
-    if isinstance(value, date):
-        return value
-    if isinstance(value, str):
-        raise _Wrong(f"is {value!r}; give a number, or a date such as 2000-01-31, without quotes.")
-    return _number(value)
-
-
-def _edges(value: Any) -> tuple[Edge, ...]:
-    return tuple(_edge(v) for v in _list(value))
-
-
-def _word(*words: str) -> Reader:
-    def read_word(value: Any) -> str:
-        if value not in words:
-            raise _Wrong(f"is {value!r}; {nearest(str(value), words)}")
-        return cast(str, value)
-
-    return read_word
-
-
-def _table(readers: Mapping[str, Reader], example: str) -> Callable[[Any], dict[str, Any]]:
-    def read_table(value: Any) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise _Wrong(f"is {value!r}; give a table, such as {example}.")
-        got = {}
-        for key, inner in value.items():
-            if key not in readers:
-                raise _Wrong(f" has the unknown key {key!r}; {nearest(key, readers)}")
-            try:
-                got[key] = readers[key](inner)
-            except _Wrong as wrong:
-                raise _Wrong("." + _dotted(key, wrong)) from None
-        return got
-
-    return read_table
-
-
-def _bins(value: Any) -> Bins:
-    readers: dict[str, Reader] = {k: _edge for k in ("low", "high")}
-    readers |= {"width": _number, "edges": _edges, "quantiles": _whole, "unit": _text}
-    return Bins(**_table(readers, "{ low = 0, high = 100, width = 10 }")(value))
-
-
-def _collapse(value: Any) -> Collapse:
-    example = '{ below = 500, into = "other" }'
-    got = _table({"below": _whole, "into": _raw}, example)(value)
-    if len(got) < 2:
-        raise _Wrong(f"needs both below and into; such as {example}.")
-    return Collapse(**got)
-
-
-def _conditions(value: Any) -> tuple[tuple[str, Condition], ...]:
-    if not isinstance(value, dict):
-        raise _Wrong('is not a table; give where = { marital = ["married"], age = { below = 15 } }.')
-    return tuple((name, _condition(name, inner)) for name, inner in value.items())
-
-
-def _condition(name: str, value: Any) -> Condition:
-    try:
-        if isinstance(value, dict):
-            return Condition(**_table({"below": _edge, "above": _edge}, "{ below = 15 }")(value))
-        return Condition(_raws(value))
-    except _Wrong as wrong:
-        raise _Wrong("." + _dotted(name, wrong)) from None
-
-
-def _tables(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _Wrong("is not a table; write one table for each column, such as [columns.sex].")
-    return value
-
-
-def _many(value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
-        raise _Wrong("is not a list of tables; write it with two brackets, such as [[rule]].")
-    return value
-
-
-_TOP: dict[str, Reader] = {"title": _text, "source": _text, "columns": _tables}
-_TOP |= dict.fromkeys(("joined", "zero", "rule"), _many)
-_JOIN: dict[str, Reader] = {"name": _text, "columns": _raws, "keep": _word("public"), "combinations": _rows}
-_ANY: dict[str, Reader] = {
-    "kind": _text,
-    "description": _text,
-    "missing": _flag,
-    "missing_values": _raws,
-    "other": _raw,
-    "determined_by": _raws,
-    "map": _rows,
-}
-_OF_LISTED: dict[str, Reader] = {
-    "values": _values,
-    "labels": _labels,
-    "type": _word("text", "integer"),
-    "prefix": _whole,
-    "collapse": _collapse,
-}
-_OF_BINNED: dict[str, Reader] = {
-    "bins": _bins,
-    "special": _pairs,
-    "decode": _word("uniform", "midpoint", "public"),
-    "public_values": lambda value: tuple(_edges(v) for v in _list(value)),
-}
-_COLUMN = _ANY | _OF_LISTED | _OF_BINNED | {"unit": _number, "format": _text, "yes": _raws, "no": _raws}
-
-
-def _goes_with(kind: str) -> list[str]:
-    """The keys that a column of this kind may have."""
-    if kind in LISTED:
-        return [*_ANY, *_OF_LISTED]
-    if kind in BINNED:
-        return [*_ANY, *_OF_BINNED, "format" if kind == "date" else "unit"]
-    return [*_ANY, "yes", "no"]

@@ -18,31 +18,29 @@ _MARKS = re.compile(
 Path = tuple[str | int, ...]
 
 
-def line_of(text: str, path: Path) -> int:
-    """The line of the key at ``path``, or of the nearest table around it; 1 when there is none."""
-    places = dict(_places(text))
-    while path and path not in places:
-        path = path[:-1]
-    return places.get(path, 1)
-
-
-def _places(text: str) -> Iterator[tuple[Path, int]]:
-    """Every table and key with its line, the first time it stands."""
+def key_lines(text: str) -> dict[Path, int]:
+    """Every table and key with the line on which it first stands."""
     seen: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
     for number, line in _statements(text):
         header, key = _HEADER.match(line), _KEY.match(line)
         if header:
-            table = _numbered(_names(header[2]), counts, is_list=header[1] == "[[")
-            path = table
+            path = table = _numbered(_names(header[2]), counts, is_list=header[1] == "[[")
         elif key:
             path = (*table, *_names(key[1]))
         else:
             continue
         for end in range(1, len(path) + 1):
             seen.setdefault(path[:end], number)
-    yield from seen.items()
+    return seen
+
+
+def line_of(lines: dict[Path, int], path: Path) -> int:
+    """The line of the key at ``path``, or of the nearest table around it; 1 when there is none."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
 
 
 def _numbered(names: Path, counts: dict[Path, int], *, is_list: bool) -> Path:
