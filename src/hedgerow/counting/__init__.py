@@ -1,1 +1,11 @@
-"""Counting: exact counts of questions, wherever the rows are."""
+"""Counting: exact counts of questions, wherever the rows are. Questions in, counts out, nothing else.
+
+kernel.py   the compiled inner loops
+plan.py     what to count; one batch of coded rows at a time, and the counts of batches add
+stream.py   tables in memory and in files of any size, within a memory limit
+sql.py      tables in a DuckDB database, without moving a row
+"""
+
+from hedgerow.counting.plan import CountPlan as CountPlan
+from hedgerow.counting.sql import count_sql as count_sql
+from hedgerow.counting.stream import count as count

@@ -1,0 +1,77 @@
+"""The inner loops of counting: codes in, cell counts out.
+
+``count_tile`` serves blocks of up to 65,536 cells.  It takes the rows a few at a time: one sweep per
+column builds their 16-bit cell numbers, then each cell number adds one to a small histogram.  What makes
+it fast: the sweeps run on vector registers; four cell numbers are unpacked from one 64-bit word; two
+16-bit histograms take turns, so that equal neighbours do not wait for each other; and both stay in the
+processor's first cache until the tile is done.  ``count_wide`` serves everything larger.
+
+Nothing here checks its input: ``plan.py`` does, before every call.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+CHUNK = 1024
+TILE = 127 * CHUNK  # a histogram gets half of a tile's rows, 65,024: 16 bits never overflow
+NARROW = 1 << 16  # the most cells that 16 bits can number
+
+_ONE, _MASK = np.uint16(1), np.uint64(0xFFFF)
+_16, _32, _48 = np.uint64(16), np.uint64(32), np.uint64(48)
+_Numbers = npt.NDArray[np.int64]
+
+
+def _compiled(loop: Any) -> Any:
+    """``loop`` as machine code, made on first use and kept beside the package or in the user's cache.
+
+    When neither can be written it is made anew in every process: a directory that others can write, such
+    as /tmp, would let them put their code in place of ours.
+    """
+    try:
+        return njit(nogil=True, cache=True)(loop)
+    except RuntimeError:
+        return njit(nogil=True)(loop)
+
+
+@_compiled
+def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tally: _Numbers) -> None:
+    """Add up to TILE rows to ``tally``, the counts of all cells of all blocks.
+
+    Each line of ``rows`` has the codes of one column.  Block b owns the cells from starts[b] to
+    starts[b + 1] and the terms from ends[b] to ends[b + 1]; a term is (line, stride), and a row's cell in
+    the block is the sum of code x stride.
+    """
+    cell = np.empty(CHUNK, np.uint16)
+    four = cell.view(np.uint64)
+    even, odd = np.zeros(NARROW, np.uint16), np.zeros(NARROW, np.uint16)
+    for b in range(len(starts) - 1):
+        for low in range(0, rows.shape[1], CHUNK):
+            n = min(CHUNK, rows.shape[1] - low)
+            cell[:] = 0
+            for t in range(ends[b], ends[b + 1]):
+                code, stride = rows[terms[t, 0], low : low + n], np.uint16(terms[t, 1])
+                for r in range(n):
+                    cell[r] += np.uint16(code[r]) * stride
+            for q in range(n // 4):
+                word = four[q]
+                even[word & _MASK] += _ONE
+                odd[(word >> _16) & _MASK] += _ONE
+                even[(word >> _32) & _MASK] += _ONE
+                odd[word >> _48] += _ONE
+            for r in range(n // 4 * 4, n):
+                even[cell[r]] += _ONE
+        block = tally[starts[b] : starts[b + 1]]
+        for c in range(len(block)):
+            block[c] += np.int64(even[c]) + np.int64(odd[c])
+        even[: len(block)] = 0
+        odd[: len(block)] = 0
+
+
+@_compiled
+def count_wide(cells: _Numbers, tally: _Numbers) -> None:
+    """Add one to ``tally`` for each of ``cells``."""
+    for c in cells:
+        tally[c] += 1
