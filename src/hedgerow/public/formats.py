@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import polars as pl
+from polars import selectors as cs
 
 from hedgerow.errors import MissingExtra
 from hedgerow.public.csv_text import read_header, read_rows
@@ -49,8 +50,12 @@ def _statistical(kind: str, name: str) -> Opened:
     import pyreadstat
 
     reader = partial(getattr(pyreadstat, f"read_{kind}"), name, output_format="polars")
-    header = reader(metadataonly=True)[0].schema
-    return header, _paged(lambda names, at, n: reader(usecols=names, row_offset=at, row_limit=n)[0])
+
+    def page(names: list[str], at: int, rows: int) -> pl.DataFrame:
+        frame: pl.DataFrame = reader(usecols=names, row_offset=at, row_limit=rows)[0]
+        return frame.with_columns((cs.numeric() | cs.by_dtype(pl.Null)).cast(pl.Float64))  # on every page
+
+    return reader(metadataonly=True)[0].schema, _paged(page)
 
 
 def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:

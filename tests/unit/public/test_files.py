@@ -195,6 +195,15 @@ def test_one_stray_quote_costs_its_own_line_only(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", [k for k in WRITERS if k not in ("por", "duckdb")])
+def test_types_are_the_same_in_every_batch(kind: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"i": [1, None, None], "f": [None, 1.5, None], "d": [None, None, dt.date(2020, 1, 1)]})
+    WRITERS[kind](frame, tmp_path / f"x.{kind}")
+    batches = list(open_source(tmp_path / f"x.{kind}").batches(["i", "f", "d"], 1))
+    assert len({tuple(b.dtypes) for b in batches}) == 1
+    assert len(pl.concat(batches)) == 3
+
+
 def test_csv_values_are_never_given_a_type(tmp_path: Path) -> None:
     path = tmp_path / "types.csv"
     path.write_text("a,b\n" + "1,2020-01-01\n" * 500 + "x,y\n")
