@@ -38,7 +38,8 @@ class Bins:
             numbers one by one.
         width: the width of every bin of numbers; the last may be narrower.
         unit: the calendar unit of every bin of dates: day, month, quarter or year.
-        edges: all edges instead, the outer ones included; the last bin holds its upper edge.
+        edges: all edges instead, the outer ones included; the last bin holds its upper edge, and when
+            the last edge is repeated it holds that one value.
         quantiles: instead, this many bins of about equal count on the public table, not yet resolved.
     """
 

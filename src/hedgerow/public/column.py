@@ -7,12 +7,13 @@ specials), then ``other`` if it is a cell of its own, then missing if it is decl
     ('F', 'M', 'missing')
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import ceil, isnan, nan
+from math import ceil, inf, isnan, nan, nextafter
 from typing import Literal, final
 
 from hedgerow.public.bins import BinnedKind, Bins, Edge, Floats, Number, as_date, as_number
@@ -102,8 +103,8 @@ class Column:
         wishes = {
             "quantile bins": self.bins is not None and self.bins.quantiles is not None,
             "the collapse of rare labels": self.collapse is not None,
-            "values to decode with": self.decode == "public" and self.public_values is None,
-            "the map of a determined column": bool(self.determined_by) and self.map is None,
+            "public values": self.decode == "public" and self.public_values is None,
+            "the map": bool(self.determined_by) and self.map is None,
         }
         return tuple(word for word, open_ in wishes.items() if open_)
 
@@ -231,16 +232,24 @@ def bin_labels(column: Column) -> tuple[str, ...]:
     """A label for every bin: one value, a span of values, a calendar unit, or an interval."""
     cuts, closed = column.cuts.tolist(), bool(column.bins and column.bins.edges)
     if column.kind == "real":
-        ends = [*cuts[:-1], column.bins.edges[-1] if closed and column.bins else cuts[-1]]
-        text = [column.text_of(float(x)) for x in ends if not isinstance(x, date)]
-        labels = [f"[{a}, {b})" for a, b in zip(text, text[1:], strict=False)]
-        return (*labels[:-1], labels[-1][:-1] + "]" if closed else labels[-1])
+        return tuple(_intervals(column, cuts, closed=closed))
     spans = list(zip(cuts, cuts[1:], strict=False))
     if column.kind == "integer":
         whole = [(ceil(a), ceil(b) - 1) for a, b in spans]
         return tuple(str(a) if a == b else f"{a} to {b}" for a, b in whole)
     unit = column.bins.unit if column.bins and not column.bins.edges else None
     return tuple(_span_of_days(as_date(a), as_date(b - 1), unit) for a, b in spans)
+
+
+def _intervals(column: Column, cuts: list[float], *, closed: bool) -> Iterator[str]:
+    """Half-open intervals; a bin of one number is that number, and the next one begins after it."""
+    singles = [nextafter(a, inf) == b for a, b in zip(cuts, cuts[1:], strict=False)]
+    for i, single in enumerate(singles):
+        after = i > 0 and singles[i - 1]
+        last = closed and i == len(singles) - 1
+        low = column.text_of(cuts[i - 1] if after else cuts[i])
+        high = column.text_of(nextafter(cuts[i + 1], -inf) if last else cuts[i + 1])
+        yield low if single else f"{'(' if after else '['}{low}, {high}{']' if last else ')'}"
 
 
 def as_float(text: str) -> float | None:

@@ -169,9 +169,10 @@ def _limits(c: Column, b: Bins) -> Iterator[str]:
     elif not all(abs(as_number(x)) <= _MOST_EXACT for x in limits):
         yield "bins reach beyond 2^53, where numbers are no longer exact; choose nearer edges."
     else:
-        same_is_fine = not b.edges and (c.kind == "date" or (c.kind == "integer" and b.width == 1))
-        for a, z in zip(map(as_number, limits), map(as_number, limits[1:]), strict=False):
-            if a > z or (a == z and not same_is_fine):
+        may_repeat = bool(b.edges) or c.kind == "date" or (c.kind == "integer" and b.width == 1)
+        numbers = [as_number(x) for x in limits]
+        for i, (a, z) in enumerate(zip(numbers, numbers[1:], strict=False)):
+            if a > z or (a == z and not (may_repeat and i == len(numbers) - 2)):
                 yield f"edge {c.text_of(z)} does not lie above {c.text_of(a)}; list edges from small to large."
                 return
 

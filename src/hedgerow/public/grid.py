@@ -10,7 +10,7 @@ names a rounding unit.  A picked value always falls back into the bin it was pic
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -77,18 +77,26 @@ class Grid:
         bins = np.arange(len(self.low))
         return np.where(self.over > 0, self._at(bins, self.last), np.nextafter(self.high, -np.inf))
 
-    def middle(self, bins: npt.NDArray[np.integer]) -> Floats:
+    def middle(self, bins: npt.NDArray[np.integer[Any]]) -> Floats:
         """The middle of each bin, or the value that may stand next below it."""
         middle = self.low[bins] / 2 + self.high[bins] / 2
         k = np.floor(middle * self.under[bins] / np.maximum(self.over[bins], 1)).astype(np.int64)
         at = self._at(bins, np.clip(k, self.first[bins], self.last[bins]))
         return self._past_all(bins, np.where(self.over[bins] > 0, at, middle))
 
-    def uniform(self, bins: npt.NDArray[np.integer], rng: np.random.Generator) -> Floats:
+    def rounded(self, bins: npt.NDArray[np.integer[Any]], value: Floats) -> Floats:
+        """Values of each bin, moved to the nearest that may stand."""
+        k = np.rint(value * self.under[bins] / np.maximum(self.over[bins], 1)).astype(np.int64)
+        at = self._at(bins, np.clip(k, self.first[bins], self.last[bins]))
+        return self._past_all(bins, np.where(self.over[bins] > 0, at, value))
+
+    def uniform(self, bins: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Floats:
         """A value of each bin, all equally likely."""
         return self.between(bins, self.low[bins], self.high[bins], rng)
 
-    def between(self, bins: npt.NDArray[np.integer], least: Floats, most: Floats, rng: np.random.Generator) -> Floats:
+    def between(
+        self, bins: npt.NDArray[np.integer[Any]], least: Floats, most: Floats, rng: np.random.Generator
+    ) -> Floats:
         """A value of each bin that is also at or above ``least`` and at or below ``most``; NaN if none is."""
         over, under = self.over[bins], self.under[bins]
         low, high = np.maximum(self.low[bins], least), np.minimum(self.high[bins], most)
@@ -107,16 +115,16 @@ class Grid:
         multiple = np.where(first <= last, self._at(bins, k), np.nan)
         return self._past_all(bins, np.where(over > 0, multiple, any_number))
 
-    def _at(self, bins: npt.NDArray[np.integer], k: Whole) -> Floats:
+    def _at(self, bins: npt.NDArray[np.integer[Any]], k: Whole) -> Floats:
         return np.asarray(k * self.over[bins] / self.under[bins], np.float64)
 
-    def _past_all(self, bins: npt.NDArray[np.integer], value: Floats) -> Floats:
+    def _past_all(self, bins: npt.NDArray[np.integer[Any]], value: Floats) -> Floats:
         """The same values, those to avoid moved on to the next that may stand."""
         for _ in self.avoid:
             value = self._step_past(bins, value)
         return value
 
-    def _step_past(self, bins: npt.NDArray[np.integer], value: Floats) -> Floats:
+    def _step_past(self, bins: npt.NDArray[np.integer[Any]], value: Floats) -> Floats:
         bad = np.isin(value, self.avoid)
         if not bad.any():
             return value

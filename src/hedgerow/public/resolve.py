@@ -72,13 +72,16 @@ def _with_edges(c: Column, series: pl.Series) -> Column:
     n = c.bins.quantiles
     at = number[np.minimum(np.arange(n + 1) * len(number) // n, len(number) - 1)]
     often = np.unique(at[:-1][at[:-1] == at[1:]])
-    after = often + 1 if c.kind != "real" else number[np.searchsorted(number, often, side="right") % len(number)]
-    edges = np.unique(np.concatenate([at, after[(after > often) & (after <= number[-1])]]))
-    if len(edges) == 1:
-        edges = np.array([edges[0], edges[0] + 1])
+    after = np.nextafter(often, np.inf) if c.kind == "real" else often + 1
+    edges = np.unique(np.concatenate([at, after[after <= number[-1]]]))
+    if len(edges) == 1 or at[-2] == at[-1]:
+        edges = np.append(edges, number[-1])
     full = replace(c, bins=Bins(edges=_edges(c, edges)))
-    empty = np.flatnonzero(full.grid.empty)
-    return replace(c, bins=Bins(edges=_edges(c, np.delete(edges, empty + (empty == 0))))) if len(empty) else full
+    while full.grid.empty.any():  # all of a bin is special: widen it
+        gone = max(int(full.grid.empty.argmax()), 1)
+        edges = np.delete(edges, gone)
+        full = replace(c, bins=Bins(edges=_edges(c, edges)))
+    return full
 
 
 def _edges(c: Column, numbers: Floats) -> tuple[Edge, ...]:
@@ -103,14 +106,18 @@ def _collapsed(c: Column, series: pl.Series) -> Column:
 
 
 def _with_values(c: Column, series: pl.Series) -> Column:
+    """Public values of every bin, at most ``DRAWS_PER_BIN``, evenly spaced in rank."""
     number = _numbers(c, series)
-    bins = np.searchsorted(number, c.cuts)
-    rows = []
-    for a, b in zip(bins[:-1].tolist(), bins[1:].tolist(), strict=True):
-        keep = min(b - a, DRAWS_PER_BIN)
-        ranks = a + (2 * np.arange(keep) + 1) * (b - a) // (2 * max(keep, 1))
-        rows.append(_edges(c, number[ranks]))
-    return replace(c, public_values=tuple(rows))
+    starts = np.searchsorted(number, c.cuts)
+    have = np.diff(starts)
+    keep = np.minimum(have, DRAWS_PER_BIN)
+    ends = np.cumsum(keep)
+    bins = np.repeat(np.arange(len(keep)), keep)
+    place = np.arange(len(bins)) - (ends - keep)[bins]
+    picked = number[starts[bins] + (2 * place + 1) * have[bins] // (2 * keep[bins])]
+    values = _edges(c, c.grid.rounded(bins, picked))
+    spans = zip((ends - keep).tolist(), ends.tolist(), strict=True)
+    return replace(c, public_values=tuple(values[a:b] for a, b in spans))
 
 
 def _with_map(c: Column, keys: list[Column], public: pl.DataFrame) -> Column:

@@ -1,7 +1,8 @@
 """On which line of a TOML text a key stands: only to tell a person where to look.
 
 >>> text = "title = 'x'\\n[columns.pay]\\nkind = 'integer'\\n[[rule]]\\n[[rule]]\\nleft = 'a'"
->>> line_of(text, ("columns", "pay", "kind")), line_of(text, ("rule", 1, "left"))
+>>> lines = key_lines(text)
+>>> line_of(lines, ("columns", "pay", "kind")), line_of(lines, ("rule", 1, "left"))
 (3, 6)
 """
 

@@ -8,17 +8,22 @@ values = ["F", "M"]
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from datetime import date
 from typing import Any
 
 from hedgerow.public.bins import Bins
-from hedgerow.public.column import Column
+from hedgerow.public.column import Collapse, Column
 from hedgerow.public.structure import Condition, Join, Parts
 
 _WIDTH = 100
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _CONTROL = re.compile(r'["\\\x00-\x1f\x7f]')
-_PLAIN = ("description", "missing", "missing_values", "other", "decode", "unit", "yes", "no", "prefix")
+_ORDER = (
+    *("description", "values", "type", "prefix", "collapse", "bins", "unit", "decode", "format", "yes", "no"),
+    *("missing", "missing_values", "other", "determined_by", "map", "public_values"),
+)
+"""The keys of a column as they are written; labels and special come last, as they may be tables."""
 
 
 def write(parts: Parts) -> str:
@@ -37,10 +42,10 @@ def write(parts: Parts) -> str:
 
 def value(x: Any) -> str:
     """A value as TOML on one line."""
-    if isinstance(x, bool):
-        return "true" if x else "false"
     if isinstance(x, str):
         return '"' + _CONTROL.sub(_escape, x) + '"'
+    if isinstance(x, bool):
+        return "true" if x else "false"
     if isinstance(x, dict):
         return "{ " + ", ".join(f"{key(k)} = {value(v)}" for k, v in x.items()) + " }" if x else "{}"
     if isinstance(x, Sequence):
@@ -57,75 +62,49 @@ def _escape(found: re.Match[str]) -> str:
     return _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}")
 
 
-def _list(name: str, items: Sequence[Any]) -> str:
-    """A list on one line, or wrapped over several when it is long."""
-    line = f"{name} = {value(items)}"
-    if len(line) <= _WIDTH:
-        return line
+def _line(name: str, found: Any) -> str:
+    """A key with its value on one line, a long list wrapped over several."""
+    if isinstance(found, Bins | Collapse):
+        table = {f.name: getattr(found, f.name) for f in fields(found)}
+        said = {k: v for k, v in table.items() if v is not None and v != ()}
+        return f"{name} = {{ {', '.join(_line(k, v) for k, v in said.items())} }}"
+    if not isinstance(found, tuple):
+        return f"{name} = {value(found)}"
+    texts = [value(item) for item in found]
+    if sum(map(len, texts)) + 2 * len(texts) + len(name) < _WIDTH:
+        return f"{name} = [{', '.join(texts)}]"
     lines, now = [f"{name} = ["], "   "
-    for item in items:
-        text = f" {value(item)},"
-        if len(now) + len(text) > _WIDTH and now.strip():
+    for text in texts:
+        if len(now) + len(text) + 2 > _WIDTH and now.strip():
             lines.append(now)
             now = "   "
-        now += text
+        now += f" {text},"
     return "\n".join([*lines, now, "]"])
 
 
 def _column(c: Column) -> Iterator[str]:
-    blank = Column(c.name, c.kind)
-    tables: list[tuple[str, dict[str, str]]] = []
+    blank, has_labels = Column(c.name, c.kind), c.labels != c.values
     yield f"[columns.{key(c.name)}]"
     yield f"kind = {value(c.kind)}"
-    for name in _PLAIN:
-        found = getattr(c, name)
-        if found != getattr(blank, name):
-            yield _list(name, found) if isinstance(found, tuple) else f"{name} = {value(found)}"
-    if c.values and c.labels == c.values:
-        yield _list("values", c.values)
-    elif c.values:
-        tables.append(("labels", dict(zip(c.values, c.labels, strict=True))))
-    if c.type != "text":
-        yield f"type = {value(c.type)}"
-    if c.format != blank.format:
-        yield f"format = {value(c.format)}"
-    if c.bins is not None:
-        yield from _bins(c.bins)
-    if c.special:
-        tables.append(("special", dict(c.special)))
-    if c.collapse is not None:
-        yield f"collapse = {value({'below': c.collapse.below, 'into': c.collapse.into})}"
-    if c.determined_by:
-        yield f"determined_by = {value(c.determined_by)}"
-    for name, rows in (("map", c.map), ("public_values", c.public_values)):
-        if rows is not None:
-            yield _list(name, rows)
-    for name, table in tables:
-        line = f"{name} = {value(table)}"
-        yield line if len(line) <= _WIDTH else ""
-    for name, table in tables:
-        if len(f"{name} = {value(table)}") > _WIDTH:
-            yield f"[columns.{key(c.name)}.{name}]"
-            yield from (f"{key(raw)} = {value(label)}" for raw, label in table.items())
-
-
-def _bins(b: Bins) -> Iterator[str]:
-    if b.edges and len(value(b.edges)) > _WIDTH - 20:
-        wrapped = _list("edges", b.edges)
-        yield "bins = { " + wrapped + " }"
-        return
-    fields = ("unit", "low", "high", "width", "quantiles")
-    said = {name: getattr(b, name) for name in fields if getattr(b, name) is not None}
-    yield f"bins = {value(said | ({'edges': b.edges} if b.edges else {}))}"
+    for name in _ORDER:
+        if getattr(c, name) != getattr(blank, name) and not (name == "values" and has_labels):
+            yield _line(name, getattr(c, name))
+    labels = dict(zip(c.values, c.labels, strict=True)) if has_labels else {}
+    tables = {name: table for name, table in (("labels", labels), ("special", dict(c.special))) if table}
+    wide = [n for n, table in tables.items() if len(table) > 12 or len(_line(n, table)) > _WIDTH]
+    yield from (_line(name, table) for name, table in tables.items() if name not in wide)
+    for name in wide:
+        yield f"[columns.{key(c.name)}.{name}]"
+        yield from (f"{key(raw)} = {value(label)}" for raw, label in tables[name].items())
 
 
 def _join(j: Join) -> Iterator[str]:
     yield "[[joined]]"
-    yield f"name = {value(j.name)}"
-    yield f"columns = {value(j.columns)}"
-    yield 'keep = "public"' if j.combinations is None else _list("combinations", j.combinations)
+    yield _line("name", j.name)
+    yield _line("columns", j.columns)
+    yield 'keep = "public"' if j.combinations is None else _line("combinations", j.combinations)
 
 
 def _condition(c: Condition) -> Any:
     bounds = {"below": c.below, "above": c.above}
-    return {k: v for k, v in bounds.items() if v is not None} if not c.values else c.values
+    return c.values or {k: v for k, v in bounds.items() if v is not None}
