@@ -15,6 +15,8 @@ A message says what was asked, what is allowed, what to type next, and whether a
 read or any budget spent.  It quotes public facts only, never a value from a confidential row.
 """
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar
 
 
@@ -56,9 +58,11 @@ class Refused(HedgerowError):
 class BudgetExhausted(Refused):
     """The request costs more than is left."""
 
-    def __init__(self, *, asked: str, cost: str, left: str, total: str, cure: str) -> None:
+    def __init__(self, asked: str, *, unit: str, cost: Fraction, used: Fraction, total: Fraction, cure: str) -> None:
+        self.unit, self.cost, self.left, self.total = unit, cost, max(total - used, Fraction(0)), total
+        price, left, of = (f"{Decimal(x.numerator) / x.denominator:.9g}" for x in (cost, self.left, total))
         super().__init__(
-            f"Cannot {asked}: it costs {cost}, but {left} of {total} is left.\n{cure}\n"
+            f"Cannot {asked}: it costs {unit} = {price}, but {left} of {of} is left.\n{cure}\n"
             "No confidential row was read for this request and nothing was spent on it."
         )
 

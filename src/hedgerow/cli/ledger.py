@@ -1,0 +1,113 @@
+"""``hedgerow ledger``: what has been promised and spent on which table, and the caps."""
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli import show as screen
+
+app = typer.Typer(
+    help="What has been promised and spent on which confidential table, and the caps.", no_args_is_help=True
+)
+Url = Annotated[str, typer.Option("--url", help="The ledger: a file, or postgresql://user@host/database.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")]
+
+
+@app.command()
+def show(
+    table: Annotated[str | None, typer.Argument(help="Only this table.")] = None,
+    url: Url = "ledger.db",
+    as_json: AsJson = False,
+) -> None:
+    """Show what was promised, what is left, and every entry."""
+    from hedgerow.steward import ledger_book
+
+    found = ledger_book.show(url, table)
+    if as_json:
+        screen.echo(json.dumps(found, indent=2))
+    elif not found["entries"]:
+        screen.echo("Nothing is booked." if table is None else f"Nothing is booked on table {table}.")
+    else:
+        accounts = [_account_row(a) for a in found["tables"]]
+        _table("Tables", ("table", "cap", "promised", "left", "runs", "same rows as"), accounts)
+        entries = [_entry_row(e) for e in found["entries"]]
+        _table("Entries", ("#", "when", "table", "kind", "run", "cost", "what", "hash"), entries)
+
+
+@app.command()
+def cap(
+    table: Annotated[str, typer.Argument(help="The name under which the confidential table is booked.")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="The most that all runs together may promise.")],
+    delta: Annotated[str, typer.Option("--delta", help="The same for delta; 0 admits pure runs only.")] = "0",
+    url: Url = "ledger.db",
+    as_json: AsJson = False,
+) -> None:
+    """Set the lifetime cap of a table. A later cap replaces an earlier one; both stay on record."""
+    from hedgerow.steward import ledger_book
+
+    account = ledger_book.cap(url, table, epsilon=epsilon, delta=delta).to_json()
+    if as_json:
+        screen.echo(json.dumps(account, indent=2))
+    else:
+        stands = f"promised {_pair(account['promised'])}; left {_pair(account['left'])}"
+        screen.echo(f"The cap of {table} is {_pair(account['cap'])}; {stands}.")
+
+
+@app.command()
+def verify(
+    anchor: Annotated[
+        str | None, typer.Option("--anchor", help="The ledger hash of a release: nothing up to it may be gone.")
+    ] = None,
+    url: Url = "ledger.db",
+    as_json: AsJson = False,
+) -> None:
+    """Check every seal and every rule: exit 0 when the ledger holds, 6 when it does not."""
+    from hedgerow.steward import ledger_book
+
+    number, head = ledger_book.verify(url, anchor)
+    if as_json:
+        screen.echo(json.dumps({"holds": True, "entries": number, "head": head, "anchor": anchor}, indent=2))
+    else:
+        upto = "" if anchor is None else ", and nothing is gone up to the release that names this anchor"
+        screen.echo(f"The ledger holds: {number} entries{upto}.\nhead {head}")
+
+
+def _pair(pair: dict[str, float] | None) -> str:
+    if pair is None:
+        return "no cap"
+    return f"epsilon {pair['epsilon']:.6g}" + (f", delta {pair['delta']:.3g}" if pair["delta"] else "")
+
+
+def _account_row(a: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        a["table"],
+        _pair(a["cap"]),
+        _pair(a["promised"]),
+        _pair(a["left"]),
+        str(a["runs"]),
+        ", ".join(a["same_rows_as"]),
+    )
+
+
+def _entry_row(e: dict[str, Any]) -> tuple[str, ...]:
+    both = f"epsilon {e.get('epsilon')}" + (f", delta {e['delta']}" if e.get("delta", "0") != "0" else "")
+    cost = both if e["kind"] in ("cap", "promise") else e.get("cost", "")
+    what = e.get("what") or e.get("purpose") or " = ".join(e.get("names", ())) or e.get("request", "")[:8]
+    return str(e["seq"]), e["at"], e["table"], e["kind"], e.get("run", "")[:8], cost, what, e["hash"][:8]
+
+
+def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A table for people on a terminal, lines with tabs for programs."""
+    if not sys.stdout.isatty():
+        screen.echo("\n".join("\t".join(row) for row in (head, *rows)) + "\n")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(*head, title=title, title_justify="left")
+    for row in rows:
+        shown.add_row(*map(Text, row))
+    Console().print(shown)

@@ -1,0 +1,260 @@
+"""The ledger: what was promised and spent on which table, booked before a row is read.
+
+One list of entries that only grows, each sealed with the hash of the one before:
+
+    cap      the most that may ever be promised on a table; a later cap replaces an earlier one
+    promise  one run's whole (epsilon, delta), and the total that its requests may cost
+    spend    the price of one request, booked before a row is read for it
+    draw     from here on noise is drawn for that request: it cannot be taken again for free
+    same     these names were found to hold the same rows: they share one account
+
+Each call is one exclusive transaction, on disk before it returns, in the same words on both engines.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, astuple, dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+from hedgerow.errors import BudgetExhausted, LedgerError, MissingExtra, Refused, VerifyFailed
+from hedgerow.private import entropy
+from hedgerow.public.accounting import Budget, Guarantee
+
+START = "0" * 64  # what the first entry follows
+_UNREAD = "No confidential row was read and nothing was spent."
+_UNDRAWN = "Rows were read, but no noise was drawn and no answer exists. What was booked stays booked."
+_CHANGED = "it, or one before it, was changed. Put back a copy that holds: nothing is booked until then."
+_MAKE = (
+    "CREATE TABLE hedgerow_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE hedgerow_seen (tab TEXT NOT NULL, fingerprint TEXT NOT NULL)",
+    "CREATE TABLE hedgerow_entries (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, tab TEXT NOT NULL, "
+    "kind TEXT NOT NULL, body TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL)",
+)
+_AFTER = "SELECT seq, at, tab, kind, body, previous, hash FROM hedgerow_entries WHERE seq > ? ORDER BY seq"
+_Sql = Callable[..., Any]
+
+# In what the engines differ: placeholder, exclusive transaction, list of tables, refusal of changes.
+_Engine = tuple[str, tuple[str, ...], str, str]
+_SQLITE: _Engine = (
+    "?",
+    ("PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE"),
+    "SELECT name FROM sqlite_master",
+    "CREATE TRIGGER hedgerow_no_{0} BEFORE {0} ON hedgerow_entries BEGIN SELECT RAISE(ABORT, 'append-only'); END",
+)
+_POSTGRES: _Engine = (  # an advisory lock, unlike LOCK TABLE, also guards the making of the tables
+    "%s",
+    ("BEGIN ISOLATION LEVEL READ COMMITTED", "SET LOCAL lock_timeout = '60s'", "SET LOCAL synchronous_commit = on")
+    + ("SELECT pg_advisory_xact_lock(4846)",),
+    "SELECT 'hedgerow_meta' WHERE to_regclass('hedgerow_meta') IS NOT NULL",
+    "CREATE RULE hedgerow_no_{0} AS ON {0} TO hedgerow_entries DO INSTEAD NOTHING",
+)
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger: ``body`` is JSON with exact numbers as text, ``hash`` seals all before it."""
+
+    seq: int
+    at: str
+    tab: str
+    kind: str
+    body: str
+    previous: str
+    hash: str = ""
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What the body says."""
+        return dict(json.loads(self.body))
+
+    def seal(self) -> str:
+        """The SHA-256 of the fields before ``hash``, written as a JSON list."""
+        return hashlib.sha256(json.dumps(astuple(self)[:-1]).encode()).hexdigest()
+
+
+@final
+class Ledger:
+    """Books what is promised and spent, and refuses what would pass a cap or a promise."""
+
+    def __init__(self, url: str) -> None:
+        self._known = [Entry(0, "", "", "start", "{}", "", START)]
+        self._connect: Callable[[], Any]
+        self._fault: type[Exception] = sqlite3.Error
+        scheme, found, rest = url.partition("://")
+        if found and scheme in ("postgresql", "postgres"):
+            try:
+                import psycopg
+            except ImportError:
+                raise MissingExtra(needed_for="A ledger on PostgreSQL", extra="postgres") from None
+            self._name, self._engine, self._fault = "on PostgreSQL", _POSTGRES, psycopg.Error
+            self._connect = lambda: psycopg.connect(url, autocommit=True, connect_timeout=10)
+        elif not found or scheme == "sqlite":
+            path = Path(rest.removeprefix("/") if found else url).resolve()
+            self._name, self._engine = str(path), _SQLITE
+            self._connect = lambda: sqlite3.connect(path, timeout=60, isolation_level=None)
+        else:
+            raise LedgerError(f"A ledger is a file or postgresql://..., not {scheme}://... {_UNREAD}")
+
+    @classmethod
+    def open(cls, url: str) -> "Ledger":
+        """The ledger in a file (``ledger.db``, ``sqlite:///ledger.db``) or at ``postgresql://...``, or a new one."""
+        ledger = cls(url)
+        ledger.entries()
+        return ledger
+
+    def cap(self, tab: str, most: Budget) -> None:
+        """Set what all runs on ``tab`` may promise together, for ever; with delta 0, pure runs only."""
+        with self._exclusive() as sql:
+            self._append(sql, tab, "cap", asdict(most))
+
+    def promise(self, tab: str, run: str, budget: Budget, guarantee: Guarantee, purpose: str = "") -> None:
+        """Book all that ``run`` may ever spend, or refuse. Promises add up (basic composition).
+
+        A run that made this very promise before goes on with what it has left.
+        """
+        facts = {"run": run, **asdict(budget), "measure": budget.measure, "total": budget.total}
+        facts |= {"guarantee": asdict(guarantee), "purpose": purpose}
+        with self._exclusive() as sql:
+            if made := self._of(run):
+                if (made[0].tab, made[0].body) != (tab, json.dumps(facts, default=str)):
+                    raise LedgerError(f"Run {run} has promised something else before. {_UNREAD}")
+                return
+            for unit, used, most in self._account(tab):
+                if most is not None and used + facts[unit] > most:
+                    what = f"promise this run on table {' = '.join(sorted(self._names(tab)))}"
+                    cure = f"Lower the budget of the job, or raise the cap: hedgerow ledger cap {tab} --epsilon E --delta D"
+                    raise BudgetExhausted(what, unit=unit, cost=facts[unit], used=used, total=most, cure=cure)
+            self._append(sql, tab, "promise", facts)
+
+    def spend(self, run: str, request: str, cost: Fraction, what: str) -> None:
+        """Book one request before rows are read for it; one that is booked but not drawn is not paid twice."""
+        with self._exclusive() as sql:
+            mine = self._of(run)
+            if self._undrawn(run, request) == cost:
+                return
+            if not mine:
+                raise LedgerError(f"Run {run} has promised nothing. {_UNREAD}")
+            total, used = Fraction(mine[0].facts["total"]), _sum(mine, "cost")
+            if not 0 < cost <= total - used:
+                unit = "epsilon" if mine[0].facts["measure"] == "pure" else "rho"
+                cure = "A cost is above 0. Ask for fewer tables, or give this step a smaller share."
+                raise BudgetExhausted(what, unit=unit, cost=cost, used=used, total=total, cure=cure)
+            facts = {"run": run, "request": request, "cost": cost, "what": what}
+            self._append(sql, mine[0].tab, "spend", facts)
+
+    def mark_drawn(self, run: str, request: str) -> None:
+        """Book, after counting and before any noise is drawn, that from here on an answer may exist."""
+        with self._exclusive(_UNDRAWN) as sql:
+            if self._undrawn(run, request) is None:
+                raise LedgerError(f"This request is not booked, or drawn already: book it again. {_UNDRAWN}")
+            self._append(sql, self._of(run)[0].tab, "draw", {"run": run, "request": request})
+
+    def recognise(self, tab: str, fingerprint: str) -> None:
+        """Note whose rows these are; names of the same rows share one account, and the smallest of their caps."""
+        with self._exclusive(_UNDRAWN) as sql:
+            found = sql("SELECT tab FROM hedgerow_seen WHERE fingerprint = ?", fingerprint).fetchall()
+            if (tab,) not in found:
+                sql("INSERT INTO hedgerow_seen VALUES (?, ?)", tab, fingerprint)
+            names = self._names(tab).union(*(self._names(name) for (name,) in found))
+            if names != self._names(tab):
+                self._append(sql, tab, "same", {"names": sorted(names)})
+        if len(names) > 1 and min(self.left(tab) or (0,)) < 0:
+            raise Refused(
+                f"These rows stand in the ledger as {', '.join(sorted(names))}. What was promised on all these names "
+                f"is more than their smallest cap.\nRaise it (hedgerow ledger cap), or leave it at that. {_UNDRAWN}"
+            )
+
+    def fingerprint_key(self) -> bytes:
+        """The secret of this ledger under which fingerprints are made."""
+        with self._exclusive() as sql:
+            return bytes.fromhex(sql("SELECT value FROM hedgerow_meta").fetchone()[0])
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry, its seal and place checked."""
+        with self._exclusive():
+            return tuple(self._known[1:])
+
+    def head(self) -> str:
+        """The hash of the last entry: a ledger that holds it later has lost nothing up to here."""
+        with self._exclusive():
+            return self._known[-1].hash
+
+    def left(self, tab: str) -> tuple[Fraction, ...] | None:
+        """The (epsilon, delta) that may still be promised, below 0 if a cap was lowered; None without a cap."""
+        with self._exclusive():
+            return tuple(most - used for _, used, most in self._account(tab) if most is not None) or None
+
+    def spent(self, run: str) -> Fraction:
+        """What the requests of ``run`` have cost so far."""
+        with self._exclusive():
+            return _sum(self._of(run), "cost")
+
+    def _of(self, run: str) -> list[Entry]:
+        return [e for e in self._known if e.facts.get("run") == run]
+
+    def _undrawn(self, run: str, request: str) -> Fraction | None:
+        """The price of a request whose last entry is its spend."""
+        last = [e for e in self._of(run) if e.facts.get("request") == request][-1:]
+        return Fraction(last[0].facts["cost"]) if last and last[0].kind == "spend" else None
+
+    def _names(self, tab: str) -> frozenset[str]:
+        """All names of the same rows; an entry ``same`` lists every one that was known at its time."""
+        same = [frozenset(e.facts["names"]) for e in self._known if e.kind == "same"]
+        return next((names for names in reversed(same) if tab in names), frozenset({tab}))
+
+    def _account(self, tab: str) -> Iterator[tuple[str, Fraction, Fraction | None]]:
+        """Of epsilon and of delta: what is promised under all names, and the smallest cap."""
+        names = self._names(tab)
+        made = [e for e in self._known if e.kind == "promise" and e.tab in names]
+        caps = {e.tab: e.facts for e in self._known if e.kind == "cap" and e.tab in names}.values()
+        for unit in ("epsilon", "delta"):
+            yield unit, _sum(made, unit), min((Fraction(cap[unit]) for cap in caps), default=None)
+
+    def _append(self, sql: _Sql, tab: str, kind: str, facts: dict[str, Any]) -> None:
+        last, now = self._known[-1], datetime.now(UTC).isoformat(timespec="seconds")
+        entry = Entry(last.seq + 1, now, tab, kind, json.dumps(facts, default=str), last.hash)
+        sql("INSERT INTO hedgerow_entries VALUES (?, ?, ?, ?, ?, ?, ?)", *astuple(entry)[:-1], entry.seal())
+
+    @contextmanager
+    def _exclusive(self, outcome: str = _UNREAD) -> Iterator[_Sql]:
+        """A transaction that no other overlaps, with every entry known; on disk when it ends, or undone."""
+        mark, begin, tables, guard = self._engine
+        try:
+            with closing(self._connect()) as db:
+
+                def sql(text: str, *values: object) -> Any:
+                    return db.execute(text.replace("?", mark), values)
+
+                for text in begin:
+                    sql(text)
+                there = {name for (name,) in sql(tables).fetchall()}
+                if there and "hedgerow_meta" not in there:
+                    raise LedgerError(f"{self._name} holds other tables, not a ledger. Name another file. {_UNREAD}")
+                if not there:
+                    for text in (*_MAKE, guard.format("UPDATE"), guard.format("DELETE")):
+                        sql(text)
+                    sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", entropy.words(8).tobytes().hex())
+                for entry in (Entry(*row) for row in sql(_AFTER, self._known[-1].seq).fetchall()):
+                    last = self._known[-1]
+                    if (entry.seq, entry.previous, entry.hash) != (last.seq + 1, last.hash, entry.seal()):
+                        raise VerifyFailed(f"Entry {entry.seq} of the ledger does not follow: {_CHANGED}\n{outcome}")
+                    self._known.append(entry)
+                yield sql
+                sql("COMMIT")
+        except (self._fault, ValueError) as fault:
+            raise LedgerError(
+                f"The ledger {self._name} cannot be used: {str(fault).splitlines()[0]}.\n"
+                f"It must be there, writable, with room, and held by nobody else; or name another one.\n{outcome}"
+            ) from fault
+
+
+def _sum(entries: list[Entry], fact: str) -> Fraction:
+    return sum((Fraction(e.facts[fact]) for e in entries if fact in e.facts), Fraction(0))

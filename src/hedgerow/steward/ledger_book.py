@@ -1,0 +1,227 @@
+"""The ledger, read by the steward: what stands on each table, a new cap, and a second reading of every rule.
+
+``check`` does not share a line with the code that books: it goes through the entries in order, keeps its own
+sums, and so would notice a mistake of the ledger as well as a forged entry with a good seal.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
+from hedgerow.private.ledger import START, Entry, Ledger
+from hedgerow.public.accounting import Budget, epsilon_of
+
+Pair = tuple[Fraction, Fraction]
+_NOTHING: Pair = (Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Account:
+    """What stands on one table.
+
+    Attributes:
+        table: the name the steward gave it.
+        same_rows: other names under which the same rows were found; they share one account.
+        runs: how many runs made a promise under this name.
+        promised: the sum of their (epsilon, delta), under this name alone.
+        cap: the cap set under this name.
+        left: what may still be promised, all names counted; below 0 if a cap was lowered.
+    """
+
+    table: str
+    same_rows: tuple[str, ...]
+    runs: int
+    promised: Pair
+    cap: Pair | None
+    left: Pair | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The account as plain data."""
+
+        def numbers(pair: Pair | None) -> dict[str, float] | None:
+            return None if pair is None else {"epsilon": float(pair[0]), "delta": float(pair[1])}
+
+        return {
+            "table": self.table,
+            "cap": numbers(self.cap),
+            "promised": numbers(self.promised),
+            "left": numbers(self.left),
+            "runs": self.runs,
+            "same_rows_as": list(self.same_rows),
+        }
+
+
+def show(url: str, table: str | None = None) -> dict[str, Any]:
+    """What stands on every table (or on one), and every entry, as plain data; prices of entries are exact."""
+    found = _existing(url).entries()
+    book = _read(found)
+    return {
+        "tables": [_account(book, name).to_json() for name in sorted(book.tables) if table in (None, name)],
+        "entries": [
+            {
+                "seq": e.seq,
+                "at": e.at,
+                "table": e.tab,
+                "kind": e.kind,
+                **e.facts,
+                "previous": e.previous,
+                "hash": e.hash,
+            }
+            for e in found
+            if table in (None, e.tab)
+        ],
+    }
+
+
+def accounts(url: str) -> tuple[Account, ...]:
+    """What stands on every table of the ledger."""
+    book = _read(_existing(url).entries())
+    return tuple(_account(book, table) for table in sorted(book.tables))
+
+
+def cap(url: str, table: str, *, epsilon: str, delta: str = "0") -> Account:
+    """Set the cap of ``table`` and say what stands on it now. A ledger that is not there is begun."""
+    if not table.strip() or not table.isprintable():
+        raise JobError(f"{table!r} cannot be the name of a table. Nothing was changed.")
+    ledger = Ledger.open(url)
+    ledger.cap(table, Budget(epsilon, delta))
+    return _account(_read(ledger.entries()), table)
+
+
+def verify(url: str, anchor: str | None = None) -> tuple[int, str]:
+    """The number of entries and the hash of the last one, after every seal and every rule was checked.
+
+    ``anchor`` is the hash that a release carries: when it is among the entries, none up to that release is gone.
+    """
+    found = _existing(url).entries()
+    check(found, anchor)
+    return len(found), found[-1].hash if found else START
+
+
+def check(found: Sequence[Entry], anchor: str | None = None) -> None:
+    """Raise ``VerifyFailed`` unless the entries are sealed, in order and within every cap and promise."""
+    _read(found)
+    if anchor not in (None, START, *(e.hash for e in found)):
+        raise VerifyFailed(
+            f"The ledger has no entry {anchor}: entries were cut off after that release, or it is another ledger.\n"
+            "Compare it with a copy from the time of the release."
+        )
+
+
+@dataclass
+class _Run:
+    table: str
+    promised: Pair
+    left: Fraction
+    undrawn: dict[str, Fraction] = field(default_factory=dict)
+
+
+class _Book:
+    """Everything the entries add up to so far."""
+
+    def __init__(self) -> None:
+        self.caps: dict[str, Pair] = {}
+        self.runs: dict[str, _Run] = {}
+        self.groups: list[set[str]] = []
+        self.tables: set[str] = set()
+
+    def names(self, table: str) -> set[str]:
+        return next((group for group in self.groups if table in group), {table})
+
+    def promised(self, names: set[str]) -> Pair:
+        made = [run.promised for run in self.runs.values() if run.table in names]
+        return sum((m[0] for m in made), Fraction(0)), sum((m[1] for m in made), Fraction(0))
+
+    def smallest_cap(self, names: set[str]) -> Pair | None:
+        caps = [self.caps[name] for name in names if name in self.caps]
+        return (min(c[0] for c in caps), min(c[1] for c in caps)) if caps else None
+
+    def cap(self, table: str, facts: dict[str, Any]) -> None:
+        most = Budget(facts["epsilon"], facts["delta"])
+        self.caps[table] = most.epsilon, most.delta
+
+    def promise(self, table: str, facts: dict[str, Any]) -> None:
+        asked, total = Budget(facts["epsilon"], facts["delta"]), Fraction(facts["total"])
+        _hold(facts["run"] not in self.runs, "its run has promised before")
+        _hold(facts["measure"] == asked.measure, "its measure does not fit its delta")
+        # The last digit of a logarithm may differ between machines.
+        worth = total if asked.delta == 0 else epsilon_of(total, asked.delta) * (1 - 1e-9)
+        _hold(0 < worth <= asked.epsilon, "its total is worth more than its epsilon and delta")
+        self.runs[facts["run"]] = _Run(table, (asked.epsilon, asked.delta), total)
+        names = self.names(table)
+        used, most = self.promised(names), self.smallest_cap(names)
+        _hold(most is None or (used[0] <= most[0] and used[1] <= most[1]), "it is above the cap of its time")
+
+    def spend(self, table: str, facts: dict[str, Any]) -> None:
+        run, cost = self._run(table, facts), Fraction(facts["cost"])
+        _hold(0 < cost <= run.left, "its run had less left than it costs")
+        run.left -= cost
+        run.undrawn[facts["request"]] = cost
+
+    def draw(self, table: str, facts: dict[str, Any]) -> None:
+        paid = self._run(table, facts).undrawn.pop(facts["request"], None)
+        _hold(paid is not None, "no request was paid for that was not drawn yet")
+
+    def same(self, table: str, facts: dict[str, Any]) -> None:
+        merged = set(facts["names"])
+        _hold(table in merged and len(merged) > 1, "it does not say which names are the same")
+        _hold(all(self.names(name) <= merged for name in merged), "it leaves out a name known before")
+        self.groups = [group for group in self.groups if not group & merged] + [merged]
+
+    def _run(self, table: str, facts: dict[str, Any]) -> _Run:
+        _hold(facts["run"] in self.runs, "its run has promised nothing")
+        _hold(self.runs[facts["run"]].table == table, "its run promised on another table")
+        return self.runs[facts["run"]]
+
+
+def _hold(kept: bool, otherwise: str) -> None:
+    if not kept:
+        raise VerifyFailed(otherwise)
+
+
+def _read(found: Sequence[Entry]) -> _Book:
+    """The book after all entries, each checked against the ones before it."""
+    book, last = _Book(), START
+    rules = {"cap": book.cap, "promise": book.promise, "spend": book.spend, "draw": book.draw, "same": book.same}
+    for number, entry in enumerate(found, 1):
+        try:
+            _hold(entry.seq == number, f"entry {number} is missing")
+            _hold((entry.previous, entry.hash) == (last, entry.seal()), "its seal is broken")
+            _hold(entry.kind in rules, "it is of no known kind")
+            book.tables.add(entry.tab)
+            rules[entry.kind](entry.tab, entry.facts)
+        except (HedgerowError, ArithmeticError, LookupError, TypeError, ValueError) as fault:
+            why = str(fault).splitlines()[0].rstrip(".;") if isinstance(fault, HedgerowError) else "it cannot be read"
+            raise VerifyFailed(
+                f"The ledger does not hold at entry {entry.seq}: {why}.\n"
+                "It was changed by other means than Hedgerow. Put back a copy that holds."
+            ) from None
+        last = entry.hash
+    return book
+
+
+def _account(book: _Book, table: str) -> Account:
+    names = book.names(table)
+    used, most = book.promised(names), book.smallest_cap(names)
+    return Account(
+        table=table,
+        same_rows=tuple(sorted(names - {table})),
+        runs=sum(run.table == table for run in book.runs.values()),
+        promised=book.promised({table}),
+        cap=book.caps.get(table),
+        left=None if most is None else (most[0] - used[0], most[1] - used[1]),
+    )
+
+
+def _existing(url: str) -> Ledger:
+    """The ledger, which must be there already: looking at a mistyped name must not begin a new one."""
+    file = url.removeprefix("sqlite:///")
+    if "://" not in file and not Path(file).is_file():
+        raise LedgerError(
+            f"There is no ledger {file}. Name it with --url; a first cap or run begins one.\n"
+            "No confidential row was read and nothing was spent."
+        )
+    return Ledger.open(url)

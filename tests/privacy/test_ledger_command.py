@@ -1,0 +1,139 @@
+"""``hedgerow ledger show|cap|verify``."""
+
+import io
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow.cli.ledger import app
+from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
+from hedgerow.private.ledger import Ledger
+from hedgerow.public.accounting import Budget, Guarantee
+
+
+@pytest.fixture
+def url(ledger_url: str) -> str:
+    ledger = Ledger.open(ledger_url)
+    ledger.cap("pay", Budget("3", "1e-6"))
+    ledger.promise("pay", "0123456789abcdef", Budget(1), Guarantee(), "wage gap")
+    ledger.spend("0123456789abcdef", "q" * 64, Fraction(1, 3), "measure 2 tables (sex, race)")
+    ledger.recognise("pay", "deadbeef")
+    ledger.recognise("copy", "deadbeef")
+    return ledger_url
+
+
+def out(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_show_says_what_is_left_and_lists_every_entry(url: str) -> None:
+    text = out("show", "--url", url)
+    assert "pay\tepsilon 3, delta 1e-06\tepsilon 1\tepsilon 2, delta 1e-06\t1\tcopy" in text
+    assert "measure 2 tables (sex, race)" in text and "wage gap" in text and "copy = pay" in text
+
+
+def test_show_as_json_has_exact_numbers_and_seals(url: str) -> None:
+    found = json.loads(out("show", "--json", "--url", url))
+    assert [t["table"] for t in found["tables"]] == ["copy", "pay"]
+    assert found["tables"][1]["left"] == found["tables"][0]["left"] == {"epsilon": 2.0, "delta": 1e-6}
+    assert [e["kind"] for e in found["entries"]] == ["cap", "promise", "spend", "same"]
+    assert found["entries"][2]["cost"] == "1/3"
+    assert found["entries"][2]["previous"] == found["entries"][1]["hash"]
+
+
+def test_show_of_one_table_leaves_out_the_others(url: str) -> None:
+    Ledger.open(url).cap("leave", Budget(1))
+    found = json.loads(out("show", "leave", "--json", "--url", url))
+    assert [e["table"] for e in found["entries"]] == ["leave"]
+    assert out("show", "unheard of", "--url", url) == "Nothing is booked on table unheard of.\n"
+
+
+def test_no_command_shows_a_fingerprint_or_the_key(url: str) -> None:
+    key = Ledger.open(url).fingerprint_key().hex()
+    for command in (
+        ["show"],
+        ["show", "--json"],
+        ["verify"],
+        ["verify", "--json"],
+        ["cap", "copy", "--epsilon", "9"],
+    ):
+        text = out(*command, "--url", url)
+        assert "deadbeef" not in text and key not in text
+
+
+def test_on_a_terminal_there_are_tables_and_no_name_is_taken_for_markup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    Ledger.open(str(tmp_path / "l.db")).cap("[bold]pay", Budget(1))
+    monkeypatch.setattr(sys, "stdout", screen := Terminal())
+    monkeypatch.setenv("COLUMNS", "160")
+    app(["show", "--url", str(tmp_path / "l.db")], standalone_mode=False)
+    assert "[bold]pay" in screen.getvalue() and "─" in screen.getvalue()
+
+
+def test_cap_begins_a_ledger_and_says_what_stands(tmp_path: Path) -> None:
+    url = str(tmp_path / "new.db")
+    assert out("cap", "pay", "--epsilon", "3", "--url", url) == (
+        "The cap of pay is epsilon 3; promised epsilon 0; left epsilon 3.\n"
+    )
+    account = json.loads(out("cap", "pay", "--epsilon", "0.5", "--delta", "1e-6", "--json", "--url", url))
+    assert account["cap"] == {"epsilon": 0.5, "delta": 1e-6}
+    assert len(Ledger.open(url).entries()) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--epsilon", "0"],
+        ["--epsilon", "-1"],
+        ["--epsilon", "nan"],
+        ["--epsilon", "inf"],
+        ["--epsilon", "many"],
+        ["--epsilon", "1", "--delta", "1"],
+        ["--epsilon", "1", "--delta", "-1e-6"],
+    ],
+)
+def test_a_cap_that_is_no_cap_is_refused(tmp_path: Path, words: list[str]) -> None:
+    result = CliRunner().invoke(app, ["cap", "pay", *words, "--url", str(tmp_path / "l.db")])
+    assert isinstance(result.exception, JobError)
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\0b", "a\x1b[31m"])
+def test_a_name_that_cannot_be_shown_is_refused(tmp_path: Path, name: str) -> None:
+    result = CliRunner().invoke(app, ["cap", name, "--epsilon", "1", "--url", str(tmp_path / "l.db")])
+    assert isinstance(result.exception, JobError)
+    assert not (tmp_path / "l.db").exists()
+
+
+def test_verify_says_that_the_ledger_holds(url: str) -> None:
+    anchor = Ledger.open(url).entries()[1].hash
+    assert out("verify", "--url", url).startswith("The ledger holds: 4 entries.\nhead ")
+    found = json.loads(out("verify", "--json", "--anchor", anchor, "--url", url))
+    assert found == {"holds": True, "entries": 4, "head": Ledger.open(url).head(), "anchor": anchor}
+
+
+def test_verify_fails_with_an_anchor_that_is_not_there(url: str) -> None:
+    result = CliRunner().invoke(app, ["verify", "--anchor", "f" * 64, "--url", url])
+    assert isinstance(result.exception, VerifyFailed)
+
+
+@pytest.mark.parametrize("command", [["show"], ["verify"]])
+@pytest.mark.parametrize("form", ["{}", "sqlite:///{}"])
+def test_looking_at_a_ledger_that_is_not_there_does_not_begin_one(
+    tmp_path: Path, command: list[str], form: str
+) -> None:
+    url = form.format(tmp_path / "typo.db")
+    result = CliRunner().invoke(app, [*command, "--url", url])
+    assert isinstance(result.exception, LedgerError) and isinstance(result.exception, HedgerowError)
+    assert "There is no ledger" in str(result.exception)
+    assert not (tmp_path / "typo.db").exists()

@@ -1,0 +1,240 @@
+"""Whatever is changed in a ledger by other means is seen."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import astuple, replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from hedgerow.errors import VerifyFailed
+from hedgerow.private.ledger import START, Entry, Ledger
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.steward import ledger_book
+
+FIELDS = ("seq", "at", "tab", "kind", "body", "previous", "hash")
+Sql = Callable[..., Any]
+
+
+@pytest.fixture
+def ledger(ledger_url: str) -> Ledger:
+    """Two runs on one table and its copy: every kind of entry."""
+    ledger = Ledger.open(ledger_url)
+    ledger.cap("pay", Budget(3))
+    ledger.promise("pay", "a", Budget(1), Guarantee())
+    ledger.spend("a", "q", Fraction(1, 2), "measure")
+    ledger.recognise("pay", "f")
+    ledger.mark_drawn("a", "q")
+    ledger.promise("copy", "b", Budget(2), Guarantee())
+    ledger.recognise("copy", "f")
+    ledger.spend("b", "q", Fraction(2), "measure")
+    ledger.mark_drawn("b", "q")
+    return ledger
+
+
+@pytest.fixture
+def intruder(ledger: Ledger, ledger_url: str) -> Iterator[Sql]:
+    """Someone who may write to the database, and takes the guards away first."""
+    if ledger_url.startswith("postgresql"):
+        import psycopg
+
+        db: Any = psycopg.connect(ledger_url, autocommit=True)
+        guards = [
+            "DROP RULE hedgerow_no_UPDATE ON hedgerow_entries",
+            "DROP RULE hedgerow_no_DELETE ON hedgerow_entries",
+        ]
+    else:
+        db = sqlite3.connect(ledger_url, isolation_level=None)
+        guards = ["DROP TRIGGER hedgerow_no_UPDATE", "DROP TRIGGER hedgerow_no_DELETE"]
+    with closing(db):
+        for text in guards:
+            db.execute(text)
+        yield lambda text, *values: db.execute(
+            text.replace("?", "%s") if ledger_url.startswith("postgresql") else text, values
+        )
+
+
+def fails(url: str, anchor: str | None = None) -> str:
+    with pytest.raises(VerifyFailed) as failed:
+        ledger_book.verify(url, anchor)
+    assert failed.value.exit_code == 6
+    return str(failed.value)
+
+
+def test_an_untouched_ledger_holds(ledger: Ledger, ledger_url: str) -> None:
+    number, head = ledger_book.verify(ledger_url)
+    assert (number, head) == (8, ledger.head())
+    for entry in ledger.entries():
+        ledger_book.verify(ledger_url, entry.hash)
+    ledger_book.verify(ledger_url, START)
+
+
+def test_the_database_itself_refuses_to_change_an_entry(ledger: Ledger, ledger_url: str) -> None:
+    before = ledger.entries()
+    for text in ("UPDATE hedgerow_entries SET at = 'never'", "DELETE FROM hedgerow_entries WHERE seq > 3"):
+        if ledger_url.startswith("postgresql"):
+            import psycopg
+
+            with psycopg.connect(ledger_url) as server:
+                server.execute(text.encode())
+        else:
+            with (
+                closing(sqlite3.connect(ledger_url)) as file,
+                pytest.raises(sqlite3.IntegrityError, match="append-only"),
+            ):
+                file.execute(text)
+    assert Ledger.open(ledger_url).entries() == before
+
+
+def test_any_changed_field_of_any_entry_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
+    for entry in ledger.entries():
+        for field, value in zip(FIELDS, astuple(entry), strict=True):
+            other: object = 99 if field == "seq" else value[:-1] + ("0" if value[-1] != "0" else "1")
+            intruder(f"UPDATE hedgerow_entries SET {field} = ? WHERE seq = ?", other, entry.seq)
+            message = fails(ledger_url)
+            assert "Put back a copy that holds" in message
+            now = other if field == "seq" else entry.seq
+            intruder(f"UPDATE hedgerow_entries SET {field} = ? WHERE seq = ?", value, now)
+    ledger_book.verify(ledger_url)
+
+
+def test_any_missing_entry_is_seen_and_a_cut_tail_through_an_anchor(
+    ledger: Ledger, ledger_url: str, intruder: Sql
+) -> None:
+    found, anchor = ledger.entries(), ledger.head()
+    for entry in found:
+        intruder("DELETE FROM hedgerow_entries WHERE seq = ?", entry.seq)
+        if entry is found[-1]:
+            ledger_book.verify(ledger_url)  # nothing in the ledger itself can tell
+        else:
+            fails(ledger_url)
+        assert "cut off" in fails(ledger_url, anchor) or entry is not found[-1]
+        intruder("INSERT INTO hedgerow_entries VALUES (?, ?, ?, ?, ?, ?, ?)", *astuple(entry))
+    ledger_book.verify(ledger_url, anchor)
+
+
+def test_an_anchor_holds_after_more_was_booked(ledger: Ledger, ledger_url: str) -> None:
+    anchor = ledger.head()
+    ledger.cap("pay", Budget(9))
+    ledger_book.verify(ledger_url, anchor)
+
+
+def test_a_changed_order_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
+    number = len(ledger.entries())
+    for first in range(1, number):
+        swap = [(first, 1000), (first + 1, first), (1000, first + 1)]
+        for old, new in swap:
+            intruder("UPDATE hedgerow_entries SET seq = ? WHERE seq = ?", new, old)
+        fails(ledger_url)
+        for old, new in swap:
+            intruder("UPDATE hedgerow_entries SET seq = ? WHERE seq = ?", new, old)
+    ledger_book.verify(ledger_url)
+
+
+def test_nothing_is_booked_on_a_ledger_that_was_changed(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
+    intruder("UPDATE hedgerow_entries SET body = ? WHERE kind = 'cap'", '{"epsilon": "300", "delta": "0"}')
+    with pytest.raises(VerifyFailed, match="Entry 1 of the ledger"):
+        Ledger.open(ledger_url)
+    assert intruder("SELECT count(*) FROM hedgerow_entries").fetchone() == (8,)
+
+
+def test_a_ledger_exchanged_during_a_run_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
+    for entry in ledger.entries()[-3:]:
+        intruder("DELETE FROM hedgerow_entries WHERE seq = ?", entry.seq)
+    ledger.cap("pay", Budget(5))  # this process knows entries that are gone
+    fails(ledger_url)
+
+
+# ---- entries that are well sealed and break a rule
+
+
+def forged(entries: tuple[Entry, ...], at: int, **changes: Any) -> tuple[Entry, ...]:
+    """The same ledger with the facts of one entry changed (or the entry left out), all seals made anew."""
+    made: list[Entry] = []
+    for entry in entries:
+        if entry.seq == at and changes.get("gone"):
+            continue
+        facts = {**entry.facts, **changes} if entry.seq == at else entry.facts
+        last = made[-1].hash if made else START
+        draft = replace(entry, seq=len(made) + 1, body=json.dumps(facts), previous=last)
+        draft = replace(draft, kind=changes.get("kind", entry.kind)) if entry.seq == at else draft
+        made.append(replace(draft, hash=draft.seal()))
+    return tuple(made)
+
+
+@pytest.mark.parametrize(
+    ("at", "changes", "why"),
+    [
+        (1, {"epsilon": "1/2"}, "at entry 2: it is above the cap"),
+        (1, {"epsilon": "NaN"}, "at entry 1: epsilon must be a finite number"),
+        (1, {"epsilon": "1/0"}, "at entry 1: epsilon must be a finite number"),
+        (1, {"kind": "gift"}, "at entry 1: it is of no known kind"),
+        (2, {"epsilon": "-1"}, "at entry 2: epsilon must be"),
+        (2, {"total": "2"}, "at entry 2: its total is worth more"),
+        (2, {"total": "-1"}, "at entry 2: its total is worth more"),
+        (2, {"delta": "1/1000"}, "at entry 2: its measure does not fit"),
+        (2, {"delta": "1/1000", "measure": "zcdp"}, "at entry 2: its total is worth more"),
+        (2, {"run": "b"}, "at entry 3: its run has promised nothing"),
+        (2, {"gone": True}, "at entry 2: its run has promised nothing"),
+        (3, {"cost": "3/2"}, "at entry 3: its run had less left"),
+        (3, {"cost": "-1"}, "at entry 3: its run had less left"),
+        (3, {"cost": "0"}, "at entry 3: its run had less left"),
+        (3, {"request": "r"}, "at entry 4: no request was paid for"),
+        (3, {"gone": True}, "at entry 3: no request was paid for"),
+        (3, {"run": "zzz"}, "at entry 3: its run has promised nothing"),
+        (4, {"run": "b"}, "at entry 4: its run has promised nothing"),
+        (5, {"run": "a"}, "at entry 5: its run has promised before"),
+        (6, {"names": ["copy"]}, "at entry 6: it does not say which"),
+        (6, {"names": ["pay", "leave"]}, "at entry 6: it does not say which"),
+        (7, {"run": "a"}, "at entry 7: its run promised on another table"),
+    ],
+)
+def test_a_forged_entry_with_good_seals_is_seen_when_it_breaks_a_rule(
+    sqlite_entries: tuple[Entry, ...], at: int, changes: dict[str, Any], why: str
+) -> None:
+    ledger_book.check(sqlite_entries)
+    with pytest.raises(VerifyFailed) as failed:
+        ledger_book.check(forged(sqlite_entries, at, **changes))
+    assert why in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{}", "null", '{"run": 1}', "{", '{"run": "a", "cost": "x", "request": "q"}']
+)
+def test_a_sealed_entry_that_makes_no_sense_is_seen(sqlite_entries: tuple[Entry, ...], body: str) -> None:
+    for kind in ("cap", "promise", "spend", "draw", "same"):
+        last = sqlite_entries[-1]
+        draft = Entry(last.seq + 1, last.at, "pay", kind, body, last.hash)
+        with pytest.raises(VerifyFailed, match=f"at entry {draft.seq}"):
+            ledger_book.check((*sqlite_entries, replace(draft, hash=draft.seal())))
+
+
+def test_names_found_to_be_the_same_too_late_break_no_rule(sqlite_entries: tuple[Entry, ...]) -> None:
+    """Run b had promised before its rows were read: with a cap of 2 it gets no answer, but the history stands."""
+    ledger_book.check(forged(sqlite_entries, 1, epsilon="2"))
+
+
+def test_a_promise_on_one_name_above_the_common_cap_is_seen(sqlite_entries: tuple[Entry, ...]) -> None:
+    last = sqlite_entries[-1]
+    facts = {**sqlite_entries[1].facts, "run": "c", "epsilon": "1/100", "total": "1/100"}
+    draft = Entry(last.seq + 1, last.at, "copy", "promise", json.dumps(facts), last.hash)
+    with pytest.raises(VerifyFailed, match="above the cap"):
+        ledger_book.check((*sqlite_entries, replace(draft, hash=draft.seal())))
+
+
+@pytest.fixture
+def sqlite_entries(tmp_path: Any) -> tuple[Entry, ...]:
+    return ledger.__wrapped__(str(tmp_path / "forged.db")).entries()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_a_message_of_a_failed_check_never_shows_a_fingerprint_or_the_key(
+    ledger: Ledger, ledger_url: str, intruder: Sql
+) -> None:
+    intruder("UPDATE hedgerow_seen SET fingerprint = 'feedface'")
+    key = ledger.fingerprint_key().hex()
+    intruder("UPDATE hedgerow_entries SET at = 'x' WHERE seq = 2")
+    message = fails(ledger_url)
+    assert "feedface" not in message and key not in message
