@@ -1,0 +1,43 @@
+"""What the tests of drafts share: a draft of a frame, and the schema it reads back to."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hedgerow.public.draft.drafting import draft
+from hedgerow.public.draft.fit import ColumnFit, fit, resolved_on
+from hedgerow.public.draft.sketch import Draft, LeftOut, Sketch
+from hedgerow.public.draft.writing import write
+from hedgerow.public.files import open_source
+from hedgerow.public.schema import Schema
+
+DATA = Path("/work/shared/data")
+
+
+def drafted(frame: pl.DataFrame, folder: Path, name: str = "public.csv") -> Draft:
+    """The draft of a frame written to a file."""
+    path = folder / name
+    frame.write_csv(path) if name.endswith("csv") else frame.write_parquet(path)
+    return draft(str(path))
+
+
+def column(frame: pl.DataFrame, folder: Path, name: str) -> Sketch:
+    """The sketch of one column of a frame."""
+    found = {c.name: c for c in drafted(frame, folder).columns}[name]
+    assert isinstance(found, Sketch), found
+    return found
+
+
+def left_out(frame: pl.DataFrame, folder: Path, name: str) -> LeftOut:
+    """The reason why one column of a frame is left out."""
+    found = {c.name: c for c in drafted(frame, folder).columns}[name]
+    assert isinstance(found, LeftOut), found
+    return found
+
+
+def fits(drawn: Draft, table: Any) -> tuple[Schema, dict[str, ColumnFit]]:
+    """The drafted schema, resolved on a table, and how the table fits it."""
+    source = open_source(table)
+    schema = resolved_on(Schema.loads(write(drawn)), source)
+    return schema, {f.name: f for f in fit(schema, source)}

@@ -1,0 +1,76 @@
+"""Bins are round, few, and hold every value of the public table."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.public.draft.binning import bins_between, bins_from, round_up
+
+
+def edges_of(bins: dict[str, object], *, whole: bool) -> np.ndarray:
+    if "edges" in bins:
+        return np.array(bins["edges"], float)
+    low, high, width = (float(bins[k]) for k in ("low", "high", "width"))  # type: ignore[arg-type]
+    return np.arange(low, high + 1.5) if whole and width == 1 else np.append(np.arange(low, high, width), high)
+
+
+@given(
+    st.lists(st.integers(-(10**7), 10**7), min_size=2, max_size=300, unique=True).map(sorted),
+    st.sampled_from([1, 2, 5, 100]),
+    st.integers(1, 10**4),
+)
+def test_every_whole_number_falls_into_a_bin_and_bins_are_few(values: list[int], step: int, heap: int) -> None:
+    x = np.array(values, float) * step
+    counts = np.ones(len(x), np.int64)
+    counts[len(x) // 2] = heap
+    found = bins_from(x, counts, whole=True)
+    edges = edges_of(dict(found.bins), whole=True)
+    assert (np.diff(edges) > 0).all()
+    inner = x[~np.isin(x, found.spikes)]
+    assert edges[0] <= inner[0] and inner[-1] <= edges[-1]
+    assert len(edges) - 1 == found.cells <= 400
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=200, unique=True).map(sorted))
+def test_every_real_number_falls_into_a_bin(values: list[float]) -> None:
+    x = np.array(values)
+    found = bins_from(x, np.ones(len(x), np.int64), whole=False)
+    bins = dict(found.bins)
+    low, high = (bins["edges"][0], bins["edges"][-1]) if "edges" in bins else (bins["low"], bins["high"])  # type: ignore[index]
+    assert low <= x[0] and x[-1] <= high and found.cells <= 400
+
+
+@given(st.floats(1e-6, 1e12))
+def test_a_width_is_one_two_or_five_times_a_power_of_ten(x: float) -> None:
+    width = round_up(x)
+    digits = str(int(width * 10**12)).rstrip("0")
+    assert digits in ("1", "2", "5") and x * 0.999999 <= width <= 2.6 * x
+
+
+def test_zeros_and_top_codes_do_not_mix_with_amounts() -> None:
+    gains = np.r_[0, np.arange(100, 40_000, 37), 99_999].astype(float)
+    counts = np.r_[10_000, np.ones(len(gains) - 2), 200].astype(np.int64)
+    found = bins_from(gains, counts, whole=True)
+    edges = dict(found.bins)["edges"]
+    assert edges[:2] == (0, 1) and found.spikes == (99_999.0,)  # type: ignore[index]
+
+
+def test_a_long_tail_gets_wider_bins() -> None:
+    income = np.unique(np.random.default_rng(1).lognormal(10.5, 0.8, 5_000).round())
+    edges = np.array(dict(bins_from(income, np.ones(len(income), np.int64), whole=True).bins)["edges"], float)
+    widths = np.diff(edges)
+    assert widths[-1] > 5 * widths[1] and len(edges) < 80
+
+
+def test_values_on_a_grid_come_back_exactly() -> None:
+    assert dict(bins_from(np.arange(17.0, 80, 5), np.ones(13, np.int64), whole=True).settings) == {
+        "decode": "midpoint"
+    }
+    assert dict(bins_from(np.arange(0.0, 2_000, 50), np.ones(40, np.int64), whole=True).settings) == {"unit": 50}
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(1, 10**7), st.booleans())
+def test_a_range_alone_gives_bins_that_hold_it(low: int, length: int, whole: bool) -> None:
+    found = bins_between(low, low + length, whole=whole)
+    edges = edges_of(dict(found.bins), whole=whole)
+    assert edges[0] <= low and low + length <= edges[-1] and found.cells <= 160

@@ -1,0 +1,167 @@
+"""The kind of a column is guessed as a statistician would."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.unit.draft.drafting_tools import column, drafted, left_out
+
+N = 400
+rng = np.random.default_rng(5)
+
+
+def frame(**columns: object) -> pl.DataFrame:
+    return pl.DataFrame({**columns, "half": ["a", "b"] * (N // 2)})
+
+
+def test_few_texts_are_a_list_in_natural_order(tmp_path: Path) -> None:
+    found = column(frame(band=["b10", "b9", "b1", "b2"] * 100), tmp_path, "band")
+    assert (found.kind, found.values) == ("categorical", ("b1", "b2", "b9", "b10"))
+    assert not found.missing and not found.other
+
+
+@pytest.mark.parametrize(
+    ("values", "ordered"),
+    [
+        (["Low", "High", "Medium", "High"], ("Low", "Medium", "High")),
+        (["65+", "under 18", "18-39", "40-64"], ("under 18", "18-39", "40-64", "65+")),
+        (["Agree", "Neutral", "Strongly agree", "Disagree"], ("Disagree", "Neutral", "Agree", "Strongly agree")),
+    ],
+)
+def test_values_on_a_known_scale_are_ordered(values: list[str], ordered: tuple[str, ...], tmp_path: Path) -> None:
+    found = column(frame(answer=values * 100), tmp_path, "answer")
+    assert (found.kind, found.values) == ("ordered", ordered)
+
+
+def test_grades_in_whole_numbers_are_ordered_and_other_codes_are_not(tmp_path: Path) -> None:
+    codes = rng.integers(1, 7, N)
+    found = {c.name: c for c in drafted(frame(grade=codes, race=codes), tmp_path).kept}
+    assert found["grade"].kind == "ordered" and found["race"].kind == "categorical"
+    assert ("type", "integer") in found["race"].settings
+
+
+@pytest.mark.parametrize("pair", [("yes", "no"), ("Y", "N"), ("1", "0"), ("True", "False"), ("t", "f")])
+def test_two_answers_are_yes_and_no(pair: tuple[str, str], tmp_path: Path) -> None:
+    found = column(frame(member=[*pair] * (N // 2)), tmp_path, "member")
+    assert found.kind == "yes-no"
+    assert dict(found.settings) == {"yes": (pair[0],), "no": (pair[1],)}
+
+
+def test_sex_as_zero_and_one_is_a_list_and_no_question(tmp_path: Path) -> None:
+    assert column(frame(sex=["0", "1"] * (N // 2)), tmp_path, "sex").kind == "categorical"
+
+
+def test_ages_get_one_bin_each_and_pay_gets_round_bins(tmp_path: Path) -> None:
+    age, pay = (
+        np.r_[16, 90, rng.integers(16, 91, N - 2)],
+        np.r_[18_215, 169_253, rng.integers(20_000, 160_000, N - 2)],
+    )
+    found = {c.name: c for c in drafted(frame(age=age, pay=pay), tmp_path).kept}
+    assert found["age"].bins == (("low", 16), ("high", 90), ("width", 1))
+    assert found["pay"].bins == (("low", 18_000), ("high", 170_000), ("width", 2_000))
+    assert any("quantiles" in h for h in found["pay"].hints)
+
+
+def test_a_small_count_is_a_number_when_its_name_says_so(tmp_path: Path) -> None:
+    few = rng.integers(0, 6, N)
+    found = {c.name: c for c in drafted(frame(num_children=few, stratum=few), tmp_path).kept}
+    assert found["num_children"].kind == "integer" and found["stratum"].kind == "categorical"
+
+
+def test_leading_zeros_mean_codes_and_so_do_uneven_heaps(tmp_path: Path) -> None:
+    zips = [f"0{x}" for x in rng.integers(2100, 2160, N)]
+    heaps = rng.choice([770, 7860, *range(1013, 9013, 100)], N, p=[0.1, 0.1, *[0.01] * 80])
+    found = {c.name: c for c in drafted(frame(place=zips, indp=heaps), tmp_path).kept}
+    assert found["place"].kind == "categorical" and found["place"].values[0].startswith("0")
+    assert found["indp"].kind == "categorical"
+
+
+def test_a_text_among_numbers_gets_a_cell_of_its_own(tmp_path: Path) -> None:
+    found = column(frame(income=["N", *map(str, range(0, (N - 1) * 100, 100))]), tmp_path, "income")
+    assert found.kind == "integer" and dict(found.special) == {"N": "N"}
+
+
+def test_whole_numbers_stored_as_floats_are_whole(tmp_path: Path) -> None:
+    drawn = drafted(frame(age=rng.integers(20, 60, N).astype(float)), tmp_path, "public.parquet")
+    assert drawn.kept[0].kind == "integer"
+
+
+def test_decimals_give_the_rounding_unit(tmp_path: Path) -> None:
+    found = column(frame(weight=rng.normal(70, 9, N).round(2)), tmp_path, "weight")
+    assert found.kind == "real" and dict(found.settings)["unit"] == 0.01
+
+
+@pytest.mark.parametrize("mark", ["?", "NA", "", "NULL", "."])
+def test_marks_for_missing_are_found(mark: str, tmp_path: Path) -> None:
+    found = column(frame(race=["A", "B", "C", mark] * 100), tmp_path, "race")
+    assert found.missing and found.values == ("A", "B", "C")
+    assert found.missing_values == ((mark,) if mark else ())
+    assert any("25.0%" in n for n in found.notes)
+
+
+def test_namibia_is_not_missing(tmp_path: Path) -> None:
+    countries = [a + b for a in "ABCDN" for b in "ADEGL"]
+    found = column(frame(country=[*countries * 16]), tmp_path, "country")
+    assert "NA" in found.values and not found.missing
+
+
+@pytest.mark.parametrize("name", ["PseudoID", "person_id", "id"])
+def test_an_identifier_is_left_out_and_offered_as_person(name: str, tmp_path: Path) -> None:
+    found = left_out(frame(**{name: [i // 3 * 7919 for i in range(N)]}), tmp_path, name)
+    assert found.why == "identifier" and f'person = "{name}"' in found.notes[0]
+    assert "rows_per_person = 3" in found.notes[0]
+
+
+def test_row_numbers_and_unique_texts_are_left_out_under_any_name(tmp_path: Path) -> None:
+    many = frame(x=range(N), ticket=[f"t{i * 37 % 1009}" for i in range(N)])
+    assert left_out(many, tmp_path, "x").why == "identifier"
+    assert left_out(many, tmp_path, "ticket").why == "identifier"
+
+
+def test_all_different_amounts_are_no_identifier(tmp_path: Path) -> None:
+    assert column(frame(spent=rng.normal(5000, 900, N)), tmp_path, "spent").kind == "real"
+
+
+@pytest.mark.parametrize(
+    ("written", "unit", "days"),
+    [("%Y-%m-%d", "day", 40), ("%d/%m/%Y", "month", 900), ("%Y%m%d", "year", 12_000), ("%d%b%Y", "quarter", 5_000)],
+)
+def test_dates_are_read_as_written_and_binned_by_the_calendar(
+    written: str, unit: str, days: int, tmp_path: Path
+) -> None:
+    day = pl.Series([int(d) for d in np.linspace(9_000, 9_000 + days, N)]).cast(pl.Date).dt.strftime(written)
+    found = column(frame(hired=day), tmp_path, "hired")
+    assert found.kind == "date" and dict(found.bins)["unit"] == unit
+    assert dict(found.settings).get("format", "%Y-%m-%d") == written
+
+
+def test_days_that_could_be_months_ask_for_a_look(tmp_path: Path) -> None:
+    day = [f"{1 + i % 12:02}/{1 + i % 11:02}/2015" for i in range(N)]
+    assert column(frame(day=day), tmp_path, "day").check
+
+
+def test_a_constant_says_so(tmp_path: Path) -> None:
+    found = column(frame(year=[1994] * N), tmp_path, "year")
+    assert found.values == ("1994",) and "One value only" in found.notes[0]
+
+
+def test_labels_seen_once_open_the_list(tmp_path: Path) -> None:
+    found = column(frame(town=[*"abcdefg" * 57, "z"]), tmp_path, "town")
+    assert found.other == "other" and "seen only once" in " ".join(found.notes)
+
+
+def test_rare_labels_and_prefixes_are_offered(tmp_path: Path) -> None:
+    codes = [f"{a}{b}" for a in ("AG", "VA", "TR") for b in range(10, 25)]
+    share = np.r_[[0.03] * 30, [0.1 / 15] * 15]
+    found = column(frame(agency=rng.choice(codes, N, p=share / share.sum())), tmp_path, "agency")
+    assert any(h.startswith("prefix = 2 ") and "3 groups" in h for h in found.hints)
+    towns = rng.choice([f"town {i}" for i in range(40)], N, p=np.r_[[0.0495] * 20, [0.0005] * 20])
+    assert any(h.startswith("collapse = ") for h in column(frame(town=towns), tmp_path, "town").hints)
+
+
+def test_a_mark_far_from_the_rest_is_pointed_at(tmp_path: Path) -> None:
+    found = column(frame(hours=[*rng.integers(0, 60, N - 2), -99, -99]), tmp_path, "hours")
+    assert any(n.startswith("-99 stands apart") for n in found.notes) and dict(found.special) == {"-99": "-99"}
+    assert dict(found.bins)["low"] == 0
