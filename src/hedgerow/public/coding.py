@@ -65,7 +65,8 @@ class CodedColumn:
             codes = self._named(series)
         elif series.dtype.is_numeric() or series.dtype == pl.Boolean:
             distinct = series.unique()  # write each out once
-            return series.replace_strict(distinct, pl.Series(self.encode(as_text(distinct)))).to_numpy()
+            each = pl.Series(self.encode(as_text(distinct)))
+            return series.replace_strict(distinct, each, return_dtype=each.dtype).to_numpy()
         rest = np.flatnonzero(codes < 0)  # not named as it stands, or missing
         text = as_text(series.gather(rest))
         named = self._named(text)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from difflib import get_close_matches
+from fractions import Fraction
 from math import isfinite, isinf
 
 import polars as pl
@@ -166,8 +167,10 @@ def _limits(c: Column, b: Bins) -> Iterator[str]:
         yield f"bins have fewer than two edges; give {_example(c)}."
     elif any(isinstance(x, date) != (c.kind == "date") for x in limits):
         yield f"bins of kind {c.kind!r} lie between {'dates' if c.kind == 'date' else 'numbers'}; give {_example(c)}."
-    elif not all(abs(as_number(x)) <= _MOST_EXACT for x in limits):
-        yield "bins reach beyond 2^53, where numbers are no longer exact; choose nearer edges."
+    elif not all(abs(as_number(x)) <= _reach(c) for x in limits):
+        yield f"bins reach beyond {_reach(c):.3g}, where values are not exact; take nearer edges or a round unit."
+    elif any(isinstance(x, date) and x.year < 1000 for x in limits):
+        yield "bins begin before the year 1000; take later dates."
     else:
         may_repeat = bool(b.edges) or c.kind == "date" or (c.kind == "integer" and b.width == 1)
         numbers = [as_number(x) for x in limits]
@@ -175,6 +178,13 @@ def _limits(c: Column, b: Bins) -> Iterator[str]:
             if a > z or (a == z and not (may_repeat and i == len(numbers) - 2)):
                 yield f"edge {c.text_of(z)} does not lie above {c.text_of(a)}; list edges from small to large."
                 return
+
+
+def _reach(c: Column) -> float:
+    """How far from zero the bins of a column may reach for its values to be exact."""
+    if c.kind == "real" and c.unit is None:
+        return 1e300
+    return _MOST_EXACT / Fraction(str(c.unit or 1)).denominator
 
 
 def _steps(c: Column, b: Bins) -> Iterator[str]:

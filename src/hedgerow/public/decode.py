@@ -17,7 +17,7 @@ import polars as pl
 
 from hedgerow.errors import SchemaError
 from hedgerow.public.bins import Floats, as_number
-from hedgerow.public.column import BINNED, LISTED, Column, as_float
+from hedgerow.public.column import BINNED, LISTED, Column
 from hedgerow.public.schema import Schema
 from hedgerow.public.splitting import AnyCodes, Places, column_codes
 
@@ -93,7 +93,7 @@ def _keep_rules(
     order = list(TopologicalSorter(lefts).static_order())
     known = {n: ~np.isnan(numbers[n][rows]) for n in order}
     bins = {n: np.where(known[n], codes[n][rows], 0) for n in order}
-    most = {n: np.where(known[n], schema.column(n).grid.high[bins[n]], np.inf) for n in order}
+    most = {n: np.where(known[n], schema.column(n).grid.highest[bins[n]], np.inf) for n in order}
     for right in reversed(order):
         for left in lefts.get(right, ()):
             most[left] = np.minimum(most[left], most[right])
@@ -123,13 +123,16 @@ def _series(column: Column, codes: Places, numbers: Floats | None) -> pl.Series:
 def _number_series(column: Column, codes: Places, numbers: Floats, beyond: list[str | None]) -> pl.Series:
     """Numbers or dates; texts when a special or ``other`` is a word, since the column has to hold both."""
     inside = pl.Series(column.name, numbers).fill_nan(None)
-    rest = pl.Series([None, *beyond], dtype=pl.String).gather(np.maximum(codes - column.bin_count + 1, 0))
+    place = np.maximum(codes - column.bin_count + 1, 0)  # 0 for a bin
+    named = [None if t is None else column.number_of(t) for t in beyond]
+    if all((t is None) == (x is None) for t, x in zip(beyond, named, strict=True)):
+        inside, beyond = inside.fill_null(pl.Series([None, *named], dtype=pl.Float64).gather(place)), []
     if column.kind == "date":
-        days = inside.cast(pl.Int32).cast(pl.Date)
-        if not any(beyond):
-            return days
-        return days.dt.strftime(column.format).zip_with(rest.is_null(), rest)
-    kind = pl.Int64 if column.kind == "integer" else pl.Float64
-    if all(t is None or as_float(t) is not None for t in beyond):
-        return inside.fill_null(rest.cast(pl.Float64)).cast(kind)
-    return inside.cast(kind).cast(pl.String).zip_with(rest.is_null(), rest)
+        typed = inside.cast(pl.Int32).cast(pl.Date)
+        text = typed.dt.strftime(column.format)
+    else:
+        typed = inside.cast(pl.Int64 if column.kind == "integer" else pl.Float64)
+        text = typed.cast(pl.String)
+    if not beyond:
+        return typed
+    return text.fill_null(pl.Series([None, *beyond], dtype=pl.String).gather(place))

@@ -93,7 +93,8 @@ def _edges(c: Column, numbers: Floats) -> tuple[Edge, ...]:
 def _collapsed(c: Column, series: pl.Series) -> Column:
     """Labels with enough public rows stay; the rest goes to the cell ``into``, now the column's ``other``."""
     assert c.collapse is not None
-    counts = np.bincount(c.coded.encode(series), minlength=c.size)
+    probe = replace(c, collapse=None, other=c.collapse.into, missing=True)
+    counts = np.bincount(probe.coded.encode(series), minlength=probe.size)
     kept = [
         (v, label)
         for v, label, n in zip(c.values, c.labels, counts.tolist(), strict=False)

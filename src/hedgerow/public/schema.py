@@ -17,7 +17,7 @@ codes of every value and the number of cells of every question, before anything 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import final
@@ -139,19 +139,6 @@ class Schema:
             if join.name == name:
                 return combination_labels(join, [self.column(n) for n in join.columns])
         return self.column(name).cell_labels
-
-    def only(self, names: Iterable[str]) -> "Schema":
-        """The schema of some columns of the file, with the joins, zeros and rules among them."""
-        kept = set(names)
-        for name in kept:
-            self.column(name)
-        return replace(
-            self,
-            columns=tuple(c for c in self.columns if c.name in kept),
-            joined=tuple(j for j in self.joined if kept.issuperset(j.columns)),
-            zeros=tuple(z for z in self.zeros if kept.issuperset(n for n, _ in z.where)),
-            rules=tuple(r for r in self.rules if {r.left, r.right} <= kept),
-        )
 
     @property
     def _parts(self) -> Parts:
