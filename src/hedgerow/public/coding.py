@@ -66,7 +66,7 @@ class CodedColumn:
         elif series.dtype.is_numeric() or series.dtype == pl.Boolean:
             distinct = series.unique()  # write each out once
             each = pl.Series(self.encode(as_text(distinct)))
-            return series.replace_strict(distinct, each, return_dtype=each.dtype).to_numpy()
+            return series.replace_strict(distinct, each).to_numpy().astype(code_type(self.size))
         rest = np.flatnonzero(codes < 0)  # not named as it stands, or missing
         text = as_text(series.gather(rest))
         named = self._named(text)
