@@ -1,9 +1,13 @@
-"""Every test runs with the library's annotations checked at run time."""
+"""Every test runs with the library's annotations checked at run time (but for the command line, which loads lazily)."""
 
 from beartype import BeartypeConf
-from beartype.claw import beartype_package
+from beartype.claw import beartype_packages
 from hypothesis import settings
 
-beartype_package("hedgerow", conf=BeartypeConf(is_pep484_tower=True))  # an int will do where a float is asked for
+ROOMS = "public counting private ledger model simulate records recipes evaluate planning job release steward pipeline"
+beartype_packages(
+    [f"hedgerow.{room}" for room in ROOMS.split()],
+    conf=BeartypeConf(is_pep484_tower=True),  # an int will do where a float is asked for
+)
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

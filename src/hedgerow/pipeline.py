@@ -15,9 +15,9 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
+from hedgerow.ledger.account import RunAccount
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Ledger
-from hedgerow.private import open_gate as open_private_gate
+from hedgerow.private import Gate, Ledger
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
@@ -185,15 +185,8 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     record = journal.answers()
     journal.start(name, road.digest)  # before booking: a promise whose journal was lost would be paid twice
     try:
-        gate = open_private_gate(
-            source,
-            road.schema.coding,
-            guarantee=road.guarantee,
-            budget=road.job.budget,
-            ledger=road.ledger(),
-            table=road.job.table,
-            run=name,
-        )
+        account = RunAccount(road.ledger(), table=road.job.table, run=name)
+        gate = Gate(source, road.tariff, road.job.budget, account)
     except HedgerowError:
         if not record:
             journal.finish()
@@ -277,16 +270,9 @@ def open_gate(
     if not name and not isinstance(table, str | Path):
         raise JobError("Give the confidential frame a name: open_gate(frame, ..., name='personnel').")
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
-    gate = open_private_gate(
-        open_source(table),
-        schema.coding,
-        guarantee=guarantee,
-        budget=budget,
-        ledger=Ledger.open(str(ledger)),
-        table=called,
-        run=run,
-    )
     tariff = Tariff(schema.coding, guarantee, budget.measure)
+    account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
+    gate = Gate(open_source(table), tariff, budget, account)
     return Recorded(schema, tariff, budget, [], live=gate, table=called, run=run)
 
 

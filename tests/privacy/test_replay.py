@@ -5,14 +5,13 @@ building, every line on the terminal and every file name must be equal too.  (Th
 2602.17454; it needs no instrumentation of recipes, because there is one gate.)
 """
 
-import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.privacy.checks import check_run, check_verbs
+from tests.privacy.checks import check_run, check_verbs, quick_folder
 from tests.privacy.world import GUARANTEES, neighbours
 
 FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -34,5 +33,5 @@ def test_every_gate_verb_is_worth_its_price(kind: str, delta: str, data: st.Data
 @FEW
 def test_every_byte_of_a_release_is_the_same_on_neighbours(kind: str, delta: str, data: st.DataObject) -> None:
     guarantee = GUARANTEES[kind]
-    with tempfile.TemporaryDirectory() as folder:
+    with quick_folder() as folder:
         check_run(Path(folder), guarantee, delta, data.draw(neighbours(guarantee)))

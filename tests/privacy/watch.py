@@ -19,6 +19,7 @@ from hedgerow.private.gate import Gate
 from hedgerow.private.ledger import Ledger
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.accounting import Measure
+from hedgerow.public.files import Source
 from hedgerow.public.question import Counts, Measurement, Noise
 
 
@@ -47,7 +48,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
     """Record every request made inside; with ``play``, make the answers those on ``tape``."""
     requests = [Request()]  # the first holds whatever happens outside a request
     counts, chosen = iter(list(tape.counts)), iter(list(tape.chosen))
-    spend, mark, read = Ledger.spend, Ledger.mark_drawn, ConfidentialRows._read
+    spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
     count, draw, choose, words = ConfidentialRows.count, noise.draw, noise.exponential_choice, entropy.words
     measure = Gate.measure
 
@@ -59,9 +60,9 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         requests[-1].steps.append("mark")
         mark(self, run, request)
 
-    def watched_read(self: ConfidentialRows, columns: Any) -> Iterator[Any]:
+    def watched_read(self: Source, columns: Any, *rest: Any) -> Iterator[Any]:
         requests[-1].steps.append("read")
-        yield from read(self, columns)
+        yield from read(self, columns, *rest)
 
     def watched_count(self: ConfidentialRows, plan: CountPlan) -> tuple[Counts, ...]:
         requests[-1].steps.append("count")
@@ -75,6 +76,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         before = now.words
         fresh = draw(law, n)
         assert n == 0 or now.words > before, "noise was drawn without asking the operating system"
+        assert len(now.counted) > len(now.noises), "noise was drawn for something that this request did not count"
         true = now.counted[len(now.noises)]
         given = next(counts) - true if play else fresh
         now.noises.append((law, given))
@@ -102,7 +104,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Ledger, "spend", watched_spend)
         patch.setattr(Ledger, "mark_drawn", watched_mark)
-        patch.setattr(ConfidentialRows, "_read", watched_read)
+        patch.setattr(Source, "batches", watched_read)
         patch.setattr(ConfidentialRows, "count", watched_count)
         patch.setattr(noise, "draw", watched_draw)
         patch.setattr(noise, "exponential_choice", watched_choice)
@@ -158,5 +160,3 @@ def check_price(here: list[Request], there: list[Request], measure: Measure, tot
     for a, b in zip(here[1:], there[1:], strict=True):
         assert [law for law, _ in a.noises] == [law for law, _ in b.noises], "the noise depends on the rows"
         assert loss(a, b, measure) <= a.cost, "the noise is worth less than its price"
-
-

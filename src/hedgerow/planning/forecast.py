@@ -14,6 +14,7 @@ from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal, Noise
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Asked, Spend, Tariff
+from hedgerow.public.statement import spend_to_json
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import AbstractRecipe
 
@@ -76,7 +77,7 @@ class Plan:
                 "relation": guarantee.relation,
                 "public_columns": list(guarantee.public_columns),
             },
-            "requests": [r.to_json() for r in self.requests],
+            "requests": [spend_to_json(r) for r in self.requests],
             "tables": len(self.asked),
             "cells": self.cells,
             "assumed_rows": self.assumed_rows,
@@ -122,7 +123,7 @@ def forecast(
         runs = [Pretend(schema, tariff, budget, public, assumed, r) for r in rng.spawn(_RUNS)]
         verdicts = _rehearsed(recipe, uses, runs)
     else:
-        verdicts = tuple(_from_scales(use, requests, assumed) for use in uses)
+        verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)
     cells = sum(a.cells for r in requests for a in r.asked)
     columns = len(schema.columns)
     size = assumed or 1_000_000
@@ -178,17 +179,22 @@ def like_sample(use: Use, error: float, true: npt.NDArray[Any]) -> float | None:
     return spread**2 / (spread**2 + n * error**2) if spread > 0 or error > 0 else 1.0
 
 
-def _from_scales(use: Use, requests: Sequence[Spend], rows: int | None) -> Verdict:
-    """The expected error of a use whose table is itself measured, from the noise alone."""
-    for asked in (a for r in requests for a in r.asked):
-        if set(asked.question.columns) == set(use.columns):
-            off = mean_absolute(asked.noise)
-            if use.within == "relative" and use.cell_size > 0:
-                return Verdict(use, off / use.cell_size, None, "noise scale; the smallest cell that counts")
-            if use.within == "total-variation" and rows:
-                return Verdict(use, min(1.0, off * asked.cells / 2 / rows), None, "noise scale; before projection")
-            return Verdict(use, None, None, "say assumed_rows (a public guess) or cell_size to judge this use")
-    return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
+def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int | None) -> Verdict:
+    """The expected error of a use whose table is measured, or is part of a measured one, from the noise alone."""
+    parts = {j.name: set(j.parts) for j in tariff.coding.joined}
+    cells = tariff.coding.cells(use.columns)
+    sizes = [
+        mean_absolute(a.noise) * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
+        for a in (a for r in requests for a in r.asked)
+        if set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
+    ]
+    if not sizes:
+        return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
+    if use.within == "relative" and use.cell_size > 0:
+        return Verdict(use, min(sizes) / use.cell_size, None, "noise scale; the smallest cell that counts")
+    if use.within == "total-variation" and rows:
+        return Verdict(use, min(1.0, min(sizes) * cells / 2 / rows), None, "noise scale; before projection")
+    return Verdict(use, None, None, "say assumed_rows (a public guess) or cell_size to judge this use")
 
 
 def mean_absolute(noise: Noise) -> float:

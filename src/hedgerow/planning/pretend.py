@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.counting import CountPlan
+from hedgerow.counting.plan import CountPlan
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement, Noise
 from hedgerow.public.schema import Schema
@@ -39,7 +39,7 @@ class Pretend:
     def truth(self, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
         """The stand-in's own counts, blown up."""
         plan = CountPlan(questions, self.tariff.coding)
-        counted = plan.split(plan.count(self.stand_in.codes(plan.columns), self.stand_in.rows))
+        counted = plan.split(plan.count(self.stand_in.codes(plan.columns)))
         return tuple(np.rint(c * (self.rows / self.stand_in.rows)).astype(np.int64) for c in counted)
 
     def measure(

@@ -16,5 +16,4 @@ no error that depends on a confidential value.
 """
 
 from hedgerow.private.gate import Gate as Gate
-from hedgerow.private.gate import open_gate as open_gate
 from hedgerow.private.ledger import Ledger as Ledger

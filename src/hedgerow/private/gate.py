@@ -2,19 +2,40 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import final
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.private import noise
-from hedgerow.private.ledger import Ledger
 from hedgerow.private.rows import ConfidentialRows, Source
 from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.coding import Coding
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
+
+
+@runtime_checkable
+class Account(Protocol):
+    """One run's page in the ledger. What is booked is on disk when a call returns."""
+
+    def promise(self, budget: Budget, guarantee: Guarantee) -> None:
+        """Book all that this run may cost, or refuse; a promise that stands already is not booked twice."""
+
+    def spent(self) -> Fraction:
+        """What this run has booked so far."""
+
+    def key(self) -> bytes:
+        """The ledger's secret, under which rows are fingerprinted."""
+
+    def book(self, spend: Spend) -> None:
+        """Book one request, or refuse; a request that was booked and never marked is not booked twice."""
+
+    def recognise(self, fingerprint: str) -> None:
+        """Refuse if these rows are known under other names whose cap is used up."""
+
+    def mark_drawn(self, spend: Spend) -> None:
+        """From here on an answer may exist: this request cannot be taken again for free."""
 
 
 @final
@@ -22,16 +43,16 @@ class Gate:
     """Answers questions about confidential rows, with noise, until the budget is gone.
 
     Neighbours: two tables that differ in one unit in the way of ``guarantee.relation``.  All answers of
-    one gate together are epsilon-DP (pure) or rho-zCDP with the total of ``budget``, however each
-    question depends on the answers before it: the ledger refuses what would pass the total.
-
-    Order of every request: the price is computed from public facts; it is booked; only then rows are
-    read and counted; the draw is marked; only then noise is drawn.  So a process killed at any moment
-    leaves either a booked request without an answer, which may be taken once more, or a paid one.
+    one run together are epsilon-DP (pure) or rho-zCDP with the total of ``budget``, however each question
+    depends on the answers before it.  Order of every request: the price is computed from public facts; it
+    is booked; only then rows are read and counted; the draw is marked; only then noise is drawn.  So a
+    process killed at any moment leaves either a booked request without an answer, or a paid one.
     """
 
-    def __init__(self, rows: ConfidentialRows, tariff: Tariff, budget: Budget, account: "Account") -> None:
-        self._rows, self._account = rows, account
+    def __init__(self, source: Source, tariff: Tariff, budget: Budget, account: Account) -> None:
+        self._rows = ConfidentialRows(source, tariff.coding, tariff.guarantee)
+        self._account, self._recognised = account, False
+        account.promise(budget, tariff.guarantee)
         self.tariff, self.budget = tariff, budget
 
     @property
@@ -69,8 +90,8 @@ class Gate:
         """
         questions = list(estimates)
         spend = self.tariff.select_one(questions, cost)
-        for q in questions:
-            if estimates[q].shape != (self.tariff.coding.cells(q.columns),) or estimates[q].dtype != np.int64:
+        for q, e in estimates.items():
+            if e.shape != (self.tariff.coding.cells(q.columns),) or e.dtype != np.int64 or np.abs(e).max() > 1 << 40:
                 raise JobError(f"The estimate of {q} must be one whole number per cell. Nothing was read or spent.")
         counts = self._counted(spend, questions)
         scores = [int(np.abs(true - estimates[q]).sum()) for q, true in zip(questions, counts, strict=True)]
@@ -78,49 +99,10 @@ class Gate:
 
     def _counted(self, spend: Spend, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
         plan = CountPlan(questions, self.tariff.coding)
-        self._account.book(spend, self._rows)
+        self._account.book(spend)
+        if not self._recognised:
+            self._account.recognise(self._rows.fingerprint(self._account.key()))
+            self._recognised = True
         counts = self._rows.count(plan)
         self._account.mark_drawn(spend)
         return counts
-
-
-@final
-class Account:
-    """One run's page in the ledger: its promise, booked before anything is read, and its requests."""
-
-    def __init__(self, ledger: Ledger, table: str, run: str) -> None:
-        self._ledger, self._table, self._run, self._recognised = ledger, table, run, False
-
-    def spent(self) -> Fraction:
-        """What this run has booked so far."""
-        return self._ledger.spent(self._run)
-
-    def book(self, spend: Spend, rows: ConfidentialRows) -> None:
-        """Book one request; with the first, see whether these rows are known under another name."""
-        self._ledger.spend(self._run, spend.digest, spend.cost, str(spend))
-        if not self._recognised:
-            self._ledger.recognise(self._table, rows.fingerprint(self._ledger.fingerprint_key()))
-            self._recognised = True
-
-    def mark_drawn(self, spend: Spend) -> None:
-        """From here on an answer may exist: this request cannot be taken again for free."""
-        self._ledger.mark_drawn(self._run, spend.digest)
-
-
-def open_gate(
-    source: Source,
-    coding: Coding,
-    *,
-    guarantee: Guarantee,
-    budget: Budget,
-    ledger: Ledger,
-    table: str,
-    run: str,
-) -> Gate:
-    """A gate in front of ``source``, its whole promise booked under ``table``. No row is read yet.
-
-    A ``run`` that is already in the ledger goes on with what it has left.
-    """
-    rows = ConfidentialRows(source, coding, guarantee)
-    ledger.promise(table, run, budget, guarantee)
-    return Gate(rows, Tariff(coding, guarantee, budget.measure), budget, Account(ledger, table, run))

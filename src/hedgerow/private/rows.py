@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import NoReturn, Protocol, final
+from contextlib import contextmanager
+from typing import NoReturn, Protocol, final, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from hedgerow.public.question import Counts
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
+@runtime_checkable
 class Source(Protocol):
     """A table that can be read in batches. Its header is known without reading a row."""
 
@@ -50,24 +52,26 @@ class ConfidentialRows:
     def count(self, plan: CountPlan) -> tuple[Counts, ...]:
         """The exact counts. Confidential: add noise before they leave this folder."""
         total = np.zeros(plan.size, np.int64)
-        for batch in self._kept(self._coding.needs(plan.columns) or self._source.columns[:1]):
-            total += plan.count(self._coding.encode(batch, plan.columns), len(batch))
+        with _fixed_words():
+            for batch in self._kept(self._coding.needs(plan.columns)):
+                total += plan.count(self._coding.encode(batch, plan.columns))
         return plan.split(total)
 
     def fingerprint(self, key: bytes) -> str:
         """A keyed hash of the rows, whatever their order or file format. Stays in the ledger."""
         total = np.zeros(2, np.uint64)
-        for batch in self._read(sorted(self._source.columns)):
-            row = np.zeros((len(batch), 2), np.uint64)
-            for column in batch.iter_columns():
-                distinct = as_text(column).to_frame("v").with_columns(code=pl.col("v").rank("dense").fill_null(0))
-                texts = distinct.unique("code").sort("code")
-                salted = [f"{column.name}\0{v}".encode() for v in texts["v"]]
-                words = b"".join(hashlib.blake2b(t, key=key, digest_size=16).digest() for t in salted)
-                table = np.frombuffer(words, np.uint64).reshape(-1, 2)
-                row = (row ^ table[np.searchsorted(texts["code"], distinct["code"])]) * _MIX
-                row ^= row >> np.uint64(29)
-            total += row.sum(axis=0, dtype=np.uint64)
+        with _fixed_words():
+            for batch in self._source.batches(sorted(self._source.columns)):
+                row = np.zeros((len(batch), 2), np.uint64)
+                for column in batch.iter_columns():
+                    text = as_text(column).fill_null("")
+                    distinct = text.unique()
+                    salted = [f"{column.name}\0{v}".encode() for v in distinct]
+                    words = b"".join(hashlib.blake2b(t, key=key, digest_size=16).digest() for t in salted)
+                    place = text.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+                    row = (row ^ np.frombuffer(words, np.uint64).reshape(-1, 2)[place.to_numpy()]) * _MIX
+                    row ^= row >> np.uint64(29)
+                total += row.sum(axis=0, dtype=np.uint64)
         return total.tobytes().hex()
 
     def _kept(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -77,31 +81,35 @@ class ConfidentialRows:
         changes nobody else's rows.  Rows that name no person count as one person's.
         """
         if not (person := self._guarantee.person):
-            yield from self._read(columns)
+            yield from self._source.batches(columns)
             return
-        names = [as_text(b[person]) for b in self._read([person])]
+        names = [as_text(b[person]) for b in self._source.batches([person])]
         rank = (
             pl.concat(names or [pl.Series([], dtype=pl.String)])
             .to_frame("p")
             .select(pl.int_range(pl.len()).over("p"))
         )
         kept, start = rank.to_series() < self._guarantee.rows_per_person, 0
-        for batch in self._read(columns):
+        for batch in self._source.batches(columns):
             yield batch.filter(kept.slice(start, len(batch)))
             start += len(batch)
-
-    def _read(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        try:
-            yield from self._source.batches(columns)
-        except Exception:
-            raise TableMismatch(
-                "The confidential table could not be read to its end; the file may be damaged.\n"
-                "Check the file, then continue with --resume: a request that was booked but not yet "
-                "answered is not charged twice."
-            ) from None
 
     def __repr__(self) -> str:
         return "ConfidentialRows(hidden)"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("Confidential rows cannot be pickled or copied.")
+
+
+@contextmanager
+def _fixed_words() -> Iterator[None]:
+    """Whatever goes wrong while rows are in hand is reported in the same words, without its cause."""
+    try:
+        yield
+        return
+    except (Exception, pl.exceptions.PanicException):
+        text = (
+            "The confidential table could not be read to its end; the file may be damaged, or memory too small.\n"
+            "Mend that and continue with --resume: what is booked but not yet answered is not charged twice."
+        )
+    raise TableMismatch(text)  # outside of ``except``: the first error may quote a row

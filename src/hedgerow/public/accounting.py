@@ -2,11 +2,12 @@
 
 The gate charges by these functions, ``plan`` forecasts by them and ``verify`` recomputes by them, so
 there is one table of sensitivities.  Costs are exact fractions, in epsilon (pure) or rho (zCDP).
-Floats appear only in the conversions between (epsilon, delta) and rho, which round towards privacy.
+Floats appear only in the conversion between rho and (epsilon, delta), which rounds towards privacy.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import exp, isqrt, log, log1p, sqrt
 from typing import Literal
 
@@ -15,7 +16,6 @@ from hedgerow.public.question import Law, Noise
 
 Relation = Literal["add-remove", "replace-one", "label-change"]
 Measure = Literal["pure", "zcdp"]
-RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one", "label-change")
 _GRAIN = 10**12
 
 
@@ -38,13 +38,12 @@ class Guarantee:
     person: str = ""
 
     def __post_init__(self) -> None:
-        if self.relation not in RELATIONS:
-            raise JobError(f"Unknown relation {self.relation!r}. Choose one of {', '.join(RELATIONS)}.")
-        if self.unit not in ("record", "person"):
-            raise JobError(f"Unknown unit {self.unit!r}. Choose record or person.")
-        if (self.unit == "person") != bool(self.person):
+        known = self.relation in ("add-remove", "replace-one", "label-change") and self.unit in ("record", "person")
+        if not known or (self.unit == "person") != bool(self.person):
             raise JobError(
-                "unit = 'person' needs person = 'COLUMN', the column that names the person, and only then."
+                f"relation is {self.relation!r}: choose add-remove, replace-one or label-change. unit is "
+                f"{self.unit!r}:\n"
+                "choose record, or person together with person = 'COLUMN', the column that names the person."
             )
         if self.rows_per_person < 1 or (self.unit == "record" and self.rows_per_person != 1):
             raise JobError(
@@ -54,7 +53,7 @@ class Guarantee:
 
     @property
     def l1(self) -> int:
-        """The most one unit moves one table of counts in L1 norm (THEORY.md A.0): m, or 2m when replaced."""
+        """The most one unit moves one table of counts in L1 norm: m = rows_per_person, or 2 m when replaced."""
         return self.rows_per_person * (1 if self.relation == "add-remove" else 2)
 
     @property
@@ -63,7 +62,7 @@ class Guarantee:
         return self.rows_per_person**2 * (1 if self.relation == "add-remove" else 2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Budget:
     """The promise (epsilon, delta) of one job. Delta 0 is pure epsilon; above 0, zCDP is booked.
 
@@ -72,15 +71,18 @@ class Budget:
     """
 
     epsilon: Fraction
-    delta: Fraction = Fraction(0)
+    delta: Fraction
 
     def __init__(self, epsilon: Fraction | float | str, delta: Fraction | float | str = 0) -> None:
-        object.__setattr__(self, "epsilon", as_fraction(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", as_fraction(delta, "delta"))
+        try:  # the number as typed: 0.1 is one tenth, not the nearest binary float
+            object.__setattr__(self, "epsilon", Fraction(str(epsilon)))
+            object.__setattr__(self, "delta", Fraction(str(delta)))
+        except (ValueError, ZeroDivisionError):
+            object.__setattr__(self, "epsilon", Fraction(0))
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
             raise JobError(
-                f"epsilon must be above 0 and delta from 0 to below 1; got epsilon = {epsilon}, delta = {delta}.\n"
-                "No confidential row was read and nothing was spent."
+                "epsilon must be a finite number above 0, and delta 0 or a number between 0 and 1;\n"
+                f"got epsilon = {epsilon}, delta = {delta}. No confidential row was read and nothing was spent."
             )
 
     @property
@@ -94,48 +96,39 @@ class Budget:
         return self.epsilon if self.delta == 0 else rho_for(self.epsilon, self.delta)
 
 
-def as_fraction(value: Fraction | float | str, name: str) -> Fraction:
-    """The number as typed: 0.1 is one tenth, not its nearest binary float; NaN and infinity are refused."""
-    try:
-        return value if isinstance(value, Fraction) else Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise JobError(f"{name} must be a finite number, got {value!r}. Nothing was read or spent.") from None
-
-
 def noise_for(cost: Fraction, law: Law, measure: Measure, guarantee: Guarantee) -> Noise:
     """The least noise on one table of counts that is worth no more than ``cost``.
 
     Laplace of scale l1 / epsilon is epsilon-DP; the discrete Gaussian of variance l2^2 / (2 rho) is
     rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14); epsilon-DP is epsilon^2 / 2-zCDP.
     """
-    if law == "gaussian":
-        if measure == "pure":
-            raise JobError("Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise.")
-        return Noise(law, Fraction(guarantee.l2_squared) / (2 * cost))
-    epsilon = cost if measure == "pure" else floor_sqrt(2 * cost)
-    return Noise(law, guarantee.l1 / epsilon)
+    if law == "laplace":
+        return Noise(law, guarantee.l1 / (cost if measure == "pure" else floor_sqrt(2 * cost)))
+    if measure == "pure":
+        raise JobError("Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise.")
+    return Noise(law, guarantee.l2_squared / (2 * cost))
 
 
 def cost_of(noise: Noise, measure: Measure, guarantee: Guarantee) -> Fraction:
     """What noise on one table of counts costs: the inverse of ``noise_for``, never below the truth."""
-    if noise.law == "gaussian":
-        if measure == "pure":
-            raise JobError("Gaussian noise has no pure epsilon.")
-        return Fraction(guarantee.l2_squared) / (2 * noise.scale)
-    epsilon = guarantee.l1 / noise.scale
-    return epsilon if measure == "pure" else epsilon**2 / 2
+    if noise.law == "laplace":
+        epsilon = guarantee.l1 / noise.scale
+        return epsilon if measure == "pure" else epsilon**2 / 2
+    if measure == "pure":
+        raise JobError("Gaussian noise has no pure epsilon.")
+    return guarantee.l2_squared / (2 * noise.scale)
 
 
 def selection_rate(cost: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:
     """The rate of the exponential mechanism on L1 scores, which one unit moves by at most l1.
 
-    Rate epsilon / (2 l1) is epsilon-DP, and epsilon^2 / 8-zCDP (Cesar and Rogers 2021). No monotonicity is claimed.
+    Rate epsilon / (2 l1) is epsilon-DP and epsilon^2 / 8-zCDP (Cesar and Rogers 2021); nothing monotone is claimed.
     """
     return (cost if measure == "pure" else floor_sqrt(8 * cost)) / (2 * guarantee.l1)
 
 
 def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:
-    """What a selection at this rate costs: the inverse of ``selection_rate``."""
+    """What a selection at this rate costs: the inverse of ``selection_rate``, never below the truth."""
     epsilon = rate * 2 * guarantee.l1
     return epsilon if measure == "pure" else epsilon**2 / 8
 
@@ -150,24 +143,18 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> float:
     0.688002455
     """
     r, target = float(rho), log(1 / float(delta))
-    if r <= 0:
-        return 0.0
-    low, high = log(1e-6), log(1e9)  # of a - 1; the bound is unimodal there, and valid wherever we stop
-    for _ in range(200):
+
+    def bound(a: float) -> float:  # at order 1 + a
+        return (1 + a) * r + (target - log1p(a)) / a - log1p(1 / a)
+
+    low, high = log(1e-6), log(1e9)  # of a; the bound is unimodal there, and valid wherever the search stops
+    for _ in range(100):
         third = (high - low) / 3
-        if _renyi_bound(r, target, exp(low + third)) < _renyi_bound(r, target, exp(high - third)):
-            high -= third
-        else:
-            low += third
-    best = min(r + 2 * sqrt(r * target), _renyi_bound(r, target, exp((low + high) / 2)))
-    return max(best, 0.0) * (1 + 1e-12) + 1e-15
+        low, high = (low, high - third) if bound(exp(low + third)) < bound(exp(high - third)) else (low + third, high)
+    return max(min(r + 2 * sqrt(r * target), bound(exp(low))), 0.0) * (1 + 1e-12) + 1e-15
 
 
-def _renyi_bound(rho: float, target: float, order_less_one: float) -> float:
-    a = order_less_one
-    return (1 + a) * rho + (target - log1p(a)) / a - log1p(1 / a)
-
-
+@lru_cache
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, to twelve digits and rounded down, whose promise is no weaker than (epsilon, delta)."""
     low, high = 0, _GRAIN * (int(epsilon) + 1) * 4

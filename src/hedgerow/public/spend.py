@@ -1,7 +1,6 @@
 """A request at the gate, priced: what is asked, with which noise, at what cost. Decided before a row is read."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +24,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Spend:
-    """One request. ``measure``: every question answered with noise; ``select``: one of them chosen, at ``rate``."""
+    """One request. ``measure``: every question answered with noise; ``select``: one candidate chosen, at ``rate``."""
 
     verb: Literal["measure", "select"]
     asked: tuple[Asked, ...]
@@ -33,35 +32,15 @@ class Spend:
     candidates: tuple[Marginal, ...] = ()
     rate: Fraction = Fraction(0)
 
-    def to_json(self) -> dict[str, object]:
-        """The request as plain data, fractions exact."""
-        return {
-            "verb": self.verb,
-            "cost": str(self.cost),
-            "asked": [
-                {
-                    "columns": list(a.question.columns),
-                    "cells": a.cells,
-                    "law": a.noise.law,
-                    "scale": str(a.noise.scale),
-                    "cost": str(a.cost),
-                }
-                for a in self.asked
-            ],
-            "candidates": [list(c.columns) for c in self.candidates],
-            "rate": str(self.rate),
-        }
-
     @property
     def digest(self) -> str:
         """A name for this request: the hash of what it asks."""
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(repr(self).encode()).hexdigest()
 
     def __str__(self) -> str:
-        if self.verb == "select":
-            return f"select one of {len(self.candidates)} tables"
-        names = ", ".join(str(a.question) for a in self.asked[:3]) + (", ..." if len(self.asked) > 3 else "")
-        return f"measure {len(self.asked)} table{'s' * (len(self.asked) != 1)} ({names})"
+        tables = [str(q) for q in (*(a.question for a in self.asked), *self.candidates)]
+        shown = ", ".join(tables[:3]) + ", ..." * (len(tables) > 3)
+        return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} tables ({shown})"
 
 
 @dataclass(frozen=True)
@@ -91,18 +70,16 @@ class Tariff:
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
             )
         law = law or ("laplace" if self.measure == "pure" else "gaussian")
-        parts = [cost * s / sum(shares) for s in shares]
-        asked = tuple(
-            Asked(q, self.coding.cells(q.columns), noise_for(part, law, self.measure, self.guarantee), part)
-            for q, part in zip(questions, parts, strict=True)
-        )
-        return Spend("measure", asked, cost)
+        asked = []
+        for question, share in zip(questions, shares, strict=True):
+            part = cost * share / sum(shares)
+            noise = noise_for(part, law, self.measure, self.guarantee)
+            asked.append(Asked(question, self.coding.cells(question.columns), noise, part))
+        return Spend("measure", tuple(asked), cost)
 
     def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:
         """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""
         if not candidates or cost <= 0:
-            raise JobError("A selection needs at least one candidate and a cost above 0. Nothing was read or spent.")
-        for c in candidates:
-            self.coding.shape(c.columns)
+            raise JobError("A selection needs a candidate and a cost above 0. Nothing was read or spent.")
         rate = selection_rate(cost, self.measure, self.guarantee)
         return Spend("select", (), cost, tuple(candidates), rate)

@@ -110,7 +110,7 @@ class Statement:
             "spent_epsilon": self.epsilon,
             "invariants": list(self.invariants),
             "noise": "exact whole-number noise from operating-system entropy, no seed",
-            "events": [s.to_json() for s in self.spends],
+            "events": [spend_to_json(s) for s in self.spends],
             "choices": [[i, list(q.columns)] for i, q in self.choices],
             "public_inputs": [asdict(i) for i in self.public_inputs],
             "ledger": {"run": self.run, "anchor": self.anchor},
@@ -143,8 +143,25 @@ class Statement:
             raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
 
 
+def spend_to_json(spend: Spend) -> dict[str, Any]:
+    """A request as plain data, fractions exact."""
+    asked = [
+        {
+            "columns": list(a.question.columns),
+            "cells": a.cells,
+            "law": a.noise.law,
+            "scale": str(a.noise.scale),
+            "cost": str(a.cost),
+        }
+        for a in spend.asked
+    ]
+    candidates = [list(c.columns) for c in spend.candidates]
+    rest = {"asked": asked, "candidates": candidates, "rate": str(spend.rate)}
+    return {"verb": spend.verb, "cost": str(spend.cost), **rest}
+
+
 def spend_from_json(data: Mapping[str, Any]) -> Spend:
-    """The request that ``Spend.to_json`` wrote."""
+    """The request that ``spend_to_json`` wrote."""
     asked = tuple(
         Asked(
             Marginal(tuple(a["columns"])),

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 from hedgerow.model.base import AbstractModel
 from hedgerow.public.accounting import Budget
@@ -13,6 +13,7 @@ from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
 
 
+@runtime_checkable
 class Answers(Protocol):
     """What a recipe may ask. The gate is one; recorded answers, or a public stand-in, are others."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol, final
+from typing import Any, Protocol, final, runtime_checkable
 
 from hedgerow.errors import Refused
 from hedgerow.public.accounting import Budget
@@ -13,6 +13,7 @@ from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.statement import Statement
 
 
+@runtime_checkable
 class Live(Protocol):
     """Who answers what is not on record: the gate."""
 

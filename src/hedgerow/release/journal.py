@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hedgerow.errors import JobError
 from hedgerow.public.question import Marginal
-from hedgerow.public.statement import spend_from_json
+from hedgerow.public.statement import spend_from_json, spend_to_json
 from hedgerow.recipes.replay import Answered
 from hedgerow.release import measurements
 
@@ -56,7 +56,7 @@ class Journal:
         chosen = None if answered.chosen is None else list(answered.chosen.columns)
         write_text(
             stem.with_suffix(".json"),
-            json.dumps({"spend": answered.spend.to_json(), "chosen": chosen}) + "\n",
+            json.dumps({"spend": spend_to_json(answered.spend), "chosen": chosen}) + "\n",
         )
 
     def answers(self) -> list[Answered]:

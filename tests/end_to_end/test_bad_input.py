@@ -1,0 +1,139 @@
+"""Bad input: one clear paragraph, the right exit code, nothing spent, nothing lost."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.end_to_end.conftest import ROWS, Command
+from tests.privacy.world import frame
+
+Damage = Callable[[Path], None]
+
+
+def _edit(old: str, new: str) -> Damage:
+    def damage(job: Path) -> None:
+        text = job.read_text()
+        assert old in text
+        job.write_text(text.replace(old, new))
+
+    return damage
+
+
+def _schema(old: str, new: str) -> Damage:
+    return lambda job: _edit(old, new)(job.parent / "schema.toml")
+
+
+def _table(write: Callable[[Path], None], name: str) -> Damage:
+    def damage(job: Path) -> None:
+        write(job.parent / name)
+        _edit('table = "secret.csv"', f'table = "{name}"')(job)
+
+    return damage
+
+
+BAD: dict[str, tuple[Damage, int, str]] = {
+    "missing job table": (_edit('"secret.csv"', '"nowhere.csv"'), 2, "nowhere.csv"),
+    "missing schema": (_edit('"schema.toml"', '"nowhere.toml"'), 2, "nowhere.toml"),
+    "not TOML": (_edit("[budget]", "[budget"), 2, "TOML"),
+    "unknown key": (_edit("[budget]", "[budget]\nepsillon = 2"), 2, "epsillon"),
+    "unknown recipe": (_edit('"independent"', '"magic"'), 2, "magic"),
+    "unknown relation": (_edit('"add-remove"', '"bounded"'), 2, "relation"),
+    "epsilon 0": (_edit("epsilon = 1.5", "epsilon = 0"), 2, "finite number above 0"),
+    "epsilon negative": (_edit("epsilon = 1.5", "epsilon = -1"), 2, "finite number above 0"),
+    "epsilon NaN": (_edit("epsilon = 1.5", "epsilon = nan"), 2, "finite"),
+    "epsilon infinite": (_edit("epsilon = 1.5", "epsilon = inf"), 2, "finite"),
+    "epsilon is text": (_edit("epsilon = 1.5", 'epsilon = "much"'), 2, "epsilon"),
+    "delta 1": (_edit("delta = 0", "delta = 1"), 2, "delta"),
+    "rows per person 0": (_edit("rows_per_person = 2", "rows_per_person = 0"), 2, "rows_per_person"),
+    "person without a column": (_edit('person = "id"', 'person = ""'), 2, "person"),
+    "use of an unknown column": (_edit('columns = ["sex"]', 'columns = ["height"]'), 2, "height"),
+    "tolerance 0": (_edit("tolerance = 0.05", "tolerance = 0"), 2, "tolerance"),
+    "person column not in the table": (_edit('person = "id"', 'person = "ssn"'), 3, "ssn"),
+    "schema column not in the table": (
+        _schema("[columns.area]", "[columns.region]\nkind='yes-no'\n[columns.area]"),
+        3,
+        "region",
+    ),
+    "schema of an unknown kind": (_schema('kind = "integer"', 'kind = "integral"'), 2, "integral"),
+    "schema width negative": (_schema("width = 10", "width = -10"), 2, "width"),
+    "empty file": (_table(lambda p: p.write_bytes(b""), "empty.csv"), 3, "empty.csv"),
+    "corrupted Parquet": (
+        _table(lambda p: p.write_bytes(b"PAR1" + b"\0" * 100 + b"PAR1"), "bad.parquet"),
+        3,
+        "bad.parquet",
+    ),
+    "not a table at all": (_table(lambda p: p.write_bytes(b"\x89PNG"), "picture.png"), 2, "picture.png"),
+    "a folder": (_table(lambda p: p.mkdir(), "folder.csv"), 2, "folder.csv"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_refused_clearly_before_anything_is_booked(hedgerow: Command, job: Path, name: str) -> None:
+    damage, code, word = BAD[name]
+    damage(job)
+    refused = hedgerow("run", job, "--yes")
+    assert refused.code == code, refused.err
+    assert word in refused.err
+    assert "Traceback" not in refused.err
+    assert len(refused.err.strip().splitlines()) <= 8, "one paragraph"
+    book = hedgerow("ledger", "show", "--url", job.parent / "ledger.db", "--json")
+    assert '"promise"' not in book.out
+    assert not (job.parent / "release").exists()
+    assert not (job.parent / "release.run").exists()
+
+
+GOOD: dict[str, Callable[[Path], None]] = {
+    "no rows": lambda p: frame(()).write_csv(p),
+    "one row": lambda p: frame(ROWS[:1]).write_csv(p),
+    "all missing": lambda p: frame(((None,) * 5,) * 9).write_csv(p),
+    "strange values everywhere": lambda p: frame((("\x00", "🌳", "1e999", '"', "'; DROP TABLE"),) * 9).write_csv(p),
+    "ragged lines": lambda p: p.write_text("sex,race,pay,area,id\nF\nM,A,1,n,x,extra,more\n\n,,,,\n"),
+    "10^5 distinct values": lambda p: frame(tuple((str(i),) * 5 for i in range(10**5))).write_csv(p),
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_whatever_the_confidential_rows_hold_a_run_succeeds(hedgerow: Command, job: Path, name: str) -> None:
+    GOOD[name](job.parent / "secret.csv")
+    run = hedgerow("run", job, "--yes")
+    assert run.code == 0, run.err
+    assert hedgerow("verify", job.parent / "release").code == 0
+
+
+def test_a_schema_of_a_million_labels_works(hedgerow: Command, job: Path) -> None:
+    labels = ", ".join(f'"L{i}"' for i in range(10**6))
+    schema = job.parent / "schema.toml"
+    schema.write_text(schema.read_text().replace('values = ["A", "B", "C"]', f"values = [{labels}]"))
+    run = hedgerow("run", job, "--yes")
+    assert run.code == 0, run.err
+
+
+def test_a_page_damaged_in_the_middle_stops_the_run_in_fixed_words(hedgerow: Command, job: Path) -> None:
+    path = job.parent / "secret.parquet"
+    big = pl.concat([frame(ROWS)] * 2000)
+    big.write_parquet(path, compression="uncompressed", row_group_size=1000)
+    raw = bytearray(path.read_bytes())
+    middle = len(raw) // 2
+    raw[middle : middle + 4000] = b"\xff" * 4000
+    path.write_bytes(bytes(raw))
+    _edit('table = "secret.csv"', 'table = "secret.parquet"')(job)
+    run = hedgerow("run", job, "--yes")
+    assert run.code == 3
+    assert "could not be read to its end" in run.err
+    assert "--resume" in run.err
+
+
+def test_a_public_table_that_does_not_fit_is_code_3(hedgerow: Command, job: Path) -> None:
+    (job.parent / "public.csv").write_text("sex\nF\n")
+    _edit("[budget]", '[public]\ntable = "public.csv"\n[budget]')(job)
+    refused = hedgerow("plan", job)
+    assert refused.code == 3
+    assert "race" in refused.err
+
+
+def test_no_job_file_is_code_2(hedgerow: Command, tmp_path: Path) -> None:
+    refused = hedgerow("run", tmp_path / "job.toml", "--yes")
+    assert refused.code == 2
+    assert "hedgerow demo" in refused.err
