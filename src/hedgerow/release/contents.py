@@ -1,0 +1,75 @@
+"""What a bundle is made of: public inputs, noisy answers, and what was computed from them alone."""
+
+import re
+from dataclasses import dataclass, replace
+from math import isfinite
+
+import polars as pl
+
+from hedgerow.errors import JobError
+from hedgerow.planning.uses import Verdict
+from hedgerow.public.schema import Schema
+from hedgerow.public.statement import Statement
+from hedgerow.release.measurements import Answers
+
+FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
+"""The formats of records besides Parquet, which is always written."""
+
+_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^@/\s\"']+@")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Contents:
+    """Everything a bundle says. Each of its files is a function of these, of nothing else, and of no clock.
+
+    Attributes:
+        schema: the resolved schema.
+        statement: the promise and the events.
+        answers: the noisy answers, each with the position of its request among the events.
+        job: the text of the job file; passwords in addresses are left out of what is published.
+        records: the synthetic copies.
+        counts: a table of synthetic counts, one column per label column and ``count``.
+        verdicts: how each intended use is expected to fare.
+        formats: the formats of the records besides Parquet.
+        title: what the release is called.
+    """
+
+    schema: Schema
+    statement: Statement
+    answers: Answers
+    job: str
+    records: tuple[pl.DataFrame, ...] = ()
+    counts: pl.DataFrame | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    formats: tuple[str, ...] = ()
+    title: str
+
+    def __post_init__(self) -> None:
+        if unknown := [f for f in self.formats if f not in FORMATS]:
+            raise JobError(
+                f"Records cannot be written as {', '.join(unknown)}. Choose among {', '.join(FORMATS)}; "
+                "Parquet is always written.\nNothing was written."
+            )
+        if not self.records and self.counts is None:
+            raise JobError("There is nothing to release: neither records nor counts. Nothing was written.")
+        object.__setattr__(self, "formats", tuple(f for f in FORMATS if f in self.formats))
+        object.__setattr__(self, "job", _PASSWORD.sub(r"\1:***@", self.job))
+        object.__setattr__(self, "verdicts", tuple(_finite(v) for v in self.verdicts))
+        object.__setattr__(self, "title", self.title.strip() or self.statement.table)
+
+    @property
+    def record_names(self) -> tuple[str, ...]:
+        """The names of the record files, without their suffix: one per copy."""
+        if len(self.records) <= 1:
+            return ("records",) * len(self.records)
+        return tuple(f"records-{i}" for i in range(1, len(self.records) + 1))
+
+
+def _finite(verdict: Verdict) -> Verdict:
+    """The verdict with figures that can be written down; what is not a number is not known."""
+    error, like = verdict.error, verdict.like_sample
+    return replace(
+        verdict,
+        error=error if error is not None and isfinite(error) else None,
+        like_sample=like if like is not None and isfinite(like) else None,
+    )

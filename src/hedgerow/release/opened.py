@@ -1,0 +1,157 @@
+"""A bundle as somebody found it: each part read once, when it is asked for, and trusted in nothing."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NoReturn, final
+
+import polars as pl
+
+from hedgerow.errors import VerifyFailed
+from hedgerow.public.schema import Schema
+from hedgerow.public.statement import Statement
+from hedgerow.release import measurements, package
+from hedgerow.release.contents import FORMATS, Contents
+from hedgerow.release.disk import open_plain
+
+_FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
+_FRACTIONS = {"epsilon", "delta", "scale", "cost", "rate", "total", "spent"}
+_TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha256", "provenance", "person"}
+
+
+@final
+class Opened:
+    """The parts of the bundle in ``folder``. Each fails with ``VerifyFailed`` when it cannot be read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def data(self, name: str) -> bytes:
+        """The bytes of a file of the bundle; links and anything that is not a plain file are refused."""
+        try:
+            with open_plain(self.folder / name) as file:
+                return file.read()
+        except OSError:
+            raise VerifyFailed(f"{name} is not there as a plain file.") from None
+
+    def text(self, name: str) -> str:
+        """The text of a file of the bundle."""
+        try:
+            return self.data(name).decode("utf-8")
+        except UnicodeDecodeError:
+            raise VerifyFailed(f"{name} is not a text file.") from None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Everything in the folder, copies in their order."""
+        try:
+            found = [p.name for p in self.folder.iterdir()]
+        except OSError:
+            raise VerifyFailed(f"There is no folder {self.folder.name} that can be read.") from None
+        return tuple(sorted(found, key=lambda n: (len(n), n)))
+
+    @cached_property
+    def raw(self) -> dict[str, Any]:
+        """The plain data of ``statement.json``, in the one form in which it is written."""
+        text = self.text("statement.json")
+        try:
+            data = json.loads(text, parse_constant=_no_number, parse_float=_as_float)
+            written = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        except (ValueError, RecursionError):
+            raise VerifyFailed("statement.json is not JSON, or holds a number that is none.") from None
+        if written != text or not isinstance(data, dict):
+            raise VerifyFailed("statement.json is not in the form Hedgerow writes: it was edited.")
+        _must_be_plain(data)
+        return data
+
+    @cached_property
+    def statement(self) -> Statement:
+        """The statement; its events are not yet checked."""
+        return Statement.from_json(self.raw)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema, which must stand on its own."""
+        schema = Schema.loads(self.text("schema.toml"))
+        if not schema.is_resolved:
+            raise VerifyFailed("schema.toml still takes something from a public table.")
+        return schema
+
+    @cached_property
+    def answers(self) -> measurements.Answers:
+        """The noisy answers."""
+        return measurements.loads(self.data("measurements.parquet"))
+
+    @cached_property
+    def records(self) -> tuple[pl.DataFrame, ...]:
+        """The synthetic copies."""
+        return tuple(_table(pl.read_parquet, self.data(name), name) for name in self.copies)
+
+    @cached_property
+    def counts(self) -> pl.DataFrame | None:
+        """The synthetic counts, all of it as text; None when there are none."""
+        if "counts.csv" not in self.names:
+            return None
+        return _table(partial(pl.read_csv, infer_schema=False), self.data("counts.csv"), "counts.csv")
+
+    @cached_property
+    def contents(self) -> Contents:
+        """Everything the bundle says, put together again."""
+        title, verdicts = package.loads(self.text(package.NAME))
+        stems = {n.removesuffix(".parquet") for n in self.copies}
+        return Contents(
+            schema=self.schema,
+            statement=self.statement,
+            answers=self.answers,
+            job=self.text("job.toml"),
+            records=self.records,
+            counts=self.counts,
+            verdicts=verdicts,
+            formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),
+            title=title,
+        )
+
+    @cached_property
+    def copies(self) -> tuple[str, ...]:
+        """The names of the record files in Parquet, which must be ``records`` or ``records-1`` to ``-m``."""
+        found = tuple(n for n in self.names if n.startswith("records") and n.endswith(".parquet"))
+        numbered = tuple(f"records-{i}.parquet" for i in range(1, len(found) + 1))
+        if found not in ((), ("records.parquet",), numbered) or found == ("records-1.parquet",):
+            raise VerifyFailed("The copies must be records.parquet, or records-1.parquet and so on without a gap.")
+        return found
+
+
+def _table(read: Callable[[bytes], pl.DataFrame], data: bytes, name: str) -> pl.DataFrame:
+    try:
+        return read(data)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise VerifyFailed(f"{name} is not a table of its kind, or it is damaged.") from None
+
+
+def _must_be_plain(data: Any) -> None:
+    """Refuse numbers that only look like one, and texts that are not text, wherever they stand."""
+    if isinstance(data, list):
+        for item in data:
+            _must_be_plain(item)
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            if key in _FRACTIONS and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
+                raise VerifyFailed(f"statement.json has a {key} that is not a whole number or a fraction.")
+            if key in _TEXTS and not isinstance(value, str):
+                raise VerifyFailed(f"statement.json has a {key} that is not text.")
+            if key in ("cells", "rows_per_person") and type(value) is not int:
+                raise VerifyFailed(f"statement.json has {key} that is not a whole number.")
+            _must_be_plain(value)
+
+
+def _as_float(text: str) -> float:
+    number = float(text)
+    if repr(number) != text:
+        raise ValueError(text)
+    return number
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)

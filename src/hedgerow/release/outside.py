@@ -1,0 +1,103 @@
+"""What lies around the statement in a bundle: the files, the job, the tables and the pages."""
+
+import re
+from pathlib import Path
+
+from hedgerow import __version__
+from hedgerow.errors import VerifyFailed
+from hedgerow.job import Job
+from hedgerow.release import manifest
+from hedgerow.release.contents import FORMATS, Contents
+from hedgerow.release.domain import counts_outside_schema, holds_the_same, outside_schema
+from hedgerow.release.opened import Opened
+from hedgerow.release.pages import RENDERED, pages
+from hedgerow.release.story import promise_sentence
+from hedgerow.release.words import promise_of
+
+_TABLE = re.compile(rf"counts\.csv|records(-[1-9][0-9]*)?\.(parquet|{'|'.join(FORMATS)})")
+_NEEDED = {"statement.json", "measurements.parquet", "schema.toml", "job.toml", *RENDERED}
+
+
+def files_are_listed(bundle: Opened) -> str:
+    """The folder holds the files of the manifest, with their sizes and hashes, and nothing else."""
+    listed = manifest.loads(bundle.text(manifest.NAME))
+    there = set(bundle.names) - {manifest.NAME}
+    for name in sorted(there | set(listed) | _NEEDED):
+        if name not in there:
+            raise VerifyFailed(f"{name} is missing.")
+        if name not in listed:
+            raise VerifyFailed(f"{name} is not in the manifest.")
+        if name not in _NEEDED and not _TABLE.fullmatch(name):
+            raise VerifyFailed(f"{name} does not belong in a release.")
+        try:
+            found = manifest.facts_of(bundle.folder / name)
+        except OSError:
+            raise VerifyFailed(
+                f"{name} is a link, a folder, or cannot be read: only plain files belong here."
+            ) from None
+        if found != listed[name]:
+            raise VerifyFailed(
+                f"{name} was changed after it was written: its size or hash is not that of the manifest."
+            )
+    return f"{len(listed)} files, {sum(f.bytes for f in listed.values()):,} bytes"
+
+
+def job_agrees(bundle: Opened) -> str:
+    """The job file asked for the table, the recipe, the unit, the relation and the budget of the statement."""
+    job, statement = Job.loads(bundle.text("job.toml"), Path("job.toml")), bundle.statement
+    pairs = {
+        "the budget": (job.budget, statement.budget),
+        "the unit and relation": (job.guarantee, statement.guarantee),
+        "the table's name": (job.table, statement.table),
+        "the recipe": (job.recipe.name, statement.recipe),
+    }
+    for what, (asked, stated) in pairs.items():
+        if asked != stated:
+            raise VerifyFailed(f"job.toml and statement.json do not agree on {what}.")
+    return f"{statement.guarantee.unit}, {statement.guarantee.relation}, recipe {statement.recipe}"
+
+
+def tables_fit(bundle: Opened) -> str:
+    """Every synthetic record, and every label of the counts, is one that the schema allows."""
+    schema = bundle.schema
+    if not bundle.copies and bundle.counts is None:
+        raise VerifyFailed("There are neither records nor counts.")
+    if bundle.counts is not None and (wrong := counts_outside_schema(schema, bundle.counts)):
+        raise VerifyFailed(f"counts.csv: {wrong}")
+    rows = 0
+    for name, frame in zip(bundle.copies, bundle.records, strict=True):
+        if wrong := outside_schema(schema, frame):
+            raise VerifyFailed(f"{name}: {wrong}")
+        rows += len(frame)
+    copies = {n.removesuffix(".parquet"): f for n, f in zip(bundle.copies, bundle.records, strict=True)}
+    for name in bundle.names:
+        stem, _, suffix = name.rpartition(".")
+        if suffix in FORMATS and name != "counts.csv":
+            manifest.facts_of(bundle.folder / name)  # a plain file, before a library opens it by its path
+            if stem not in copies or not holds_the_same(schema, copies[stem], bundle.folder / name):
+                raise VerifyFailed(f"{name} does not hold the records of its Parquet file.")
+    return f"{rows:,} records in {len(bundle.copies)} cop{'y' if len(bundle.copies) == 1 else 'ies'}"
+
+
+def pages_agree(bundle: Opened) -> str:
+    """Every page is what this version writes from the other files; of another version, the promise is looked up."""
+    contents = bundle.contents
+    if contents.statement.version != __version__:
+        return _promise_is_there(bundle, contents)
+    tables = {n: manifest.facts_of(bundle.folder / n) for n in bundle.names if _TABLE.fullmatch(n)}
+    written = pages(contents, tables)
+    for name in (*RENDERED, "schema.toml", "job.toml"):
+        if bundle.text(name) != written[name]:
+            raise VerifyFailed(f"{name} says something else than the statement, answers and records it is made from.")
+    stated = [i.sha256 for i in contents.statement.public_inputs if (i.role, i.name) == ("schema", "schema.toml")]
+    if stated and stated != [manifest.facts_of(bundle.folder / "schema.toml").sha256]:
+        raise VerifyFailed("schema.toml is not the schema that statement.json names.")
+    return f"{', '.join(RENDERED)} written again, the same"
+
+
+def _promise_is_there(bundle: Opened, contents: Contents) -> str:
+    promise, version = promise_of(contents.statement), contents.statement.version
+    said = f"epsilon = {promise.epsilon}, delta = {promise.delta or '0'}"
+    if said not in bundle.text("privacy-statement.md") or promise_sentence(promise) not in bundle.text("report.html"):
+        raise VerifyFailed(f"The pages, written by version {version}, do not state the promise of statement.json.")
+    return f"written by version {version}, not {__version__}: only the promise they state was compared"

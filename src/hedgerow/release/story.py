@@ -1,0 +1,185 @@
+"""The sentences and rows that several pages of a bundle share, each from public values alone."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log10
+
+from hedgerow.planning.uses import Verdict
+from hedgerow.public.spend import Spend
+from hedgerow.public.statement import Statement
+from hedgerow.release.contents import Contents
+from hedgerow.release.words import Promise, decimal, of_100, percent
+
+
+@dataclass(frozen=True)
+class UseRow:
+    """One intended use as a row of a table."""
+
+    name: str
+    measured: str
+    tolerance: str
+    error: str
+    like: str
+    verdict: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One request as a row of a table."""
+
+    request: int
+    asked: str
+    cost: str
+    share: str
+    answer: str
+
+
+def made_sentence(contents: Contents) -> str:
+    """What was released, in one or two sentences."""
+    table, recipe = contents.statement.table, contents.statement.recipe or "unnamed"
+    if contents.counts is not None and not contents.records:
+        what = f"A table of {len(contents.counts):,} synthetic counts"
+    else:
+        rows, copies = len(contents.records[0]), len(contents.records)
+        what = (
+            f"{rows:,} synthetic records" if copies == 1 else f"{copies} synthetic copies of about {rows:,} records"
+        )
+    return (
+        f"{what}, made from noisy counts of the confidential table “{table}” with the recipe “{recipe}”. "
+        "No row was copied from it."
+    )
+
+
+def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
+    """The four numbers to know first, each with what it counts."""
+    if contents.records:
+        rows = f"{len(contents.records[0]):,}"
+        first = (
+            rows,
+            "synthetic records"
+            if len(contents.records) == 1
+            else f"records in each of {len(contents.records)} copies",
+        )
+        columns = len(contents.records[0].columns)
+    else:
+        assert contents.counts is not None
+        first, columns = (f"{len(contents.counts):,}", "cells of counts"), len(contents.counts.columns) - 1
+    g = contents.statement.guarantee
+    unit = (
+        "record" if g.unit == "record" else f"person, {g.rows_per_person} row{'s' * (g.rows_per_person > 1)} at most"
+    )
+    promised = promise.epsilon + (f", {promise.delta}" if promise.delta else "")
+    return (
+        first,
+        (str(columns), "columns"),
+        (promised, "promised epsilon and delta" if promise.delta else "promised epsilon"),
+        (unit, f"is protected ({g.relation})"),
+    )
+
+
+def promise_sentence(promise: Promise) -> str:
+    """The odds in words: what 50 in 100 becomes at most."""
+    fifty = promise.odds[0]
+    return (
+        f"If somebody who knows everything about everyone else thinks, with {of_100(fifty.before)} chances in 100, "
+        f"that {promise.guess}, then after seeing this release they will think so with at most about "
+        f"{of_100(fifty.after)} chances in 100."
+    )
+
+
+def promise_more(promise: Promise) -> tuple[str, ...]:
+    """What must be said beside the first sentence of the promise."""
+    ten = promise.odds[1]
+    said = [f"{of_100(ten.before)} in 100 becomes at most about {of_100(ten.after)} in 100."]
+    if promise.value_odds:
+        fifty, low = promise.value_odds
+        said.append(
+            "A guess between two values of somebody who is known to be in the table can move twice as far: "
+            f"{of_100(fifty.before)} in 100 to at most about {of_100(fifty.after)}, "
+            f"{of_100(low.before)} to at most about {of_100(low.after)}."
+        )
+    if promise.delta:
+        said.append(f"These bounds may fail with a chance of about {promise.failing} (delta = {promise.delta}).")
+    return tuple(said)
+
+
+def spent_words(statement: Statement) -> str:
+    """What was spent of what was promised."""
+    if statement.budget.measure == "pure":
+        return f"epsilon {decimal(statement.spent)} of {decimal(statement.budget.epsilon)}"
+    epsilon = decimal(Fraction(statement.epsilon), 4)
+    return (
+        f"rho {decimal(statement.spent)} of {decimal(statement.budget.total)}, "
+        f"which is epsilon {epsilon} at delta {decimal(statement.budget.delta)}"
+    )
+
+
+def use_rows(verdicts: Iterable[Verdict]) -> tuple[UseRow, ...]:
+    """The table of intended uses, those that are missed first."""
+    order = {False: 0, None: 1, True: 2}
+    return tuple(_use_row(v) for v in sorted(verdicts, key=lambda v: order[v.met]))
+
+
+def _use_row(v: Verdict) -> UseRow:
+    crossed = " x ".join(v.use.columns)
+    if v.use.within == "relative":
+        measured = f"{crossed}: relative error" + (
+            f" of cells of {v.use.cell_size:,} or more" if v.use.cell_size else ""
+        )
+    else:
+        measured = f"{crossed}: total variation"
+    like = "-" if v.like_sample is None else f"{percent(v.like_sample)} sample"
+    word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
+    show = percent if v.use.within == "relative" else _small
+    return UseRow(v.use.name, measured, show(v.use.tolerance), show(v.error), like, word, kind)
+
+
+def _small(value: float | None) -> str:
+    """A small number with two digits that count, and at least three decimals."""
+    if value is None:
+        return "-"
+    places = 3 if value >= 0.01 or value <= 0 else min(8, ceil(-log10(value)) + 1)
+    return f"{value:.{places}f}"
+
+
+def notes(verdicts: Iterable[Verdict]) -> str:
+    """What the forecasts rest on, each reason once."""
+    return "; ".join(dict.fromkeys(v.note.rstrip(".") for v in verdicts if v.note))
+
+
+def event_rows(statement: Statement) -> tuple[EventRow, ...]:
+    """Every request, its cost and what came back."""
+    chosen, total = dict(statement.choices), statement.budget.total
+    return tuple(
+        EventRow(
+            request=i + 1,
+            asked=str(s),
+            cost=decimal(s.cost),
+            share=percent(float(s.cost / total)),
+            answer=f"chose {chosen[i]}" if i in chosen else _answer(s),
+        )
+        for i, s in enumerate(statement.spends)
+    )
+
+
+def _answer(spend: Spend) -> str:
+    cells = sum(a.cells for a in spend.asked)
+    return f"{cells:,} noisy count{'s' * (cells != 1)}"
+
+
+def release_id(statement: Statement) -> str:
+    """A short name for the release: the beginning of the hash of its statement."""
+    return hashlib.sha256(statement.dumps().encode()).hexdigest()[:16]
+
+
+def citation(contents: Contents, promise: Promise) -> str:
+    """A suggested reference; publisher and year are the reader's to fill in."""
+    delta = f", delta = {promise.delta}" if promise.delta else ""
+    return (
+        f"[Publisher] ([year]). {contents.title}: differentially private synthetic data "
+        f"(epsilon = {promise.epsilon}{delta}). Release {release_id(contents.statement)}, "
+        f"made with Hedgerow {contents.statement.version}, recipe {contents.statement.recipe}."
+    )

@@ -1,0 +1,75 @@
+"""Checking a bundle without the confidential table: each check says what was found, and none trusts a file.
+
+A bundle that holds is consistent with itself: nothing was altered after it was written, every cost follows
+from its noise, the costs keep the promise, and the pages say what the files say.  That the noise was really
+drawn so, and that nothing else was published, is for the ledger and the audit of the code to show.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hedgerow.errors import HedgerowError, VerifyFailed
+from hedgerow.release import arithmetic, outside
+from hedgerow.release.opened import Opened
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked.
+
+    Attributes:
+        name: what was checked, in a few words.
+        held: whether it holds.
+        detail: what was found.
+    """
+
+    name: str
+    held: bool
+    detail: str
+
+
+CHECKS: tuple[tuple[str, Callable[[Opened], str]], ...] = (
+    ("files are those of the manifest", outside.files_are_listed),
+    ("statement follows from its events", arithmetic.says_what_follows),
+    ("every cost follows from its noise", arithmetic.costs_are_right),
+    ("cells follow from the schema", arithmetic.cells_are_right),
+    ("costs keep the promise", arithmetic.promise_is_kept),
+    ("noisy answers were paid for", arithmetic.answers_were_paid_for),
+    ("job asked for this promise", outside.job_agrees),
+    ("tables lie inside the schema", outside.tables_fit),
+    ("pages say what the files say", outside.pages_agree),
+)
+"""Every check by name, in the order of the report."""
+
+
+def verify(directory: Path | str) -> tuple[Check, ...]:
+    """The outcome of every check on the bundle at ``directory``; never fails itself, whatever lies there."""
+    bundle = Opened(Path(directory))
+    return tuple(_tried(name, check, bundle) for name, check in CHECKS)
+
+
+def assert_holds(directory: Path | str) -> tuple[Check, ...]:
+    """The checks of a bundle that holds; ``VerifyFailed`` with every failed check otherwise."""
+    checks = verify(directory)
+    failed = [c for c in checks if not c.held]
+    if failed:
+        listed = "\n".join(f"  {c.name}: NO. {c.detail}" for c in failed)
+        raise VerifyFailed(
+            f"The release in {directory} does not hold: {len(failed)} of {len(checks)} checks failed.\n{listed}\n"
+            "Do not rely on it: ask its publisher for the original. No confidential row was read, nothing was spent."
+        )
+    return checks
+
+
+def _tried(name: str, check: Callable[[Opened], str], bundle: Opened) -> Check:
+    try:
+        return Check(name, True, check(bundle))
+    except HedgerowError as wrong:
+        return Check(name, False, str(wrong))
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as wrong:  # a library may panic on rubbish, which is not an Exception
+        return Check(
+            name, False, f"The files are not what they should be, and could not be read ({type(wrong).__name__})."
+        )

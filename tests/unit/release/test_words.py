@@ -1,0 +1,90 @@
+"""The promise in words: the odds are those of the relation, and nothing is rounded to look safer."""
+
+from fractions import Fraction
+from math import exp, isclose
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.question import Noise
+from hedgerow.public.statement import PublicInput, Statement
+from hedgerow.release import story
+from hedgerow.release.words import decimal, grown, of_100, one_in, plus_minus, promise_of
+
+
+def _statement(relation: str = "add-remove", epsilon: str = "1", delta: str = "0", **changes: object) -> Statement:
+    public = ("pay",) if relation == "label-change" else ()
+    guarantee = Guarantee(relation=relation, public_columns=public)  # type: ignore[arg-type]
+    fields = {"table": "t", "guarantee": guarantee, "budget": Budget(epsilon, delta), "spends": (), **changes}
+    return Statement(**fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one", "label-change"])
+def test_at_epsilon_one_fifty_in_a_hundred_becomes_at_most_73(relation: str) -> None:
+    promise = promise_of(_statement(relation))
+    assert "50 chances in 100" in story.promise_sentence(promise)
+    assert "at most about 73 chances in 100" in story.promise_sentence(promise)
+    assert "10 in 100 becomes at most about 23 in 100." in story.promise_more(promise)
+
+
+def test_under_add_remove_a_value_of_somebody_present_is_two_steps_away() -> None:
+    """Exact: one cell each for two values, discrete Laplace of scale 1 / epsilon, all outputs enumerated."""
+    epsilon = 1.0
+    law = {k: exp(-abs(k) * epsilon) for k in range(-60, 61)}
+    ratio = max(law[x - 1] * law[y] / (law[x] * law[y - 1]) for x in range(-20, 20) for y in range(-20, 20))
+    worst = 0.5 * ratio / (0.5 * ratio + 0.5)
+    promise = promise_of(_statement("add-remove"))
+    assert isclose(promise.value_odds[0].after, worst, rel_tol=1e-9)
+    assert promise.odds[0].after < worst, "the odds of being present are not those of a value"
+    assert "known to be in the table" in " ".join(story.promise_more(promise))
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "label-change"])
+def test_where_one_unit_changes_in_one_step_the_odds_are_said_once(relation: str) -> None:
+    assert promise_of(_statement(relation)).value_odds == ()
+
+
+def test_delta_is_said_when_it_is_not_zero_and_only_then() -> None:
+    with_delta = " ".join(story.promise_more(promise_of(_statement("replace-one", delta="1e-6"))))
+    assert "may fail with a chance of about 1 in 1,000,000 (delta = 0.000001)" in with_delta
+    assert "fail" not in " ".join(story.promise_more(promise_of(_statement())))
+
+
+def test_what_is_not_protected_is_said_for_each_unit_and_relation() -> None:
+    said = " ".join(f"{a} {b}" for a, b in promise_of(_statement("replace-one")).unprotected)
+    assert "k times the epsilon" in said and "the number of rows" in said and "group" in said
+    person = Guarantee(unit="person", person="id", rows_per_person=3)
+    said = " ".join(f"{a} {b}" for a, b in promise_of(_statement(guarantee=person)).unprotected)
+    assert "k times the epsilon" not in said
+    used = (PublicInput("public", "old.csv", "0" * 64),)
+    said = " ".join(f"{a} {b}" for a, b in promise_of(_statement(public_inputs=used)).unprotected)
+    assert "made from the confidential table" in said
+
+
+@given(st.fractions(min_value=Fraction(1, 10**12), max_value=10**9))
+def test_a_number_in_decimals_is_never_below_the_number(value: Fraction) -> None:
+    shown = Fraction(decimal(value).replace(",", ""))
+    assert value <= shown <= value * Fraction(10001, 10000)
+
+
+@given(st.floats(0.01, 0.99), st.floats(0, 50))
+def test_no_promise_is_said_to_reach_certainty(prior: float, epsilon: float) -> None:
+    assert prior - 1e-12 <= grown(prior, epsilon) <= 1
+    assert of_100(grown(prior, epsilon)) != "100"
+
+
+@given(st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(1, 2)))
+def test_one_in_so_many_is_never_rarer_than_the_truth(chance: Fraction) -> None:
+    assert Fraction(1, int(one_in(chance).removeprefix("1 in ").replace(",", ""))) >= chance
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(350, 3)])
+def test_plus_minus_is_the_smallest_that_holds_95_in_100(scale: Fraction) -> None:
+    k = np.arange(-5000, 5001)
+    law = np.exp(-np.abs(k) / float(scale))
+    law /= law.sum()
+    width = plus_minus(Noise("laplace", scale))
+    assert law[np.abs(k) <= width].sum() >= 0.95 > law[np.abs(k) <= width - 1].sum()
