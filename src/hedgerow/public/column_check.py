@@ -116,17 +116,20 @@ def _binned(c: Column) -> Iterator[Fault]:
         yield "other", f'other is {c.other!r}, which falls into a bin; give a word, such as "other".'
     if c.kind == "date":
         yield from _date_format(c)
-    elif c.unit is not None and not (isfinite(c.unit) and 0 < c.unit < _MOST_EXACT):
-        yield "unit", f"unit is {c.unit}; give a rounding unit above 0, such as unit = 100."
-    elif c.unit is not None and c.kind == "integer" and c.unit != int(c.unit):
-        yield "unit", f'unit is {c.unit} for whole numbers; give a whole unit, or set kind = "real".'
     if c.bins is None:
         yield "bins", f"bins are missing; give {_example(c)}."
         return
-    wrong = list(_bins(c, c.bins))
-    yield from (("bins", text) for text in wrong)
+    wrong = [*_unit(c)] or [("bins", text) for text in _bins(c, c.bins)]
+    yield from wrong
     if not wrong and c.bins.quantiles is None:
         yield from _bins_and_values(c)
+
+
+def _unit(c: Column) -> Iterator[Fault]:
+    if c.unit is not None and not (isfinite(c.unit) and 0 < c.unit < _MOST_EXACT):
+        yield "unit", f"unit is {c.unit}; give a rounding unit above 0, such as unit = 100."
+    elif c.unit is not None and c.kind == "integer" and c.unit != int(c.unit):
+        yield "unit", f'unit is {c.unit} for whole numbers; give a whole unit, or set kind = "real".'
 
 
 def _date_format(c: Column) -> Iterator[Fault]:
@@ -192,7 +195,7 @@ def _steps(c: Column, b: Bins) -> Iterator[str]:
     if c.kind == "date":
         if b.width is not None:
             yield 'bins.width does not go with a date; give unit = "month" (or day, quarter, year).'
-        if b.unit not in PERIODS:
+        elif b.unit not in PERIODS:
             yield f"bins.unit is {b.unit!r}; {nearest(str(b.unit), PERIODS)}"
     elif b.unit is not None:
         yield "bins.unit is for dates; give a width, such as width = 10."

@@ -50,7 +50,9 @@ class Grid:
         ``None`` is no grid at all: any number.
         """
         low, high = cuts[:-1], cuts[1:]
-        first, last, over, under = _none(len(low)), _none(len(low)) - 1, _none(len(low)), _none(len(low)) + 1
+        none = np.zeros(len(low), np.int64)
+        first, last, under = none, none - 1, none + 1
+        over = none if finest is None else none + 1
         for step in dict.fromkeys((finest, unit)):
             if step is not None:
                 a, b = _span(low, high, step)
@@ -133,10 +135,6 @@ class Grid:
         k = np.where(k > self.last[bins], self.first[bins], k)
         onward = np.where(over > 0, self._at(bins, k), np.nextafter(value, np.inf))
         return np.where(bad, onward, value)
-
-
-def _none(size: int) -> Whole:
-    return np.zeros(size, np.int64)
 
 
 def _span(low: Floats, high: Floats, step: Fraction) -> tuple[Whole, Whole]:

@@ -116,8 +116,9 @@ def _join(j: Join, columns: _Columns, sound: _Columns, before: Sequence[Join]) -
             yield "columns", _no_such(name, columns)
         elif columns[name].determined_by:
             yield "columns", f"{name!r} is determined by other columns; leave it out of the join."
-        elif any(name in b.columns for b in before):
-            yield "columns", f"{name!r} is joined already; a column goes into one join at most."
+    again = [name for name in j.columns if any(name in b.columns for b in before)]
+    if again:
+        yield "columns", f"{', '.join(again)} is joined already; a column goes into one join at most."
     yield from _combinations(j, sound)
 
 

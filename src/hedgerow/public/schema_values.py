@@ -117,7 +117,7 @@ def _table(readers: Mapping[str, Reader], example: str) -> Callable[[Any], dict[
         got = {}
         for key, inner in value.items():
             if key not in readers:
-                raise Wrong(f" has the unknown key {key!r}; {nearest(key, readers)}")
+                raise Wrong(f"has the unknown key {key!r}; {nearest(key, readers)}")
             try:
                 got[key] = readers[key](inner)
             except Wrong as wrong:
