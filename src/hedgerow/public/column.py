@@ -152,7 +152,7 @@ class Column:
     @cached_property
     def coded(self) -> CodedColumn:
         """The rule that codes the values of this column."""
-        size, texts = self.size, self._named_texts
+        size, texts = self.size, dict(self._named_texts)
         last = size - 1
         other = self._code_of_other
         missing = last if self.missing else other if other is not None else last
@@ -188,7 +188,7 @@ class Column:
             return ((self.no or ("false",))[0], (self.yes or ("true",))[0])
         return (*(self.text_of(x) for x in self.grid.lowest.tolist()), *(raw for raw, _ in self.special))
 
-    @property
+    @cached_property
     def _named_texts(self) -> dict[str, int]:
         """The texts that have a code of their own."""
         if self.kind in LISTED:

@@ -1,5 +1,6 @@
 """What is wrong with one column of a schema: each problem with its key and its cure."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from difflib import get_close_matches
@@ -42,12 +43,10 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 def repeated(texts: Iterable[str]) -> list[str]:
     """The texts that stand more than once."""
-    seen: set[str] = set()
-    again = []
-    for text in texts:
-        again += [text] if text in seen else []
-        seen.add(text)
-    return list(dict.fromkeys(again))
+    texts = tuple(texts)
+    if len(set(texts)) == len(texts):
+        return []
+    return [text for text, n in Counter(texts).items() if n > 1]
 
 
 def _texts(key: str, texts: Sequence[str]) -> Iterator[Fault]:

@@ -70,7 +70,8 @@ def _line(name: str, found: Any) -> str:
         return f"{name} = {{ {', '.join(_line(k, v) for k, v in said.items())} }}"
     if not isinstance(found, tuple):
         return f"{name} = {value(found)}"
-    texts = [value(item) for item in found]
+    plain = all(isinstance(item, str) for item in found) and not _CONTROL.search("".join(found))
+    texts = [f'"{item}"' for item in found] if plain else [value(item) for item in found]
     if sum(map(len, texts)) + 2 * len(texts) + len(name) < _WIDTH:
         return f"{name} = [{', '.join(texts)}]"
     lines, now = [f"{name} = ["], "   "

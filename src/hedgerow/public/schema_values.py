@@ -47,7 +47,10 @@ def _list(value: Any) -> list[Any]:
 
 
 def _raws(value: Any) -> tuple[str, ...]:
-    return tuple(_raw(v) for v in _list(value))
+    items = _list(value)
+    if all(isinstance(v, str) for v in items):  # there may be a million
+        return tuple(v.strip() for v in items)
+    return tuple(_raw(v) for v in items)
 
 
 def _values(value: Any) -> tuple[tuple[str, ...], bool]:
