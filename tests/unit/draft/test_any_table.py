@@ -30,7 +30,7 @@ cells = st.one_of(
 names = st.text(min_size=1, max_size=6).filter(lambda t: bool(t.strip()) and "\0" not in t and t[0] not in "*^")
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(cells, min_size=1, max_size=4), st.lists(names, min_size=4, max_size=4, unique=True), st.integers(1, 4)
 )

@@ -79,6 +79,13 @@ def test_a_million_labels_are_left_out_with_a_word(tmp_path: Path) -> None:
     assert "More than 200,000" in write(drawn) and len(write(drawn)) < 5_000
 
 
+def test_the_same_table_gives_the_same_draft_byte_for_byte(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    names = pl.Series(rng.integers(0, 3_000, 20_000)).cast(pl.String) + " road"
+    table = pl.DataFrame({"a": names, "b": rng.integers(0, 40, 20_000), "c": rng.normal(size=20_000)})
+    assert write(drafted(table, tmp_path)) == write(drafted(table, tmp_path))
+
+
 def test_many_labels_are_cut_to_the_frequent_ones_with_a_word(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     town = pl.Series(rng.zipf(1.5, 60_000)).cast(pl.String) + " road"
@@ -107,3 +114,14 @@ def test_names_and_labels_that_need_quotes_survive(tmp_path: Path) -> None:
     schema = Schema.loads(write(drafted(table, tmp_path, "public.parquet")))
     assert set(schema.column('pay, "gross" # 1').values) == {*odd}
     assert schema.column("a.b").values == ("u\x7fv", "w")
+
+
+def test_very_many_numbers_keep_their_gaps_heaps_and_ends(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    income = np.where(rng.random(600_000) < 0.2, 0.0, rng.normal(50_000, 9_000, 600_000))
+    income[:3] = [-1e6, 2e6, np.nan]
+    drawn = drafted(pl.DataFrame({"income": income}).fill_nan(None), tmp_path, "public.parquet")
+    (found,) = drawn.kept
+    assert found.kind == "real" and found.missing and dict(found.special) == {"0": "exactly 0"}
+    share = fits(drawn, tmp_path / "public.parquet")[1]["income"]
+    assert share.outside == share.clamped == 0 and share.missing == 1

@@ -107,11 +107,21 @@ def test_namibia_is_not_missing(tmp_path: Path) -> None:
     assert "NA" in found.values and not found.missing
 
 
-@pytest.mark.parametrize("name", ["PseudoID", "person_id", "id"])
+@pytest.mark.parametrize("name", ["PseudoID", "person_id", "id", "person", "case_number"])
 def test_an_identifier_is_left_out_and_offered_as_person(name: str, tmp_path: Path) -> None:
     found = left_out(frame(**{name: [i // 3 * 7919 for i in range(N)]}), tmp_path, name)
     assert found.why == "identifier" and f'person = "{name}"' in found.notes[0]
     assert "rows_per_person = 3" in found.notes[0]
+
+
+def test_a_number_within_which_sex_and_race_never_change_names_people(tmp_path: Path) -> None:
+    who = np.repeat(rng.permutation(10**6)[:1_000], 3)
+    table = pl.DataFrame(
+        {"x7": who, "sex": who % 7 % 2, "race": who % 11 % 4, "pay": rng.integers(10**4, 10**5, 3_000)}
+    )
+    found = left_out(table, tmp_path, "x7")
+    assert found.why == "identifier" and "rows_per_person = 3" in found.notes[0]
+    assert column(table, tmp_path, "pay").kind == "integer"
 
 
 def test_row_numbers_and_unique_texts_are_left_out_under_any_name(tmp_path: Path) -> None:
@@ -142,6 +152,11 @@ def test_days_that_could_be_months_ask_for_a_look(tmp_path: Path) -> None:
     assert column(frame(day=day), tmp_path, "day").check
 
 
+def test_years_ask_whether_the_confidential_table_has_others(tmp_path: Path) -> None:
+    found = column(frame(year=[2001, 2002, 2003, 2004] * 100), tmp_path, "year")
+    assert found.check and found.kind == "integer" and "CHECK" in " ".join(found.notes)
+
+
 def test_a_constant_says_so(tmp_path: Path) -> None:
     found = column(frame(year=[1994] * N), tmp_path, "year")
     assert found.values == ("1994",) and "One value only" in found.notes[0]
@@ -157,8 +172,9 @@ def test_rare_labels_and_prefixes_are_offered(tmp_path: Path) -> None:
     share = np.r_[[0.03] * 30, [0.1 / 15] * 15]
     found = column(frame(agency=rng.choice(codes, N, p=share / share.sum())), tmp_path, "agency")
     assert any(h.startswith("prefix = 2 ") and "3 groups" in h for h in found.hints)
-    towns = rng.choice([f"town {i}" for i in range(40)], N, p=np.r_[[0.0495] * 20, [0.0005] * 20])
-    assert any(h.startswith("collapse = ") for h in column(frame(town=towns), tmp_path, "town").hints)
+    towns = pl.DataFrame({"town": [f"town {i}" for i in range(20)] * 100 + [f"hamlet {i}" for i in range(20)]})
+    (hint,) = column(towns, tmp_path, "town").hints
+    assert hint.startswith('collapse = { below = 100, into = "other" }') and "the 20 rarest of 40" in hint
 
 
 def test_a_mark_far_from_the_rest_is_pointed_at(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ A draft is a guess for a person to read and change; its reasons stand beside it 
 
     sketch.py        one column before it is written
     profile.py       what a table shows of each column, read once
-    kinds.py         the kind of a column;  names, lists, dates, binning: what it rests on
-    relations.py     columns fixed by others, columns that occur in few combinations;  rules.py: order
-    entry.py         what a code book says of a column;  from_*: where it comes from
+    kinds.py         the kind of a column;  lists, amounts, dates: the sketch of each;  names, binning: on what
+    relations.py     columns fixed by others, columns that occur in few combinations;  rules.py: order and bounds
+    entry.py         what a code book says of a column;  from_*: where it comes from;  labelled, apart: with a table
     writing.py       the schema file with its comments
-    drafting.py      from a path to a draft
+    drafting.py      from a path to a draft;  from_table.py: from a table
+    fit.py           how a table fits a schema;  summary.py: both in words
 """

@@ -24,7 +24,7 @@ ONE_BY_ONE = 150
 """Whole numbers over no more than this range get one bin per value."""
 _EVEN, _BODY = 100, 50
 _LARGEST = 2.0**51
-_SPIKE, _CROWDED = 0.05, 0.25
+_SPIKE, _CROWDED, _TAIL = 0.05, 0.25, 1.5
 _LADDER = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), Fraction(7))
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -107,17 +107,18 @@ def _spread(values: Floats, counts: Counts, *, whole: bool) -> Binning:
     low, high = float(body[0]), float(body[-1])
     first, last = _quantile(body, weight, 0.05), _quantile(body, weight, 0.95)
     spread = max(last - first, (high - low) * 1e-9)
-    start = first if first - low > spread else low
-    stop = last if high - last > spread else high
+    start = first if first - low > _TAIL * spread else low
+    stop = last if high - last > _TAIL * spread else high
     tailed = (start, stop) != (low, high)
     width = round_up((stop - start) / (_BODY if tailed or within else _EVEN))
     width = max(width, Fraction(1)) if whole else width
-    if not tailed and not within:
+    crowded = _largest_share(body, weight, _ruler(start, stop, width)) > _CROWDED
+    if not tailed and not within and not crowded:
         settings, cells = _even(low, high, width, whole=whole)
         return Binning(settings, cells, f"bins of {grouped(width)}", spikes=tuple(beside))
     edges = _tails(_ruler(start, stop, width), low, high, width)
     why = f"bins of {grouped(width)} for most rows" + (", wider in the tail" if tailed else "")
-    if _largest_share(body, weight, edges) > _CROWDED:
+    if crowded:
         finest = round_up(max(abs(_quantile(body, weight, 0.25)), float(width) / 1000) / 5)
         finest = max(finest, Fraction(1)) if whole else finest
         edges = _tails((0.0,) if low <= 0 <= high else _ruler(low, low, finest), low, high, finest)
@@ -143,7 +144,7 @@ def _spikes(values: Floats, counts: Counts, *, whole: bool) -> tuple[list[float]
 
 
 def _largest_share(values: Floats, counts: Counts, edges: Sequence[float]) -> float:
-    held = np.histogram(values, bins=np.array(edges), weights=counts)[0]
+    held = np.bincount(np.searchsorted(np.array(edges), values, side="right"), weights=counts)
     return float(held.max() / max(int(counts.sum()), 1))
 
 

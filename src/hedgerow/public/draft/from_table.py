@@ -10,10 +10,10 @@ import polars as pl
 from hedgerow.errors import TableMismatch
 from hedgerow.public.column import BINNED, LISTED
 from hedgerow.public.draft.entry import Entry
-from hedgerow.public.draft.kinds import guess
+from hedgerow.public.draft.kinds import guess, name_of_people
 from hedgerow.public.draft.labelled import with_table
 from hedgerow.public.draft.profile import Reading, read
-from hedgerow.public.draft.relations import Join, Relations
+from hedgerow.public.draft.relations import Join, Relations, steady_within
 from hedgerow.public.draft.rules import Split, always_below, splits
 from hedgerow.public.draft.sketch import Draft, LeftOut, Sketch
 from hedgerow.public.draft.writing import write
@@ -31,7 +31,7 @@ def draft_table(source: Source, entries: Sequence[Entry] = ()) -> tuple[Draft, i
     table = read(source)
     book = {e.name: e for e in entries}
     columns = tuple(with_table(book[p.name], p) if p.name in book else guess(p) for p in table.profiles)
-    draft = Draft((), source.name, columns)
+    draft = _without_people(Draft((), source.name, columns), table)
     if not draft.kept:
         why = "; ".join(f"{c.name}: {c.why}" for c in draft.left_out[:10])
         raise TableMismatch(
@@ -39,6 +39,25 @@ def draft_table(source: Source, entries: Sequence[Entry] = ()) -> tuple[Draft, i
             "or a code book. No confidential row was read and nothing was spent."
         )
     return _with_relations(draft, table), table.rows
+
+
+def _without_people(draft: Draft, table: Reading) -> Draft:
+    """The draft without number columns within whose values other columns never change: those name people."""
+    lists = {c.name: _ranks(table.head[c.name]) for c in draft.kept if c.kind not in BINNED}
+    profiles = {p.name: p for p in table.profiles}
+    columns: list[Sketch | LeftOut] = []
+    for column in draft.columns:
+        seen = profiles[column.name]
+        if isinstance(column, Sketch) and column.kind == "integer" and seen.distinct > seen.known / 20:
+            steady = steady_within(_ranks(table.head[column.name]), lists)
+            if len(steady) > 1:
+                column = name_of_people(seen, f"{', '.join(steady[:4])} never change within it, as in a person")
+        columns.append(column)
+    return replace(draft, columns=tuple(columns))
+
+
+def _ranks(series: pl.Series) -> npt.NDArray[np.int64]:
+    return series.cast(pl.String, strict=False).fill_null("").rank("dense").cast(pl.Int64).to_numpy()
 
 
 def _with_relations(draft: Draft, table: Reading) -> Draft:

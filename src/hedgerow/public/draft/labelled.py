@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from hedgerow.public.draft import names
+from hedgerow.public.draft.amounts import FEW
 from hedgerow.public.draft.apart import set_apart
 from hedgerow.public.draft.binning import ONE_BY_ONE
 from hedgerow.public.draft.entry import Entry, distinct_labels, is_run, list_kind, listed, sketch_entry
-from hedgerow.public.draft.kinds import FEW, guess
+from hedgerow.public.draft.kinds import guess
 from hedgerow.public.draft.lists import are_whole
 from hedgerow.public.draft.profile import Profile
 from hedgerow.public.draft.sketch import LeftOut, Sketch

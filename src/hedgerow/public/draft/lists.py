@@ -117,15 +117,15 @@ def _collapse_hint(profile: Profile, into: str) -> tuple[str, ...]:
 
 
 def prefix_of(values: tuple[str, ...]) -> int:
-    """How many leading positions group these codes well: 2, 3 or 1; 0 when they are no such codes."""
-    if len(values) < 30 or not all(re.fullmatch(r"[A-Z0-9][A-Z0-9.*/_-]{1,11}", v) for v in values):
+    """How many leading positions group these codes well, 2 or 3; 0 when they are no such codes."""
+    if len(values) < 20 or not all(re.fullmatch(r"[A-Z0-9][A-Z0-9.*/_-]{1,11}", v) for v in values):
         return 0
     if are_whole(values) and len({len(v) for v in values}) > 1:
         return 0
     shortest = min(len(v) for v in values)
-    for cut in (2, 3, 1):
+    for cut in (2, 3):
         groups = len({v[:cut] for v in values})
-        if cut < shortest and 2 <= groups <= len(values) / 3:
+        if cut < shortest and 2 <= groups <= len(values) / 2:
             return cut
     return 0
 

@@ -39,6 +39,10 @@ IDENTIFIER = _set(
     "id ids pid uid uuid guid ssn hhid caseid empid identifier serial serialno seqn recordid personid "
     "pseudoid rownames rowname index"
 )
+PERSON = _set(
+    "person individual respondent participant patient student employee worker member subject household family "
+    "case record claimant taxpayer customer client"
+)
 MISSING = frozenset(["", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", ".", "--", "missing"])
 
 _SCALES = tuple(
@@ -72,6 +76,16 @@ def words(name: str) -> tuple[str, ...]:
 def says(name: str, among: frozenset[str]) -> bool:
     """Whether one of the words of ``name`` is among those."""
     return any(w in among for w in words(name))
+
+
+def names_people(name: str) -> bool:
+    """Whether a column with this name and very many values names people: a key, a person, a case number.
+
+    >>> names_people("PseudoID"), names_people("person"), names_people("case_number"), names_people("patient_weight")
+    (True, True, True, False)
+    """
+    measured = set(words(name)) & QUANTITY - {"number", "num", "size"}
+    return says(name, IDENTIFIER) or (says(name, PERSON) and not measured)
 
 
 def natural(text: str) -> tuple[tuple[int, float, str], ...]:

@@ -4,7 +4,7 @@ Memory is bounded whatever the table: a column keeps at most ``MOST_VALUES`` dis
 frequent ones), and relations between columns are looked for in at most ``MOST_ROWS`` rows, taken evenly.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final
 
 import numpy as np
@@ -29,6 +29,7 @@ class Profile:
         name: the column.
         stored: how the file holds it.
         rows: how many rows the table has.
+        blank: how many of them hold nothing.
         counts: its distinct texts (``value``) with their counts (``n``), most frequent first.
         complete: whether ``counts`` has every value; the most frequent ones otherwise.
         low: the smallest number among all rows (NaN when there is none).
@@ -38,6 +39,7 @@ class Profile:
     name: str
     stored: Stored
     rows: int
+    blank: int
     counts: pl.DataFrame
     complete: bool = True
     low: float = float("nan")
@@ -61,7 +63,7 @@ class Profile:
     def without(self, texts: frozenset[str]) -> "Profile":
         """The same with some texts taken as missing."""
         kept = self.counts.filter(~pl.col("value").is_in(list(texts)))
-        return Profile(self.name, self.stored, self.rows, kept, self.complete, self.low, self.high)
+        return replace(self, counts=kept)
 
     def numbers(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """The values that read as finite numbers, sorted, with their counts."""
@@ -81,11 +83,13 @@ class Reading:
         rows: how many rows it has.
         profiles: one per column, in file order.
         sample: rows taken evenly from the whole table, at most ``MOST_ROWS``.
+        head: its first rows as they follow each other, at most as many.
     """
 
     rows: int
     profiles: tuple[Profile, ...]
     sample: pl.DataFrame
+    head: pl.DataFrame
 
 
 def read(source: Source) -> Reading:
@@ -93,10 +97,11 @@ def read(source: Source) -> Reading:
     names = tuple(source.columns)
     tallies: dict[str, _Tally] = {}
     sample: list[pl.DataFrame] = []
-    rows, step, held = 0, 1, 0
+    rows, step, held, head = 0, 1, 0, pl.DataFrame()
     for batch in source.batches(names):
         for name in names:
             tallies[name] = tallies.get(name, _Tally.empty(batch[name])).plus(batch[name])
+        head = batch.head(MOST_ROWS) if head.is_empty() else head
         part = batch.gather_every(step, offset=-rows % step)
         sample, rows, held = [*sample, part], rows + batch.height, held + part.height
         while held > MOST_ROWS:
@@ -107,7 +112,7 @@ def read(source: Source) -> Reading:
         raise TableMismatch(_too_short(source.name, rows))
     together = pl.concat(sample, how="vertical_relaxed")
     profiles = tuple(tallies[n].profile(n, rows=rows, sample=together[n]) for n in names)
-    return Reading(rows, profiles, together)
+    return Reading(rows, profiles, together, head)
 
 
 @final
@@ -116,6 +121,7 @@ class _Tally:
     """The running counts of one column."""
 
     stored: Stored
+    blank: int
     counts: pl.DataFrame
     complete: bool
     low: float
@@ -124,7 +130,7 @@ class _Tally:
     @classmethod
     def empty(cls, series: pl.Series) -> "_Tally":
         counts = pl.DataFrame(schema={"value": pl.String, "n": pl.Int64})
-        return cls(_stored(series), counts, True, float("nan"), float("nan"))
+        return cls(_stored(series), 0, counts, True, float("nan"), float("nan"))
 
     def plus(self, series: pl.Series) -> "_Tally":
         if self.stored == "nested":
@@ -136,7 +142,8 @@ class _Tally:
         both = pl.concat([self.counts, new]).group_by("value").agg(pl.col("n").sum())
         return _Tally(
             self.stored,
-            both if both.height <= MOST_VALUES else both.top_k(MOST_VALUES, by="n"),
+            self.blank + text.null_count(),
+            both if both.height <= MOST_VALUES else _most_frequent(both).head(MOST_VALUES),
             self.complete and both.height <= MOST_VALUES,
             float(np.fmin(self.low, _or_nan(number.min()))),
             float(np.fmax(self.high, _or_nan(number.max()))),
@@ -147,8 +154,13 @@ class _Tally:
         if not self.complete and not np.isnan(self.low):
             # The most frequent of very many numbers are no fair picture of all; an even sample is.
             counts = as_text(sample).drop_nulls().rename("value").value_counts(name="n")
-        ordered = counts.cast({"n": pl.Int64}).sort(["n", "value"], descending=[True, False])
-        return Profile(name, self.stored, rows, ordered, self.complete, self.low, self.high)
+        ordered = _most_frequent(counts.cast({"n": pl.Int64}))
+        return Profile(name, self.stored, rows, self.blank, ordered, self.complete, self.low, self.high)
+
+
+def _most_frequent(counts: pl.DataFrame) -> pl.DataFrame:
+    """The most frequent first, equals by their text, so that the same table gives the same draft."""
+    return counts.sort(["n", "value"], descending=[True, False])
 
 
 def _stored(series: pl.Series) -> Stored:

@@ -24,6 +24,24 @@ _FEW, _GAIN, _SOME_GAIN = 0.76, 0.6, 0.95
 Codes = npt.NDArray[np.integer]
 
 
+def steady_within(groups: Codes, codes: Mapping[str, Codes]) -> tuple[str, ...]:
+    """The columns that never change between rows of one group, though chance would have changed them.
+
+    >>> person = np.arange(3000) // 3
+    >>> steady_within(person, {"sex": person % 7 % 2, "year": np.arange(3000) % 3})
+    ('sex',)
+    """
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    repeats = len(groups) - len(first)
+    out = []
+    for name, code in codes.items():
+        share = np.bincount(code) / max(len(code), 1)
+        beyond_chance = repeats * (1 - (share**2).sum()) >= _EVIDENCE
+        if beyond_chance and np.array_equal(code[first][group], code):
+            out.append(name)
+    return tuple(out)
+
+
 class Join(NamedTuple):
     """Columns that occur in few combinations: how many were seen, and how many could be."""
 

@@ -15,6 +15,8 @@ Read it through once and change what you know better:
  * kind, values and bins are guesses; a reason stands above each.
  * Whole numbers with few values are taken as codes. Name them, labels = { 1 = "...", 2 = "..." }; or, if \
 they count or measure something, say kind = "integer" with bins = { low = 0, high = 9, width = 1 }.
+ * Numbers and dates beyond the outer edges are counted in the outer bins. If the confidential table is of \
+a later year, raise `high`; if it has values that are not listed here, list them.
  * A commented key below a column, such as `# prefix = 2`, is a suggestion: remove the # to use it.
  * CHECK marks a guess that needs you.
  * A column without a block of its own is not read and not published."""
