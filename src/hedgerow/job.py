@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import JobError
 from hedgerow.planning.uses import Use
@@ -68,15 +68,14 @@ class _Use(_Part):
     cell_size: Annotated[int, Field(ge=0)] = 0
 
 
-class _Schema(BaseModel):
-    model_config = ConfigDict(extra="allow", frozen=True)
-    file: str = ""
+class _Schema(_Part):
+    file: Annotated[str, Field(validation_alias=AliasChoices("file", "path", "table"))] = "schema.toml"
 
 
 class _File(_Part):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
     job: _Job
-    schema_: Annotated[_Schema | str, Field(alias="schema")] = _Schema(file="schema.toml")
+    schema_: Annotated[_Schema, Field(alias="schema")] = _Schema()
     confidential: _Confidential
     public: _Public | None = None
     target: _Target | None = None
@@ -157,13 +156,8 @@ class Job:
         return (self.path.parent / name).resolve()
 
     def schema(self) -> Schema:
-        """The schema the job names, or holds under ``[schema]``."""
-        part = self.file.schema_
-        if isinstance(part, str):
-            return Schema.load(self.beside(part))
-        if part.model_extra and "columns" in part.model_extra:
-            return Schema.parse({k: v for k, v in part.model_extra.items()}, name=str(self.path))
-        return Schema.load(self.beside(part.file or "schema.toml"))
+        """The schema the job names; ``schema.toml`` beside the job by default."""
+        return Schema.load(self.beside(self.file.schema_.file))
 
     @property
     def digest(self) -> str:

@@ -5,6 +5,7 @@ import json
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,8 @@ class Road:
     @cached_property
     def public(self) -> PublicTable | None:
         """The public relative, coded by the schema."""
-        return self._table("public", self.schema)
+        part = self.job.file.public
+        return None if part is None else PublicTable.read(self.job.beside(part.table), self.schema)
 
     @cached_property
     def schema(self) -> Schema:
@@ -117,13 +119,9 @@ class Road:
         url = self.job.file.ledger.url
         return Ledger.open(url if "://" in url else str(self.job.beside(url)))
 
-    def left(self) -> tuple[Any, Any] | None:
+    def left(self) -> tuple[Fraction, ...] | None:
         """What the table's cap leaves, as (epsilon, delta); None without a cap."""
         return self.ledger().left(self.job.table)
-
-    def _table(self, role: str, schema: Schema) -> PublicTable | None:
-        part = getattr(self.job.file, role)
-        return None if part is None else PublicTable.read(self.job.beside(part.table), schema, role=role)
 
 
 def plan(path: str | Path) -> Plan:

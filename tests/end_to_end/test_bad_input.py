@@ -25,7 +25,7 @@ def _schema(old: str, new: str) -> Damage:
     return lambda job: _edit(old, new)(job.parent / "schema.toml")
 
 
-def _table(write: Callable[[Path], None], name: str) -> Damage:
+def _table(write: Callable[[Path], object], name: str) -> Damage:
     def damage(job: Path) -> None:
         write(job.parent / name)
         _edit('table = "secret.csv"', f'table = "{name}"')(job)
@@ -84,7 +84,7 @@ def test_bad_input_is_refused_clearly_before_anything_is_booked(hedgerow: Comman
     assert not (job.parent / "release.run").exists()
 
 
-GOOD: dict[str, Callable[[Path], None]] = {
+GOOD: dict[str, Callable[[Path], object]] = {
     "no rows": lambda p: frame(()).write_csv(p),
     "one row": lambda p: frame(ROWS[:1]).write_csv(p),
     "all missing": lambda p: frame(((None,) * 5,) * 9).write_csv(p),

@@ -134,7 +134,7 @@ def number_of_rows_from_the_data(patch: Patch) -> None:
 
 def labels_collapsed_by_confidential_counts(patch: Patch) -> None:
     """The schema is settled on the confidential table."""
-    original = pipeline.Road.schema.func
+    original = vars(pipeline.Road)["schema"].func
 
     def settled(road: pipeline.Road) -> Any:
         schema = original(road)

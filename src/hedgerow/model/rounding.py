@@ -13,4 +13,4 @@ def systematic_counts(shares: npt.NDArray[np.float64], n: int, rng: np.random.Ge
     edges = np.concatenate([[0.0], np.cumsum(shares)])
     ticks = np.floor(edges / edges[-1] * n + rng.random())
     ticks[0], ticks[-1] = 0, n
-    return np.diff(np.clip(ticks, 0, n)).astype(np.int64)
+    return np.asarray(np.diff(np.clip(ticks, 0, n)), np.int64)

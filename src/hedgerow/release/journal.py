@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hedgerow.errors import JobError
-from hedgerow.public.question import Marginal
+from hedgerow.public.question import Marginal, Measurement
 from hedgerow.public.statement import spend_from_json, spend_to_json
 from hedgerow.recipes.replay import Answered
 from hedgerow.release import measurements
@@ -75,7 +75,7 @@ class Journal:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def flatten(record: Sequence[Answered]) -> tuple[tuple[int, measurements.Measurement], ...]:
+def flatten(record: Sequence[Answered]) -> tuple[tuple[int, Measurement], ...]:
     """The measured tables of a record, each with the position of its request."""
     return tuple((i, m) for i, a in enumerate(record) for m in a.measurements)
 
