@@ -161,7 +161,7 @@ def _scale(marks: Sequence[_Mark], room: float) -> tuple[list[int], float]:
     most = max([1.0, *(m.synthetic for m in marks), *(m.noisy + min(m.band, abs(m.noisy)) for m in marks)])
     rough = most / 4
     power = 10 ** floor(log10(rough))
-    step = max(1, int(next(k * power for k in (1, 2, 5, 10) if k * power >= rough)))
+    step = max(1, int(next(k * power for k in (1, 2, 2.5, 5, 10) if k * power >= rough)))
     return list(range(0, int(most) + 1, step)), room / most
 
 

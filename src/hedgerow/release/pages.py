@@ -110,8 +110,11 @@ def _limits(contents: Contents) -> tuple[str, ...]:
     }.get(
         deepest, f"Relations among more than {deepest} columns at a time were not measured; they come from the model."
     )
+    cap = contents.statement.guarantee.rows_per_person
+    dropped = f"Of anyone with more than {cap} rows, only {cap} were counted; the others leave no trace here."
     return (
         kept,
+        *([dropped] if contents.statement.guarantee.unit == "person" else []),
         "Small cells carry noise as large as themselves. Look at the 95 % figures in the report before using one.",
         "Standard errors from ordinary formulas are too small: they know neither the noise nor the drawing.",
         "Do not look for real people in it: any match is an accident.",

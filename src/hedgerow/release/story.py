@@ -48,35 +48,26 @@ def made_sentence(contents: Contents) -> str:
             f"{rows:,} synthetic records" if copies == 1 else f"{copies} synthetic copies of about {rows:,} records"
         )
     return (
-        f"{what}, made from noisy counts of the confidential table “{table}” with the recipe “{recipe}”. "
+        f"{what}, made from noisy counts of the confidential table “{table}” by the recipe “{recipe}”. "
         "No row was copied from it."
     )
 
 
 def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
     """The four numbers to know first, each with what it counts."""
+    copies, g = len(contents.records), contents.statement.guarantee
     if contents.records:
-        rows = f"{len(contents.records[0]):,}"
-        first = (
-            rows,
-            "synthetic records"
-            if len(contents.records) == 1
-            else f"records in each of {len(contents.records)} copies",
-        )
-        columns = len(contents.records[0].columns)
+        what = "synthetic records" if copies == 1 else f"records in each of {copies} copies"
+        rows, columns = len(contents.records[0]), len(contents.records[0].columns)
     else:
         assert contents.counts is not None
-        first, columns = (f"{len(contents.counts):,}", "cells of counts"), len(contents.counts.columns) - 1
-    g = contents.statement.guarantee
-    unit = (
-        "record" if g.unit == "record" else f"person, {g.rows_per_person} row{'s' * (g.rows_per_person > 1)} at most"
-    )
-    promised = promise.epsilon + (f", {promise.delta}" if promise.delta else "")
+        what, rows, columns = "cells of counts", len(contents.counts), len(contents.counts.columns) - 1
+    capped = "" if g.unit == "record" else f", {g.rows_per_person} row{'s' * (g.rows_per_person > 1)} at most"
     return (
-        first,
+        (f"{rows:,}", what),
         (str(columns), "columns"),
-        (promised, "promised epsilon and delta" if promise.delta else "promised epsilon"),
-        (unit, f"is protected ({g.relation})"),
+        (promise.epsilon, f"promised epsilon, delta {promise.delta}" if promise.delta else "promised epsilon"),
+        (f"one {g.unit}", f"is protected{capped}"),
     )
 
 
@@ -131,7 +122,7 @@ def _use_row(v: Verdict) -> UseRow:
         )
     else:
         measured = f"{crossed}: total variation"
-    like = "-" if v.like_sample is None else f"{percent(v.like_sample)} sample"
+    like = percent(v.like_sample)
     word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
     show = percent if v.use.within == "relative" else _small
     return UseRow(v.use.name, measured, show(v.use.tolerance), show(v.error), like, word, kind)

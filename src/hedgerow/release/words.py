@@ -111,8 +111,6 @@ def _unprotected(s: Statement) -> tuple[tuple[str, str], ...]:
     if g.unit == "record":
         weaker = "The unit is a record: somebody with k rows in the table is protected with k times the epsilon."
         found.append(("People with several rows", weaker))
-    elif g.rows_per_person > 1:
-        found.append(("Rows beyond the cap", "They were not counted at all, so the release does not tell of them."))
     groups = "A fact about a group may let somebody draw a conclusion about you, whether or not you are in the table."
     found.append(("What is true of groups", groups))
     found.append(("What was public already", "By declaration: " + "; ".join(s.invariants) + "."))

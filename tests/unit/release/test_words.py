@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import exp, isclose
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,3 +89,12 @@ def test_plus_minus_is_the_smallest_that_holds_95_in_100(scale: Fraction) -> Non
     law /= law.sum()
     width = plus_minus(Noise("laplace", scale))
     assert law[np.abs(k) <= width].sum() >= 0.95 > law[np.abs(k) <= width - 1].sum()
+
+
+def test_the_table_of_odds_in_the_docs_is_the_one_we_print() -> None:
+    page = Path(__file__).parents[3] / "docs" / "guarantee.md"
+    rows = [[c.strip() for c in line.strip("|").split("|")] for line in page.read_text().splitlines() if "|" in line]
+    start = rows.index(["epsilon", "50 in 100 becomes at most (one step)", "two steps"])
+    for epsilon, once, twice in rows[start + 2 :][:5]:
+        due = [of_100(grown(0.5, float(epsilon))), of_100(grown(0.5, 2 * float(epsilon)))]
+        assert [once, twice] == due
