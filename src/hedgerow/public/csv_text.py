@@ -2,7 +2,7 @@
 
 Every value is text.  Short lines end in missing values, long ones are cut, bytes that are not UTF-8 become
 replacement marks.  A line end between quotes belongs to the value; where quotes do not match, each line is
-a row again.  The rows come in blocks of some 16 MB, so files of any size and compressed ones can be read.
+a row again.  The rows come in blocks of some 8 MB, so files of any size and compressed ones can be read.
 """
 
 import csv
@@ -12,7 +12,7 @@ from io import BufferedReader
 
 import polars as pl
 
-_BLOCK = 1 << 24
+_BLOCK = 1 << 23
 _LONGEST = 100_000
 
 

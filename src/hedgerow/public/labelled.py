@@ -73,6 +73,7 @@ def write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
         "dta",
         table.frame,
         path,
+        version=14,  # what every Stata since 14 opens; pyreadstat's default asks for Stata/MP
         file_label=_cut(table.title, 80),
         column_labels={n: _cut(w, 80) for n, w in (table.descriptions | told).items() if w},
         variable_value_labels={n: label for n, label in table.labels.items() if n not in texts},

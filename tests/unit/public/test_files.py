@@ -291,13 +291,14 @@ def test_a_damaged_page_gives_a_fixed_sentence_whatever_is_in_it(kind: str, tmp_
 PEAK = """
 import sys
 from hedgerow.public.files import open_source
-def peak():
-    return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmHWM")) / 1024
+def held():  # memory of the process's own, without pages of files, which the system can take back
+    return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("RssAnon")) / 1024
 source = open_source(sys.argv[1])
 next(iter(source.batches(source.columns, 1000)))
-before = peak()
-rows = sum(len(b) for b in source.batches(source.columns, 1 << 16))
-print(rows, peak() - before)
+before, rows, most = held(), 0, 0
+for batch in source.batches(source.columns, 1 << 16):
+    rows, most = rows + len(batch), max(most, held())
+print(rows, most - before)
 """
 
 

@@ -85,6 +85,7 @@ def test_equal_tables_give_equal_bytes(suffix: str, tmp_path: Path) -> None:
 def test_stata_files_have_descriptions_labels_and_whole_numbers(tmp_path: Path) -> None:
     write_table(made(), tmp_path / "r.dta", SCHEMA)
     _, meta = pyreadstat.read_dta(tmp_path / "r.dta", output_format="polars")
+    assert b"<release>118</release>" in (tmp_path / "r.dta").read_bytes()[:100], "one that every Stata can open"
     assert meta.file_label == "Personnel"
     told = meta.column_names_to_labels
     assert told["pay"] == "Basic pay in US dollars"
