@@ -55,6 +55,13 @@ def test_zeros_and_top_codes_do_not_mix_with_amounts() -> None:
     assert edges[:2] == (0, 1) and found.spikes == (99_999.0,)  # type: ignore[index]
 
 
+def test_a_top_code_next_to_the_others_has_a_cell_and_no_bin_that_reaches_beyond_it() -> None:
+    ratio = np.arange(0.0, 502.0)
+    counts = np.r_[np.ones(501), 400].astype(np.int64)
+    found = bins_from(ratio, counts, whole=True)
+    assert found.spikes == (501.0,) and 502 not in edges_of(dict(found.bins), whole=True)
+
+
 def test_a_long_tail_gets_wider_bins() -> None:
     income = np.unique(np.random.default_rng(1).lognormal(10.5, 0.8, 5_000).round())
     edges = np.array(dict(bins_from(income, np.ones(len(income), np.int64), whole=True).bins)["edges"], float)

@@ -37,6 +37,12 @@ def test_one_exception_is_enough_to_stay_silent() -> None:
     assert codes(area=AREA, state=state).determined == {}
 
 
+def test_too_few_rows_to_tell_stay_silent() -> None:
+    area = AREA.copy()
+    area[:20] = 30
+    assert codes(area=area, flag=(area == 30).astype(int)).determined == {}
+
+
 def test_a_nearly_unique_column_fixes_nothing_by_accident() -> None:
     assert codes(row=np.arange(N), sex=rng.integers(0, 2, N)).determined == {}
 
@@ -58,6 +64,13 @@ def test_order_is_found_and_implied_order_is_not_repeated() -> None:
     low = rng.uniform(0, 100, N)
     middle, high = low + rng.uniform(0, 30, N), low + rng.uniform(30, 90, N)
     assert always_below({"high": high, "low": low, "middle": middle}) == (("low", "middle"), ("middle", "high"))
+
+
+def test_order_with_one_exception_is_no_rule() -> None:
+    low = rng.uniform(0, 100, N)
+    high = low + rng.uniform(0, 30, N)
+    high[7] = low[7] - 1
+    assert always_below({"low": low, "high": high}) == ()
 
 
 def test_numbers_that_never_meet_are_no_rule() -> None:
