@@ -26,31 +26,18 @@ Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """The rule of one column of the file.
+    """The rule of one column of the file: from a value, read as text, number or date, to a code below ``size``."""
 
-    Attributes:
-        name: the column in the file, and of the codes.
-        reading: how a value is read: as text, number, or date (days since 1970).
-        size: the number of codes; every code is below it.
-        missing: the code of a missing value.
-        other: the code of everything the rule does not name.
-        values: texts that have a code of their own, each once, trimmed (after cutting to ``prefix``).
-        codes: the code of each of ``values``.
-        edges: increasing inner bin edges; a number's code is how many of them are at or below it.
-        prefix: keep only this many leading characters of a text; 0 keeps all.
-        date_format: how a date is written when it is text.
-    """
-
-    name: str
-    reading: Literal["text", "number", "date"]
-    size: int
-    missing: int
-    other: int
-    values: tuple[str, ...] = ()
-    codes: tuple[int, ...] = ()
-    edges: tuple[float, ...] | None = None
-    prefix: int = 0
-    date_format: str = "%Y-%m-%d"
+    name: str  # the column in the file, and of the codes
+    reading: Literal["text", "number", "date"]  # how a value is read; a date counts days since 1970
+    size: int  # the number of codes
+    missing: int  # the code of a missing value
+    other: int  # the code of everything the rule does not name
+    values: tuple[str, ...] = ()  # texts with a code of their own, each once, trimmed, cut to ``prefix``
+    codes: tuple[int, ...] = ()  # the code of each of ``values``
+    edges: tuple[float, ...] | None = None  # inner bin edges: a number's code is how many are at or below it
+    prefix: int = 0  # keep only this many leading characters of a text; 0 keeps all
+    date_format: str = "%Y-%m-%d"  # how a date is written when it is text
 
     def encode(self, series: pl.Series) -> Codes:
         """The code of every value."""
@@ -76,9 +63,8 @@ class CodedColumn:
     def numbers(self, series: pl.Series) -> npt.NDArray[np.float64]:
         """The values as numbers, dates as days since 1970; NaN where they are neither."""
         if self.reading == "date":
-            if series.dtype not in (pl.Date, pl.Datetime):
-                series = as_text(series).str.to_date(self.date_format, strict=False)
-            series = series.cast(pl.Date).to_physical()
+            is_day = series.dtype in (pl.Date, pl.Datetime)
+            series = (series if is_day else as_text(series).str.to_date(self.date_format, strict=False)).cast(pl.Date)
         elif not series.dtype.is_numeric():
             series = as_text(series)
         return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
