@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -109,8 +110,6 @@ def test_a_bin_of_one_real_number_is_labelled_by_it() -> None:
 @given(data=st.data())
 @settings(max_examples=100)
 def test_the_text_of_every_cell_has_its_code(data: st.DataObject) -> None:
-    import polars as pl
-
     for column in a_schema(data.draw).columns:
         codes = column.coded.encode(pl.Series(column.cell_texts, dtype=pl.String))
         assert codes.tolist() == list(range(column.size))
@@ -186,3 +185,12 @@ AGE = Column("age", "integer", bins=Bins(low=0, high=99, width=1))
 def test_a_schema_made_in_python_is_checked_too(parts: dict[str, object], said: str) -> None:
     with pytest.raises(SchemaError, match=said):
         Schema(**parts)  # type: ignore[arg-type]
+
+
+def test_every_example_of_the_reference_page_is_a_schema() -> None:
+    page = Path(__file__).parents[3] / "docs" / "schema.md"
+    examples = page.read_text("utf-8").split("```toml\n")[1:]
+    assert len(examples) >= 8
+    for example in examples:
+        schema = Schema.loads(example.split("```")[0], "docs/schema.md")
+        assert Schema.loads(schema.dumps()) == schema
