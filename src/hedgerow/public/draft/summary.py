@@ -20,7 +20,7 @@ def done(drawn: Draft, public: str, out: str) -> list[str]:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         lines.append(f"Left out {len(shown)}: {', '.join(shown[:8])}{more}.")
     if to_check := [c.name for c in drawn.kept if c.check]:
-        lines.append(f"CHECK {len(to_check)}, of which too little is known: {', '.join(to_check[:12])}.")
+        lines.append(f"Look at the columns marked CHECK, {len(to_check)} in all: {', '.join(to_check[:12])}.")
     if hints := sum(len(c.hints) for c in drawn.kept) + len(drawn.suggestions):
         lines.append(f"{hints} suggestion{'s stand' if hints > 1 else ' stands'} in it as comments.")
     if out != "-":
