@@ -3,9 +3,9 @@
     import hedgerow as hr
     schema = hr.Schema.load("schema.toml")
     gate = hr.open_gate("confidential.parquet", schema, hr.Budget(epsilon=1.0), ledger="ledger.db")
-    model = hr.recipes.Independent().fit(gate)
+    model = hr.recipes.Independent().fit(gate, hr.PublicData(schema))
     records = hr.draw_records(model, schema, model.total, numpy.random.default_rng(7))
-    hr.release(records, gate, "release/")
+    hr.release(records, gate, schema, "release/")
 
 Names are loaded when they are first used, so importing the package costs next to nothing.
 """
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hedgerow.public.question import Marginal as Marginal
     from hedgerow.public.schema import Schema as Schema
     from hedgerow.public.table import PublicTable as PublicTable
+    from hedgerow.recipes import PublicData as PublicData
     from hedgerow.records.draw import draw_records as draw_records
     from hedgerow.release.verify import verify as verify
     from hedgerow.simulate.personnel import personnel as personnel
@@ -35,6 +36,7 @@ _HOME = {
     "Budget": "hedgerow.public.accounting",
     "Guarantee": "hedgerow.public.accounting",
     "Marginal": "hedgerow.public.question",
+    "PublicData": "hedgerow.recipes",
     "PublicTable": "hedgerow.public.table",
     "Schema": "hedgerow.public.schema",
     "draw_records": "hedgerow.records.draw",

@@ -17,6 +17,7 @@ from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
+from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.private import Gate, Ledger
 from hedgerow.public.accounting import Budget, Guarantee, Relation
@@ -25,6 +26,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.statement import PublicInput, Statement
 from hedgerow.public.table import PublicTable
+from hedgerow.recipes import PublicData
 from hedgerow.recipes.replay import Answered, Recorded
 from hedgerow.records.draw import draw_records
 from hedgerow.release import measurements
@@ -46,10 +48,14 @@ class Road:
         return self.job.schema()
 
     @cached_property
-    def public(self) -> PublicTable | None:
-        """The public relative, coded by the schema."""
-        part = self.job.file.public
-        return None if part is None else PublicTable.read(self.job.beside(part.table), self.schema)
+    def public(self) -> PublicData:
+        """All that the recipe may use freely: the schema, the public relative, the target."""
+        relative, target = self.job.file.public, self.job.file.target
+        return PublicData(
+            self.schema,
+            None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema),
+            None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
+        )
 
     @cached_property
     def schema(self) -> Schema:
@@ -89,11 +95,10 @@ class Road:
         """What the job will ask, cost and give."""
         return forecast(
             self.job.recipe,
-            self.schema,
+            self.public,
             tariff=self.tariff,
             budget=self.job.budget,
             uses=self.job.uses,
-            public=self.public,
             rows=self.job.file.confidential.assumed_rows,
             rng=np.random.default_rng(self.job.file.job.seed),
         )
@@ -164,18 +169,33 @@ def run(
         raise Refused("You said no. No confidential row was read and nothing was spent.")
     gate = _open(road, source, name, journal)
     watch("counting behind the gate and adding noise")
-    model = job.recipe.fit(gate, road.public)
-    watch("drawing records")
-    n = model.total
-    records = tuple(
-        draw_records(model, road.schema, n, np.random.default_rng([job.file.job.seed, copy]))
-        for copy in range(job.file.job.copies)
-    )
+    fitted = job.recipe.fit(gate, road.public)
+    watch("drawing synthetic data")
+    drawn = _drawn(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
     watch("writing the release")
-    anchor = road.ledger().head()
-    write_bundle(folder, _contents(road, gate, records, anchor))
+    write_bundle(folder, _contents(road, gate, drawn, road.ledger().head()))
     journal.finish()
     return folder
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic data: copies of records, or of a table of counts."""
+
+    records: tuple[pl.DataFrame, ...] = ()
+    counts: tuple[pl.DataFrame, ...] = ()
+
+
+def _drawn(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+    """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
+    generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
+    if isinstance(fitted, AbstractModel):
+        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
+    if isinstance(fitted, AbstractTabulation):
+        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators))
+    if public.target is None:
+        raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
+    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
@@ -193,19 +213,10 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     def keep(answered: Answered) -> None:
         journal.keep(len(record), answered)
 
-    return Recorded(
-        road.schema,
-        road.tariff,
-        road.job.budget,
-        record,
-        live=gate,
-        keep=keep,
-        table=road.job.table,
-        run=name,
-    )
+    return Recorded(road.tariff, road.job.budget, record, live=gate, keep=keep, table=road.job.table, run=name)
 
 
-def _contents(road: Road, gate: Recorded, records: tuple[pl.DataFrame, ...], anchor: str) -> Contents:
+def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents:
     """Everything that is published."""
     return Contents(
         schema=road.schema,
@@ -214,25 +225,23 @@ def _contents(road: Road, gate: Recorded, records: tuple[pl.DataFrame, ...], anc
         ),
         answers=flatten(gate.record),
         job=road.job.text,
-        records=records,
-        counts=None,
+        records=drawn.records,
+        counts=drawn.counts[0] if drawn.counts else None,
         verdicts=road.plan.verdicts,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,
     )
 
 
-def sample(folder: str | Path, *, copies: int, seed: int) -> tuple[pl.DataFrame, ...]:
+def sample(folder: str | Path, *, copies: int, seed: int) -> Drawn:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read."""
     folder = Path(folder)
     statement, record = recorded(folder)
-    schema = Schema.load(folder / "schema.toml")
+    public = PublicData(Schema.load(folder / "schema.toml"))
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
-    tariff = Tariff(schema.coding, statement.guarantee, statement.budget.measure)
-    model = job.recipe.fit(Recorded(schema, tariff, statement.budget, record))
-    return tuple(
-        draw_records(model, schema, model.total, np.random.default_rng([seed, copy])) for copy in range(copies)
-    )
+    tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
+    fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
+    return _drawn(fitted, public, copies=copies, seed=seed)
 
 
 def recorded(folder: Path) -> tuple[Statement, list[Answered]]:
@@ -271,15 +280,15 @@ def open_gate(
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     gate = Gate(open_source(table), tariff, budget, account)
-    return Recorded(schema, tariff, budget, [], live=gate, table=called, run=run)
+    return Recorded(tariff, budget, [], live=gate, table=called, run=run)
 
 
-def release(records: pl.DataFrame, gate: Recorded, folder: str | Path, *, title: str = "") -> Path:
+def release(records: pl.DataFrame, gate: Recorded, schema: Schema, folder: str | Path, *, title: str = "") -> Path:
     """Write the bundle of a run made in Python: records, statement, noisy answers, everything that goes out."""
     write_bundle(
         Path(folder),
         Contents(
-            schema=gate.schema,
+            schema=schema,
             statement=gate.statement(version=__version__),
             answers=flatten(gate.record),
             job="",

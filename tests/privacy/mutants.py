@@ -286,7 +286,7 @@ def fingerprint_in_the_release(patch: Patch) -> None:
 
     contents = pipeline._contents
     patch.setattr(ConfidentialRows, "fingerprint", fingerprint)
-    patch.setattr(pipeline, "_contents", lambda road, g, records, anchor: contents(road, g, records, seen[0]))
+    patch.setattr(pipeline, "_contents", lambda road, g, drawn, anchor: contents(road, g, drawn, seen[0]))
 
 
 def unlimited_requests(patch: Patch) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.privacy.checks import check_run, check_verbs, quick_folder
 from tests.privacy.world import GUARANTEES, neighbours
 
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"], ids=["pure", "zcdp"])

@@ -21,13 +21,15 @@ def sample(
     from hedgerow.public.write import write_table
 
     place = out or folder.with_name(folder.name + "-copies")
-    if place.exists() and any(place.glob(f"records-seed{seed}-*")):
+    if place.exists() and any(place.glob(f"*-seed{seed}-*")):
         raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
     with show.progress() as watch:
         watch("drawing copies")
         drawn = pipeline.sample(folder, copies=copies, seed=seed)
         schema = Schema.load(folder / "schema.toml")
         place.mkdir(parents=True, exist_ok=True)
-        for i, frame in enumerate(drawn, 1):
+        for i, frame in enumerate(drawn.records, 1):
             write_table(frame, place / f"records-seed{seed}-{i}.parquet", schema)
+        for i, frame in enumerate(drawn.counts, 1):
+            write_table(frame, place / f"counts-seed{seed}-{i}.csv")
     show.echo(f"{copies} {'copy' if copies == 1 else 'copies'} in {place}. Nothing confidential was read or spent.")

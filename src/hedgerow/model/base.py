@@ -1,13 +1,15 @@
-"""What every model can do."""
+"""What a recipe's answers become: whole records, private columns for given rows, or a table of counts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from hedgerow.public.coding import Codes
 from hedgerow.public.question import Marginal
+from hedgerow.public.table import PublicTable
 
 Expected = npt.NDArray[np.float64]
 
@@ -28,3 +30,30 @@ class AbstractModel(ABC):
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records: the codes of every attribute of the schema."""
+
+
+class AbstractAttachment(ABC):
+    """Private columns for given public rows, known without looking at the confidential table."""
+
+    @abstractmethod
+    def expected(self, question: Marginal) -> Expected:
+        """The counts expected of the rows that were planned for, flat, last column fastest."""
+
+    @abstractmethod
+    def attach(self, target: PublicTable, rng: np.random.Generator) -> pl.DataFrame:
+        """The rows of ``target``, in order, with synthetic private columns."""
+
+
+class AbstractTabulation(ABC):
+    """A synthetic table of counts, known without looking at the confidential table."""
+
+    @abstractmethod
+    def expected(self, question: Marginal) -> Expected:
+        """The counts of a table within this one, flat, last column fastest."""
+
+    @abstractmethod
+    def counts(self, rng: np.random.Generator) -> pl.DataFrame:
+        """One row per cell: a column per label column, and ``count``."""
+
+
+Fitted = AbstractModel | AbstractAttachment | AbstractTabulation

@@ -21,7 +21,7 @@ def project(counts: npt.ArrayLike, total: float) -> Floats:
     down = np.sort(v)[::-1]
     excess = (np.cumsum(down) - total) / np.arange(1, len(v) + 1)
     keep = int(np.flatnonzero(down > excess)[-1])
-    return np.maximum(v - excess[keep], 0.0)
+    return np.asarray(np.maximum(v - excess[keep], 0.0))
 
 
 def pooled_total(sums: npt.ArrayLike, variances: npt.ArrayLike) -> float:

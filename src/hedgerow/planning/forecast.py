@@ -12,11 +12,9 @@ from hedgerow.planning.pretend import Pretend
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal, Noise
-from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Asked, Spend, Tariff
 from hedgerow.public.statement import spend_to_json
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import AbstractRecipe
+from hedgerow.recipes import AbstractRecipe, PublicData
 
 _RUNS = 3
 
@@ -102,12 +100,11 @@ class Plan:
 
 def forecast(
     recipe: AbstractRecipe,
-    schema: Schema,
+    public: PublicData,
     *,
     tariff: Tariff,
     budget: Budget,
     uses: Sequence[Use] = (),
-    public: PublicTable | None = None,
     rows: int | None = None,
     rng: np.random.Generator,
 ) -> Plan:
@@ -115,17 +112,18 @@ def forecast(
 
     ``rows`` is a public guess of the confidential table's size; the public table's own size by default.
     """
-    requests = recipe.requests(schema, budget, tariff)
+    requests = recipe.requests(tariff, budget, public)
     for use in uses:
-        schema.shape(use.columns)
-    assumed = rows if rows is not None else public.rows if public is not None else None
-    if public is not None and assumed and uses:
-        runs = [Pretend(schema, tariff, budget, public, assumed, r) for r in rng.spawn(_RUNS)]
-        verdicts = _rehearsed(recipe, uses, runs)
+        tariff.coding.shape(use.columns)
+    relative = public.relative
+    assumed = rows if rows is not None else relative.rows if relative is not None else None
+    if relative is not None and assumed and uses:
+        runs = [Pretend(tariff, budget, relative, assumed, r) for r in rng.spawn(_RUNS)]
+        verdicts = _rehearsed(recipe, public, uses, runs)
     else:
         verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)
     cells = sum(a.cells for r in requests for a in r.asked)
-    columns = len(schema.columns)
+    columns = len(tariff.coding.columns)
     size = assumed or 1_000_000
     return Plan(
         recipe=recipe.name,
@@ -139,12 +137,14 @@ def forecast(
     )
 
 
-def _rehearsed(recipe: AbstractRecipe, uses: Sequence[Use], runs: Sequence[Pretend]) -> tuple[Verdict, ...]:
+def _rehearsed(
+    recipe: AbstractRecipe, public: PublicData, uses: Sequence[Use], runs: Sequence[Pretend]
+) -> tuple[Verdict, ...]:
     """The mean error of each use over a few pretended runs on the public table."""
     truth = runs[0].truth([Marginal(u.columns) for u in uses])
     errors = np.zeros((len(runs), len(uses)))
     for r, gate in enumerate(runs):
-        model = recipe.fit(gate, gate.stand_in)
+        model = recipe.fit(gate, public)
         for i, (use, true) in enumerate(zip(uses, truth, strict=True)):
             errors[r, i] = error_of(use, model.expected(Marginal(use.columns)), true)
     note = f"{len(runs)} pretended runs on the public table"

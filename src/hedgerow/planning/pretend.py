@@ -10,7 +10,6 @@ import numpy as np
 from hedgerow.counting.plan import CountPlan
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement, Noise
-from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 
@@ -23,7 +22,6 @@ class Pretend:
     The noise is ordinary seeded floating point: nothing is protected here, because nothing is confidential.
     """
 
-    schema: Schema
     tariff: Tariff
     budget: Budget
     stand_in: PublicTable

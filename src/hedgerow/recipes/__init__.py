@@ -2,6 +2,7 @@
 
 from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
 from hedgerow.recipes.base import Answers as Answers
+from hedgerow.recipes.base import PublicData as PublicData
 from hedgerow.recipes.independent import Independent as Independent
 
 RECIPES: dict[str, type[AbstractRecipe]] = {Independent.name: Independent}

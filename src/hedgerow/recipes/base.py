@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
-from hedgerow.model.base import AbstractModel
+from hedgerow.model.base import Fitted
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.schema import Schema
@@ -13,11 +14,25 @@ from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
 
 
+@dataclass(frozen=True)
+class PublicData:
+    """What a recipe may use freely.
+
+    Attributes:
+        schema: what the columns mean, settled.
+        relative: the public relative of the confidential table, if there is one.
+        target: the rows that receive private columns, if the job has them.
+    """
+
+    schema: Schema
+    relative: PublicTable | None = None
+    target: PublicTable | None = None
+
+
 @runtime_checkable
 class Answers(Protocol):
     """What a recipe may ask. The gate is one; recorded answers, or a public stand-in, are others."""
 
-    schema: Schema
     tariff: Tariff
     budget: Budget
 
@@ -45,9 +60,9 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def requests(self, schema: Schema, budget: Budget, tariff: Tariff) -> tuple[Spend, ...]:
+    def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """What will be asked, as far as it is known before the first answer."""
 
     @abstractmethod
-    def fit(self, gate: Answers, public: PublicTable | None = None) -> AbstractModel:
-        """Ask until the plan is done, and return the model."""
+    def fit(self, gate: Answers, public: PublicData) -> Fitted:
+        """Ask until the plan is done, and return what the answers become."""

@@ -9,8 +9,7 @@ from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes.base import AbstractRecipe, Answers
+from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 
 
 @final
@@ -29,13 +28,13 @@ class Independent(AbstractRecipe):
         if self.rows is not None and self.rows < 1:
             raise JobError(f"[independent] rows must be 1 or more, got {self.rows}. Nothing was read or spent.")
 
-    def requests(self, schema: Schema, budget: Budget, tariff: Tariff) -> tuple[Spend, ...]:
+    def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One request: all one-way tables, the whole budget."""
-        return (tariff.measure_all(self._one_ways(schema), budget.total),)
+        return (tariff.measure_all(self._one_ways(public.schema), budget.total),)
 
-    def fit(self, gate: Answers, public: PublicTable | None = None) -> ProductModel:
+    def fit(self, gate: Answers, public: PublicData) -> ProductModel:
         """Ask for every attribute's table, and let each stand for itself."""
-        answers = gate.measure(self._one_ways(gate.schema), gate.left)
+        answers = gate.measure(self._one_ways(public.schema), gate.left)
         return fit_product(gate.tariff.coding, answers, total=self.rows)
 
     @staticmethod

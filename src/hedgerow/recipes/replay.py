@@ -8,7 +8,6 @@ from typing import Any, Protocol, final, runtime_checkable
 from hedgerow.errors import Refused
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
-from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.statement import Statement
 
@@ -46,7 +45,6 @@ class Recorded:
     """Answers requests from a record while it lasts, then from ``live``, keeping what comes back.
 
     Attributes:
-        schema: what the columns mean.
         tariff: how requests are priced.
         budget: the promise.
         record: what has been answered so far; grows.
@@ -56,7 +54,6 @@ class Recorded:
         run: the run's name in the ledger.
     """
 
-    schema: Schema
     tariff: Tariff
     budget: Budget
     record: list[Answered]
