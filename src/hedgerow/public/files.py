@@ -42,7 +42,7 @@ class Source:
         dates = days.clip(-719_162, 2_932_896).cast(pl.Date)  # years 1 to 9999: polars panics on some beyond
         try:
             for frame in self.read(columns, rows):
-                plain = frame.select(columns).with_columns(dates, cs.decimal().cast(pl.Float64))
+                plain = frame.select(cs.by_name(*columns)).with_columns(dates, cs.decimal().cast(pl.Float64))
                 yield from plain.iter_slices(rows)
             return
         except _FAULTS:
@@ -84,7 +84,7 @@ def _frame(table: Any) -> Opened:
     import narwhals as nw
 
     if isinstance(table, pl.LazyFrame):
-        return table.collect_schema(), lambda names, n: table.select(names).collect_batches(chunk_size=n)
+        return table.collect_schema(), lambda names, n: table.select(cs.by_name(*names)).collect_batches(chunk_size=n)
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:

@@ -332,3 +332,11 @@ def test_pyarrow_strings_stay_as_they_are() -> None:
     (batch,) = open_source(table).batches(["s", "n"])
     assert batch["s"].cast(pl.String).to_list() == ["a", None]
     assert batch["n"].to_list() == [1, 2]
+
+
+def test_a_column_may_be_called_anything(tmp_path: Path) -> None:
+    odd = pl.DataFrame({"*": ["a"], "^b.*$": ["c"], "bee": ["d"]})
+    odd.write_parquet(tmp_path / "odd.parquet")
+    for table in (odd, odd.lazy(), tmp_path / "odd.parquet"):
+        (batch,) = open_source(table).batches(["^b.*$", "*"])
+        assert batch.to_dict(as_series=False) == {"^b.*$": ["c"], "*": ["a"]}
