@@ -171,7 +171,7 @@ def run(
     watch("counting behind the gate and adding noise")
     fitted = job.recipe.fit(gate, road.public)
     watch("drawing synthetic data")
-    drawn = _drawn(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
+    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
     watch("writing the release")
     write_bundle(folder, _contents(road, gate, drawn, road.ledger().head()))
     journal.finish()
@@ -186,7 +186,7 @@ class Drawn:
     counts: tuple[pl.DataFrame, ...] = ()
 
 
-def _drawn(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
     generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
     if isinstance(fitted, AbstractModel):
@@ -241,7 +241,7 @@ def sample(folder: str | Path, *, copies: int, seed: int) -> Drawn:
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
-    return _drawn(fitted, public, copies=copies, seed=seed)
+    return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
 def recorded(folder: Path) -> tuple[Statement, list[Answered]]:
