@@ -17,9 +17,10 @@ from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
+from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Gate, Ledger
+from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
@@ -173,7 +174,8 @@ def run(
     watch("drawing synthetic data")
     drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
     watch("writing the release")
-    write_bundle(folder, _contents(road, gate, drawn, road.ledger().head()))
+    anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
+    write_bundle(folder, _contents(road, gate, drawn, anchor))
     journal.finish()
     return folder
 

@@ -29,7 +29,8 @@ def run(
             return True
         if not sys.stdin.isatty():
             raise JobError(
-                "Nobody is there to say yes. In a script, add --yes.\nNo confidential row was read and nothing was spent."
+                "Nobody is there to say yes. In a script, add --yes.\n"
+                "No confidential row was read and nothing was spent."
             )
         return typer.confirm("Spend it?", err=True)
 

@@ -44,8 +44,8 @@ class ConfidentialRows:
         needed = [*(c.name for c in coding.columns), *([guarantee.person] if guarantee.person else [])]
         if absent := [c for c in needed if c not in source.columns]:
             raise TableMismatch(
-                f"The confidential table has no column {', '.join(map(repr, absent))}. Columns need the same name in the\n"
-                "table, the schema and the job. Only the header was read, and nothing was spent."
+                f"The confidential table has no column {', '.join(absent)}. A column is called the same in\n"
+                "the table, the schema and the job. Only the header was read, and nothing was spent."
             )
 
     def count(self, plan: CountPlan) -> tuple[Counts, ...]:
