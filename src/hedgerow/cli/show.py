@@ -62,6 +62,8 @@ def promise(epsilon: float, delta: float) -> str:
 
 def plan_text(plan: "Plan") -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
+    from hedgerow.release.words import plus_minus
+
     g = plan.tariff.guarantee
     who = "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
     rows = f"{plan.assumed_rows:,} assumed rows" if plan.assumed_rows else "an unknown number of rows"
@@ -75,9 +77,7 @@ def plan_text(plan: "Plan") -> str:
         f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]
     for a in plan.asked[:40]:
-        lines.append(
-            f"{str(a.question)[:40]:<40} {a.cells:>10,} {'+/- ' + format(1.96 * a.noise.variance**0.5, ',.1f'):>14}"
-        )
+        lines.append(f"{str(a.question)[:40]:<40} {a.cells:>10,} {'+/- ' + format(plus_minus(a.noise), ',.0f'):>14}")
     if len(plan.asked) > 40:
         lines.append(f"... and {len(plan.asked) - 40} more (--json shows all)")
     if plan.verdicts:
