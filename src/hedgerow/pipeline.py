@@ -202,13 +202,13 @@ def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
-    record = journal.answers()
+    record, resumed = journal.answers(), journal.exists
     journal.start(name, road.digest)  # before booking: a promise whose journal was lost would be paid twice
     try:
         account = RunAccount(road.ledger(), table=road.job.table, run=name)
         gate = Gate(source, road.tariff, road.job.budget, account)
     except HedgerowError:
-        if not record:
+        if not resumed:
             journal.finish()
         raise
 
