@@ -39,7 +39,7 @@ def interval(
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the figure's simulation.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
 ) -> None:
-    """Say how far a synthetic share may fall from the true one, or what n or epsilon keeps it close. Reads no data."""
+    """Say how far a synthetic share may be from the true one, or which n or epsilon keeps it near. Reads no data."""
     given = {"p": p, "epsilon": epsilon, "n": n, "width": width}
     asked = _asked({name for name, value in given.items() if value is not None}, epsilon_for, figure is not None)
     choice = {"level": level, "kind": kind or ("equal-tailed" if asked.startswith("least") else "symmetric")}
@@ -94,6 +94,7 @@ def _draw(path: Path, asked: dict[str, Any], seed: int) -> None:
     if path.suffix.lower() not in (".png", ".svg"):
         raise JobError(f"--figure is {path}: the name must end in .png or .svg. {_NOTHING}")
     try:
+        path.parent.stat()  # before the work, not after it
         draw(path, rng=np.random.default_rng(seed), **asked)
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause
@@ -105,7 +106,7 @@ def _text(found: "Interval", asked: str, width: float | None) -> str:
     answer = {"least n": f"{found.n:,} records", "least epsilon": f"{epsilon:.8g}"}.get(asked)
     lines = [f"{asked:<16} {answer}, for a width of at most {width:g}"] if answer else []
     lines += [
-        f"leaf             {found.n:,} records, share {found.p:g} with the label, epsilon {epsilon:.8g} for the count",
+        f"leaf             {found.n:,} records, share {found.p:g} with the label, epsilon {epsilon:.8g} on its count",
         f"interval         {found.low:.6f} to {found.high:.6f} (width {found.width:.6f}), {found.kind}",
         f"                 holds the synthetic share with probability {found.level:g}",
         f"whole counts     {found.counts[0]:,} to {found.counts[1]:,} of {found.n:,}, probability {found.mass:.4f}",

@@ -100,8 +100,9 @@ def _edges(p: float, rate: float, n: int) -> Floats:
     turns = np.clip(angle + step * np.arange(-before, after + 1), 0, pi / 2)
     by_binomial = np.sin(turns - angle) * np.sin(turns + angle)  # sin^2 a - sin^2 b, without cancellation
     by_noise = np.arange(-_PANELS, _PANELS + 1) * (_SCALES / rate)
-    edges = np.unique(np.clip(np.concatenate([[low, 0.0, high], by_binomial, by_noise]), low, high))
-    return edges[np.append(np.diff(edges) > 1e-12 * (high - low), True)]  # the same edge, but for rounding
+    edges: Floats = np.unique(np.clip(np.concatenate([[low, 0.0, high], by_binomial, by_noise]), low, high))
+    apart = np.diff(edges) > 1e-12 * (high - low)  # others are the same edge, but for rounding
+    return np.asarray(edges[np.append(apart, True)])
 
 
 def _mixture(shape: Floats, odds: Floats, weights: Floats) -> Floats:
