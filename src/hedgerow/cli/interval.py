@@ -54,7 +54,7 @@ def interval(
     if found:
         show.echo(_text(found, asked, width))
     if figure:
-        show.echo(f"Drawn: {figure}. {_NOTHING}")
+        show.echo(f"Drawn: {figure}." + ("" if found else f" {_NOTHING}"))
 
 
 def _asked(given: set[str], epsilon_for: bool, figure: bool) -> str:
