@@ -43,6 +43,15 @@ class Road:
 
     job: Job
 
+    def __post_init__(self) -> None:
+        secret = self.job.beside(self.job.file.confidential.table)
+        for role, part in (("public", self.job.file.public), ("target", self.job.file.target)):
+            if part is not None and _same_file(secret, self.job.beside(part.table)):
+                raise JobError(
+                    f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
+                    "hash is published. Name another table. No confidential row was read and nothing was spent."
+                )
+
     @cached_property
     def drafted(self) -> Schema:
         """The schema as the steward wrote it."""
@@ -302,6 +311,12 @@ def release(records: pl.DataFrame, gate: Recorded, schema: Schema, folder: str |
         ),
     )
     return Path(folder)
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether two paths, or the files of two DuckDB tables, are one and the same."""
+    first, second = (Path(str(p).removeprefix("duckdb:").partition("#")[0]) for p in (one, other))
+    return first == second or (first.exists() and second.exists() and first.samefile(second))
 
 
 def file_hash(path: Path) -> str:

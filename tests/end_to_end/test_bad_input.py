@@ -35,6 +35,11 @@ def _table(write: Callable[[Path], object], name: str) -> Damage:
 
 BAD: dict[str, tuple[Damage, int, str]] = {
     "missing job table": (_edit('"secret.csv"', '"nowhere.csv"'), 2, "nowhere.csv"),
+    "the confidential table named as public": (
+        _edit("[budget]", '[public]\ntable = "secret.csv"\n[budget]'),
+        2,
+        "names the confidential table itself",
+    ),
     "missing schema": (_edit('"schema.toml"', '"nowhere.toml"'), 2, "nowhere.toml"),
     "not TOML": (_edit("[budget]", "[budget"), 2, "TOML"),
     "unknown key": (_edit("[budget]", "[budget]\nepsillon = 2"), 2, "epsillon"),

@@ -120,6 +120,18 @@ def test_a_crash_once_noise_was_drawn_must_be_paid_again(
     assert refused.code == 4, "an answer may exist: taking it again for free would be a second draw"
 
 
+def test_answers_left_behind_by_another_run_are_not_used(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "draw_records", lambda *a: (_ for _ in ()).throw(MemoryError("crash")))
+        with pytest.raises(MemoryError):
+            hedgerow("run", job, "--yes")
+    (job.parent / "release.run" / "run.json").unlink()  # clearing away was cut short
+    assert hedgerow("run", job, "--yes").code == 0
+    assert len(_spends(hedgerow, job)) == 2, "the new run must ask for itself"
+
+
 def test_resume_refuses_another_job(hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(pipeline, "draw_records", lambda *a: (_ for _ in ()).throw(MemoryError("crash")))

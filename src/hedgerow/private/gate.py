@@ -90,11 +90,15 @@ class Gate:
         """
         questions = list(estimates)
         spend = self.tariff.select_one(questions, cost)
-        for q, e in estimates.items():
-            if e.shape != (self.tariff.coding.cells(q.columns),) or e.dtype != np.int64 or np.abs(e).max() > 1 << 40:
-                raise JobError(f"The estimate of {q} must be one whole number per cell. Nothing was read or spent.")
+        plain = [
+            np.array(e, np.int64) for e in estimates.values()
+        ]  # copies of the plainest type: nothing else looks on
+        for q, e in zip(questions, plain, strict=True):
+            cells = self.tariff.coding.cells(q.columns)
+            if e.shape != (cells,) or max(int(e.max()), -int(e.min())) > (1 << 61) // cells:  # no sum overflows
+                raise JobError(f"The estimate of {q} must be one count per cell. Nothing was read or spent.")
         counts = self._counted(spend, questions)
-        scores = [int(np.abs(true - estimates[q]).sum()) for q, true in zip(questions, counts, strict=True)]
+        scores = [int(np.abs(true - e).sum()) for e, true in zip(plain, counts, strict=True)]
         return questions[noise.exponential_choice(scores, spend.rate)]
 
     def _counted(self, spend: Spend, questions: Sequence[Marginal]) -> tuple[Counts, ...]:

@@ -72,7 +72,7 @@ class ConfidentialRows:
         """The rows that count: of each person the first ``rows_per_person`` in file order.
 
         Which rows of a person are kept depends on that person's rows alone, so one person coming or going
-        changes nobody else's rows.  Rows that name no person count as one person's.
+        changes nobody else's rows.  Rows that name no person do not count: nobody could cap them.
         """
         if not (person := self._guarantee.person):
             yield from self._source.batches(columns)
@@ -85,7 +85,7 @@ class ConfidentialRows:
             here = slice(start, start := start + len(batch))
             if not as_text(batch[person]).equals(people[here]):
                 raise ValueError("the table changed between two readings")
-            yield batch.filter(rank[here] < self._guarantee.rows_per_person)
+            yield batch.filter((rank[here] < self._guarantee.rows_per_person) & people[here].is_not_null())
 
     def __repr__(self) -> str:
         return "ConfidentialRows(hidden)"
@@ -115,6 +115,7 @@ def _in_fixed_words(work: Callable[[], T]) -> T:
     except (Exception, pl.exceptions.PanicException):
         pass  # what is raised inside of ``except`` would carry the first error along, which may quote a row
     raise TableMismatch(
-        "The confidential table could not be read to its end; the file may be damaged, or memory too small.\n"
-        "Mend that and continue with --resume: what is booked but not yet answered is not charged twice."
+        "The confidential table could not be read to its end: the file may be damaged, memory too small, or a CSV\n"
+        "value may hold a line end or an unmatched quote (write it as Parquet). Mend that and continue with\n"
+        "--resume: what is booked but not yet answered is not charged twice."
     )

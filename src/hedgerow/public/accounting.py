@@ -167,5 +167,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def floor_sqrt(x: Fraction) -> Fraction:
-    """The square root, rounded down to twelve digits."""
-    return Fraction(isqrt(x.numerator * _GRAIN**2 // x.denominator), _GRAIN)
+    """The square root, rounded down to twelve digits; a cost whose root is 0 buys nothing."""
+    if not (root := isqrt(x.numerator * _GRAIN**2 // x.denominator)):
+        raise JobError("The cost of a request is too small to buy anything. Nothing was read or spent.")
+    return Fraction(root, _GRAIN)

@@ -1,10 +1,11 @@
-"""CSV as text, line by line: a line is a row, whatever stands in other lines, and none is refused.
+"""CSV as text, line by line: a line is a row, whatever stands in other lines.
 
 Confidential tables pass through here.  If a quote could reach over a line end, one person's stray quote would
 change how other people's lines are read, and no bound on what a person can move would hold.  So quotes count
-within their line only; a value with a line end in it is read as two rows (write such tables as Parquet).
-Every value is text.  Short lines end in missing values, long ones are cut, bytes that are not UTF-8 become
-replacement marks.  The rows come in blocks of some 8 MB, so files of any size and compressed ones can be read.
+within their line only, and a line with an odd number of them, as a value with a line end in it begins, stops the
+reading: such a table cannot be told from a damaged one, and Parquet holds it better.  Every value is text.
+Short lines end in missing values, long ones are cut, bytes that are not UTF-8 become replacement marks.
+The rows come in blocks of some 8 MB, so files of any size and compressed ones can be read.
 """
 
 import csv
@@ -60,6 +61,8 @@ def _rows(block: bytes, separator: str, width: int, places: dict[str, int]) -> p
     lines = pl.DataFrame({"text": text.removesuffix("\n").split("\n")}).with_row_index("line")
     value = rf'(?:"(?:[^"]|"")*"|[^"{separator}]*)'
     lines = lines.with_columns(regular=pl.col("text").str.contains(rf"^{value}(?:[{separator}]{value})*$"))
+    if (lines["text"].str.count_matches('"') % 2 == 1).any():
+        raise ValueError("a quote is not matched within its line")
     regular, odd = lines.filter("regular"), lines.filter(~pl.col("regular"))
     whole = "\n".join(regular["text"]) + "\n" * bool(regular.height)
     read = [_parsed(whole, separator, width, places, '"'), _one_by_one(odd["text"], separator, places)]

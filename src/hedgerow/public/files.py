@@ -92,6 +92,12 @@ def _frame(table: Any) -> Opened:
     if not frame.implementation.is_pandas_like():
         return _frame(frame.to_polars().lazy())
 
+    if loose := [n for n, kind in table.dtypes.items() if str(kind) == "object"]:
+        raise TableMismatch(
+            f"pandas keeps the columns {', '.join(map(str, loose))} as objects of any type, so that one row decides\n"
+            "how all are read. Give them a type, as frame.convert_dtypes() does, or write a file. No row was read."
+        )
+
     def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
         mixed = [n for n in names if str(frame.schema[n]) in ("Object", "Categorical", "Unknown")]
         yield frame.select(names).with_columns(nw.col(n).cast(nw.String) for n in mixed).to_polars()

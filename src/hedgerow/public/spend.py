@@ -64,7 +64,13 @@ class Tariff:
         One unit moves every table at once, so the costs of the tables add: sum of epsilons or of rhos.
         """
         shares = [Fraction(1)] * len(questions) if weights is None else [Fraction(w) for w in weights]
-        if not questions or len(shares) != len(questions) or min(shares) <= 0 or cost <= 0:
+        if (
+            not isinstance(cost, Fraction)
+            or not questions
+            or len(shares) != len(questions)
+            or min(shares) <= 0
+            or cost <= 0
+        ):
             raise JobError(
                 f"Cannot price {len(questions)} questions at cost {cost} with {len(shares)} weights: ask at least\n"
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
@@ -79,7 +85,7 @@ class Tariff:
 
     def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:
         """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""
-        if not candidates or cost <= 0:
+        if not isinstance(cost, Fraction) or not candidates or cost <= 0:
             raise JobError("A selection needs a candidate and a cost above 0. Nothing was read or spent.")
         rate = selection_rate(cost, self.measure, self.guarantee)
         return Spend("select", (), cost, tuple(candidates), rate)

@@ -96,7 +96,8 @@ class Statement:
         if self.guarantee.relation == "replace-one" and self.guarantee.unit == "person":
             fixed.append("the number of people")
         if self.guarantee.relation == "label-change":
-            fixed.append("the number of rows, and row by row the columns " + ", ".join(self.guarantee.public_columns))
+            known = (*self.guarantee.public_columns, *filter(None, [self.guarantee.person]))
+            fixed.append("the number of rows, and row by row the columns " + ", ".join(known))
         return tuple(fixed)
 
     def to_json(self) -> dict[str, Any]:

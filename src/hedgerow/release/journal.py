@@ -28,6 +28,8 @@ class Journal:
     def start(self, run: str, job: str) -> None:
         """Begin: the run's name in the ledger, and the hash of the job and its public inputs."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.exists:  # answers of another run, whose clearing away was cut short, are not ours
+            self._forget_answers()
         write_text(self.folder / "run.json", json.dumps({"run": run, "job": job}) + "\n")
 
     def resume(self, job: str) -> str:
@@ -61,18 +63,29 @@ class Journal:
 
     def answers(self) -> list[Answered]:
         """Every answer kept so far, in order."""
-        kept = []
-        for file in sorted(self.folder.glob("answer-*.json")):
-            data = json.loads(file.read_text("utf-8"))
-            tables = file.with_suffix(".parquet")
-            found = tuple(m for _, m in measurements.load(tables)) if tables.exists() else ()
-            chosen = None if data["chosen"] is None else Marginal(tuple(data["chosen"]))
-            kept.append(Answered(spend_from_json(data["spend"]), found, chosen))
+        kept: list[Answered] = []
+        try:
+            for file in sorted(self.folder.glob("answer-*.json")) if self.exists else ():
+                data = json.loads(file.read_text("utf-8"))
+                tables = file.with_suffix(".parquet")
+                found = tuple(m for _, m in measurements.load(tables)) if tables.exists() else ()
+                chosen = None if data["chosen"] is None else Marginal(tuple(data["chosen"]))
+                kept.append(Answered(spend_from_json(data["spend"]), found, chosen))
+        except (OSError, ValueError, KeyError, TypeError):
+            raise JobError(
+                f"The answers kept in {self.folder} are damaged. Put back a copy of that folder, or delete it to\n"
+                "start anew at full cost. No confidential row was read and nothing was spent."
+            ) from None
         return kept
 
     def finish(self) -> None:
         """The release stands: the journal is no longer needed."""
+        self._forget_answers()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _forget_answers(self) -> None:
+        for file in sorted(self.folder.glob("answer-*")):
+            file.unlink(missing_ok=True)
 
 
 def flatten(record: Sequence[Answered]) -> tuple[tuple[int, Measurement], ...]:
