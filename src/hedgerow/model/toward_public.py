@@ -32,17 +32,22 @@ def drawn_toward(noisy: Sequence[Floats], public: Sequence[Floats], variance: fl
 
 
 def _moments(scatter: Floats, m: Floats, variance: float) -> tuple[float, float]:
-    """The non-negative f and k that fit the scatter best; cells count by how well they show it."""
-    weight = 1 / (variance + np.mean(np.maximum(scatter, 0)) + 1e-30)
-    a = np.array([[np.sum(m**2), np.sum(m**3)], [np.sum(m**3), np.sum(m**4)]]) * weight
-    b = np.array([np.sum(m * scatter), np.sum(m**2 * scatter)]) * weight
-    if abs(np.linalg.det(a)) > 1e-12 * a[0, 0] * a[1, 1]:
-        linear, square = np.linalg.solve(a, b)
-        if linear >= 0 and square >= 0:
-            return float(linear), float(square)
-    linear, square = b[0] / a[0, 0], b[1] / a[1, 1]
-    left = [(-linear * b[0], (max(linear, 0.0), 0.0)), (-square * b[1], (0.0, max(square, 0.0)))]
-    return min(left)[1]
+    """The non-negative f and k that fit the scatter best; a cell counts by how precisely it shows its own.
+
+    A squared difference has a standard deviation in proportion to its mean, f m + k m^2 + variance, so cells
+    are weighted by one over its square, found in a few rounds.
+    """
+    best = (0.0, 0.0)
+    for _ in range(8):
+        weight = 1 / (best[0] * m + best[1] * m**2 + variance) ** 2
+        a = [float(np.sum(weight * m**power)) for power in (2, 3, 4)]
+        b = [float(np.sum(weight * m**power * scatter)) for power in (1, 2)]
+        det = a[0] * a[2] - a[1] ** 2
+        both = ((b[0] * a[2] - b[1] * a[1]) / det, (b[1] * a[0] - b[0] * a[1]) / det) if det > 0 else (-1.0, -1.0)
+        alone = [(max(b[0] / a[0], 0.0), 0.0), (0.0, max(b[1] / a[2], 0.0))] if a[2] > 0 else [(0.0, 0.0)]
+        gains = [b[0] * f + b[1] * k - (a[0] * f * f + 2 * a[1] * f * k + a[2] * k * k) / 2 for f, k in alone]
+        best = both if min(both) >= 0 else alone[int(np.argmax(gains))]
+    return best
 
 
 def _own_scale(scatter: Floats, spread: Floats, variance: float) -> float:

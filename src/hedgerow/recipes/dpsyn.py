@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hedgerow.errors import JobError
 from hedgerow.model.consistency import Tables, consistent, pairs_of, raked
 from hedgerow.model.grouped import GroupedModel
-from hedgerow.model.gum import PairTargets, Records, gum, tables_of
+from hedgerow.model.gum import PairTargets, Records, gum, refine, tables_of
 from hedgerow.model.simplex import Floats, project
 from hedgerow.model.toward_public import drawn_toward
 from hedgerow.public.accounting import Budget
@@ -39,8 +39,8 @@ class DPSyn(AbstractRecipe):
         pool: how many records are fitted before groups are sampled from them; the paper's 10,000.
         rounds: of gradual update on the pool.
         sweeps: how many pool records each record of a group is offered.
-        law: the noise on sizes and one-way tables. The paper's is Laplace; with a delta, Gaussian noise of
-            the same price has half the variance.
+        law: the noise on one-way tables when the job has a delta. The paper's is Laplace; Gaussian noise of the
+            same price has half the variance. Group sizes, and all of a pure job, have Laplace noise.
         shrink: draw noisy tables towards the public ones as far as their noise recommends. Not in the paper.
         leftover: ``spend`` what joint accounting leaves of the promise on the tables, or ``keep`` the paper's noise.
         reuse: groups of equal size are copies of one another, as in the paper; off by default.
@@ -61,7 +61,7 @@ class DPSyn(AbstractRecipe):
     pool: int = 10_000
     rounds: int = 10
     sweeps: int = 10
-    law: Law = "laplace"
+    law: Law = "gaussian"
     shrink: bool = True
     leftover: Literal["spend", "keep"] = "spend"
     reuse: bool = False
@@ -95,11 +95,11 @@ class DPSyn(AbstractRecipe):
         rows = public.assumed_rows or self.rows or relative.rows
         left, found = budget.total, []
         if cost := self._first(tariff, budget):
-            found.append(tariff.measure_all([TOTAL], cost, law=self._law(budget)))
+            found.append(tariff.measure_all([TOTAL], cost, law="laplace"))
             left -= cost
         split = self._split(tariff, budget, rows, len(columns))
-        prices = self._prices(split, tariff, budget, left, len(columns))
-        found.append(tariff.measure_all([Marginal(tuple(self.groups))], prices.group, law=self._law(budget)))
+        prices = self._prices(split, budget, left, len(columns))
+        found.append(tariff.measure_all([Marginal(tuple(self.groups))], prices.group, law="laplace"))
         if prices.tables:
             questions, law = self._tables(split, columns, budget)
             found.append(tariff.measure_all(questions, prices.tables, law=law))
@@ -118,11 +118,11 @@ class DPSyn(AbstractRecipe):
         tariff, budget = gate.tariff, gate.budget
         noisy_rows = 1.0
         if cost := self._first(tariff, budget):
-            (number,) = gate.measure([TOTAL], cost, law=self._law(budget))
+            (number,) = gate.measure([TOTAL], cost, law="laplace")
             noisy_rows = float(number.counts[0])
         split = self._split(tariff, budget, noisy_rows, len(columns))
-        prices = self._prices(split, tariff, budget, gate.left, len(columns))
-        (grouped,) = gate.measure([Marginal(tuple(self.groups))], prices.group, law=self._law(budget))
+        prices = self._prices(split, budget, gate.left, len(columns))
+        (grouped,) = gate.measure([Marginal(tuple(self.groups))], prices.group, law="laplace")
         answers: tuple[Measurement, ...] = ()
         if prices.tables:
             questions, law = self._tables(split, columns, budget)
@@ -158,9 +158,6 @@ class DPSyn(AbstractRecipe):
             raise JobError("dpsyn takes columns of at most 65,536 values. Use fewer bins. Nothing was read or spent.")
         return rest
 
-    def _law(self, budget: Budget) -> Law:
-        return self.law if budget.measure == "zcdp" else "laplace"
-
     def _first(self, tariff: Tariff, budget: Budget) -> Fraction:
         share = total_share(float(budget.epsilon), tariff.guarantee.l1, self.rule)
         return first_price(share, budget) if share else Fraction(0)
@@ -172,12 +169,12 @@ class DPSyn(AbstractRecipe):
             float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule
         )
 
-    def _prices(self, split: Split, tariff: Tariff, budget: Budget, left: Fraction, columns: int) -> Prices:
+    def _prices(self, split: Split, budget: Budget, left: Fraction, columns: int) -> Prices:
         return prices_of(split, budget, left, tables=columns, keep=self.leftover == "keep")
 
     def _tables(self, split: Split, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
         if split.regime == "one_way":
-            return [Marginal((c,)) for c in columns], self._law(budget)
+            return [Marginal((c,)) for c in columns], self.law if budget.measure == "zcdp" else "laplace"
         return [Marginal(p) for p in pairs_of(columns)], "gaussian"
 
     def _sizes(self, noisy: npt.NDArray[np.int64], split: Split) -> npt.NDArray[np.int64]:
@@ -226,9 +223,14 @@ class DPSyn(AbstractRecipe):
         return consistent(dict(zip(public, shaped, strict=True)))
 
     def _pool(self, public: Records, targets: PairTargets) -> Records:
-        """Public records spread evenly, then moved towards the targets."""
+        """Public records spread evenly, exchanged for better ones, then moved gradually towards the targets.
+
+        Exchange keeps public records whole, and with them all that pairs do not show; the gradual update
+        then makes what the public table does not have, as far as that still helps.
+        """
         at = np.arange(self.pool) * len(public) // self.pool
-        return gum(public[at], targets, rounds=self.rounds, step=0.3, state=_POOL_STATE)
+        start = refine(public[at], public, targets, sweeps=self.sweeps, state=_POOL_STATE)
+        return gum(start, targets, rounds=self.rounds, step=0.1, state=_POOL_STATE)
 
 
 _LEAST = {"rows": 1, "floor": 0, "pool": 1, "rounds": 0, "sweeps": 0}
