@@ -86,7 +86,9 @@ class Scorer:
         cells, code = np.unique(code, return_inverse=True)
         n, size = len(self.true), len(cells)
         a = self._shares(self.group * size + code[:n], len(self.keys), size)
-        b = self._shares(where * size + code[n:], where.max() + 1 if len(where) and where.max() == 0 else len(self.keys), size)
+        b = self._shares(
+            where * size + code[n:], where.max() + 1 if len(where) and where.max() == 0 else len(self.keys), size
+        )
         return float(np.abs(a - b).sum(axis=1).mean())
 
     @staticmethod
@@ -124,7 +126,9 @@ def bench(name: str, epsilons: tuple[float, ...], seeds: int, recipe: DPSyn) -> 
     if len(local):
         print(f"  public rows of the same PUMA         {scorer.score(local):6.1f}")
     print(f"  the truth without groups             {scorer.score(confidential, pooled=True):6.1f}")
-    again = pl.concat([g.sample(fraction=1, with_replacement=True, seed=1) for g in confidential.partition_by(GROUPS)])
+    again = pl.concat(
+        [g.sample(fraction=1, with_replacement=True, seed=1) for g in confidential.partition_by(GROUPS)]
+    )
     print(f"  resample of the truth in each group  {scorer.score(again):6.1f}")
     print("  epsilon  regime        score  above public   records  CPU s   MB")
     below = 0

@@ -14,7 +14,9 @@ def sample(
     copies: Annotated[int, typer.Option("--copies", "-m", min=1, help="How many copies.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the sampling.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", help="Where to; DIR-copies by default.")] = None,
-    public: Annotated[Path | None, typer.Option("--public", help="The run's public table, where it is needed.")] = None,
+    public: Annotated[
+        Path | None, typer.Option("--public", help="The run's public table, where it is needed.")
+    ] = None,
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow import pipeline

@@ -35,13 +35,14 @@ def _moments(scatter: Floats, m: Floats, variance: float) -> tuple[float, float]
     """The non-negative f and k that fit the scatter best; a cell counts by how precisely it shows its own.
 
     A squared difference has a standard deviation in proportion to its mean, f m + k m^2 + variance, so cells
-    are weighted by one over its square, found in a few rounds.
+    are weighted by one over its square, found in a few rounds.  Errs towards the public tables.
     """
     best = (0.0, 0.0)
     for _ in range(8):
         weight = 1 / (best[0] * m + best[1] * m**2 + variance) ** 2
         a = [float(np.sum(weight * m**power)) for power in (2, 3, 4)]
         b = [float(np.sum(weight * m**power * scatter)) for power in (1, 2)]
+        b = [b[0] - (2 * a[0]) ** 0.5, b[1] - (2 * a[2]) ** 0.5]  # less a standard error: in doubt, public
         det = a[0] * a[2] - a[1] ** 2
         both = ((b[0] * a[2] - b[1] * a[1]) / det, (b[1] * a[0] - b[0] * a[1]) / det) if det > 0 else (-1.0, -1.0)
         alone = [(max(b[0] / a[0], 0.0), 0.0), (0.0, max(b[1] / a[2], 0.0))] if a[2] > 0 else [(0.0, 0.0)]

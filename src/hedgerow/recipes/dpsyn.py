@@ -165,9 +165,7 @@ class DPSyn(AbstractRecipe):
     def _split(self, tariff: Tariff, budget: Budget, rows: float, columns: int) -> Split:
         """The paper's rule; with a single column there are no pairs, so it stops at one-way as with delta 0."""
         delta = float(budget.delta) if columns > 1 else 0.0
-        return split_budget(
-            float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule
-        )
+        return split_budget(float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule)
 
     def _prices(self, split: Split, budget: Budget, left: Fraction, columns: int) -> Prices:
         return prices_of(split, budget, left, tables=columns, keep=self.leftover == "keep")

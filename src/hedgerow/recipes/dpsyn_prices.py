@@ -85,7 +85,7 @@ def said_in_plan(
     shown = " + ".join(f"{name} {e:.6g}" for name, e in parts.items() if e > 0)
     tables = len(spends[-1].asked) if split.tables else 0
     scales = split.scales(theta, delta, one_ways=max(tables, 1), pairs=max(tables, 1))
-    ours = ", ".join(f"{s.asked[0].noise.law} sd {s.asked[0].noise.variance**0.5:.4g}" for s in spends)
+    ours = ", ".join(f"{s.asked[0].noise.law} sd {s.asked[0].noise.variance ** 0.5:.4g}" for s in spends)
     why = f" ({split.reason})" if split.reason else ""
     lines = [
         f"regime {split.regime}{why} for {rows:,.0f} assumed rows, theta {theta}, group sizes in steps of {split.round_to}",
