@@ -1,4 +1,4 @@
-"""The dpsyn recipe on neighbours: equal answers give equal bytes, in every regime, and every request is worth its price."""
+"""The dpsyn recipe on neighbours: equal answers give equal bytes in every regime, at the price paid."""
 
 from pathlib import Path
 

@@ -156,7 +156,9 @@ def _exchange(records: Any, pool: Any, design: Any, wanted: Any, sweeps: Any, st
 
 
 @_compiled
-def _gum_round(records: Any, design: Any, sizes: Any, shares: Any, step: Any, stream: Any) -> None:
+def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays between small parts as cheaply
+    records: Any, design: Any, sizes: Any, shares: Any, step: Any, stream: Any
+) -> None:
     """One pass over all tables in a random order."""
     n, tables = len(records), len(design)
     order = np.arange(tables)

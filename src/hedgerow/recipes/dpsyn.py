@@ -1,4 +1,4 @@
-"""``dpsyn``: the DPSyn paper's method. Group sizes, then as many tables as the budget bears, then records by group."""
+"""``dpsyn``: the DPSyn paper's method. Group sizes, as many tables as the budget bears, then records by group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,8 +71,8 @@ class DPSyn(AbstractRecipe):
         wrong = [n for n, least in _LEAST.items() if (getattr(self, n) or 0) < least and getattr(self, n) is not None]
         if wrong or self.law not in ("laplace", "gaussian") or self.leftover not in ("spend", "keep"):
             raise JobError(
-                f"[dpsyn] {', '.join(wrong) or 'law or leftover'} is out of range: law is laplace or gaussian, leftover "
-                f"is spend or keep,\nand the least allowed numbers are {_LEAST}. Nothing was read or spent."
+                f"[dpsyn] {', '.join(wrong) or 'law or leftover'} is out of range: law is laplace or gaussian, "
+                f"leftover is spend or keep,\nand the least allowed numbers are {_LEAST}. Nothing was read or spent."
             )
 
     @property
@@ -150,8 +150,8 @@ class DPSyn(AbstractRecipe):
         rest = tuple(a for a in attributes if a not in self.groups)
         if strange or len(set(self.groups)) < len(self.groups) or not rest:
             raise JobError(
-                f"[dpsyn] groups = {list(self.groups)}: name columns that are neither joined nor determined, each once, "
-                f"and leave at least one for the records.\nThe schema has: {', '.join(attributes)}. "
+                f"[dpsyn] groups = {list(self.groups)}: name columns that are neither joined nor determined, "
+                f"each once, and leave at least one for the records.\nThe schema has: {', '.join(attributes)}. "
                 "No confidential row was read and nothing was spent."
             )
         if max(public.schema.shape(rest)) > 1 << 16:
@@ -178,10 +178,8 @@ class DPSyn(AbstractRecipe):
     def _sizes(self, noisy: npt.NDArray[np.int64], split: Split) -> npt.NDArray[np.int64]:
         """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""
         sizes = noisy.astype(np.float64)
-        if self.groups and self.floor:
-            sizes = np.maximum(sizes, self.floor)
-        else:
-            sizes = project(sizes, max(sizes.sum(), 1.0))
+        clamped = self.groups and self.floor
+        sizes = np.maximum(sizes, self.floor) if clamped else project(sizes, max(sizes.sum(), 1.0))
         if self.groups:
             sizes = np.rint(sizes / split.round_to) * split.round_to
         if self.rows is not None and sizes.sum() > 0:

@@ -88,7 +88,8 @@ def said_in_plan(
     ours = ", ".join(f"{s.asked[0].noise.law} sd {s.asked[0].noise.variance ** 0.5:.4g}" for s in spends)
     why = f" ({split.reason})" if split.reason else ""
     lines = [
-        f"regime {split.regime}{why} for {rows:,.0f} assumed rows, theta {theta}, group sizes in steps of {split.round_to}",
+        f"regime {split.regime}{why} for {rows:,.0f} assumed rows, theta {theta}, "
+        f"group sizes in steps of {split.round_to}",
         f"the paper's split of epsilon: {shown} = {split.total + split.group + split.tables:.6g}",
         "the paper's scales: " + ", ".join(f"{name} {scale:.6g}" for name, scale in scales.items()),
         f"noise here, priced in {budget.measure} and never above the promise: {ours}",
@@ -100,7 +101,8 @@ def said_in_plan(
             mu = sqrt(tables) * theta / scales["two_way_gaussian"]
             joint = min(joint, joint_epsilon([e for e in (split.total, split.group) if e], mu, delta))
         lines.append(
-            f"joint accounting of the paper's noise: epsilon {joint:.4g} (the paper's sum: {float(budget.epsilon):.4g})"
+            f"joint accounting of the paper's noise: epsilon {joint:.4g} "
+            f"(the paper's sum: {float(budget.epsilon):.4g})"
         )
     return tuple(lines)
 
