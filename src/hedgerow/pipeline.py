@@ -17,9 +17,10 @@ from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
+from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Gate, Ledger
+from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
@@ -174,7 +175,8 @@ def run(
     watch("drawing synthetic data")
     drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
     watch("writing the release")
-    write_bundle(folder, _contents(road, gate, drawn, road.ledger().head()))
+    anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
+    write_bundle(folder, _contents(road, gate, drawn, anchor))
     journal.finish()
     return folder
 
@@ -201,13 +203,13 @@ def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
-    record = journal.answers()
+    record, resumed = journal.answers(), journal.exists
     journal.start(name, road.digest)  # before booking: a promise whose journal was lost would be paid twice
     try:
         account = RunAccount(road.ledger(), table=road.job.table, run=name)
         gate = Gate(source, road.tariff, road.job.budget, account)
     except HedgerowError:
-        if not record:
+        if not resumed:
             journal.finish()
         raise
 

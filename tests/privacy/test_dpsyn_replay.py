@@ -49,7 +49,7 @@ two_way = {two_way}
 @pytest.mark.parametrize("regime", REGIMES)
 @pytest.mark.parametrize("kind", ["record, add-remove", "person, add-remove", "person, replace-one"])
 @given(data=st.data())
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_byte_is_the_same_on_neighbours(kind: str, regime: str, data: st.DataObject) -> None:
     guarantee = GUARANTEES[kind]
     pair: Pair = data.draw(neighbours(guarantee))

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import BudgetExhausted, JobError, LedgerError, Refused
-from hedgerow.private.ledger import START, Entry, Ledger
+from hedgerow.ledger.book import START, Entry, Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.checks import quick_folder

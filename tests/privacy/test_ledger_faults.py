@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow.errors import LedgerError, MissingExtra
-from hedgerow.private.ledger import Ledger
+from hedgerow.ledger.book import Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.conftest import Forked

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.private.ledger import START, Entry, Ledger
+from hedgerow.ledger.book import START, Entry, Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 

@@ -13,6 +13,7 @@ Each call is one exclusive transaction, on disk before it returns, in the same w
 
 import hashlib
 import json
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -24,7 +25,6 @@ from pathlib import Path
 from typing import Any, final
 
 from hedgerow.errors import BudgetExhausted, LedgerError, MissingExtra, Refused, VerifyFailed
-from hedgerow.private import entropy
 from hedgerow.public.accounting import Budget, Guarantee
 
 START = "0" * 64  # what the first entry follows
@@ -244,7 +244,7 @@ class Ledger:
                 if not there:
                     for text in (*_MAKE, guard.format("UPDATE"), guard.format("DELETE")):
                         sql(text)
-                    sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", entropy.words(8).tobytes().hex())
+                    sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", secrets.token_hex(32))
                 for entry in (Entry(*row) for row in sql(_AFTER, self._known[-1].seq).fetchall()):
                     last = self._known[-1]
                     if (entry.seq, entry.previous, entry.hash) != (last.seq + 1, last.hash, entry.seal()):
