@@ -60,7 +60,7 @@ class DPSyn(AbstractRecipe):
     floor: int = 300
     pool: int = 10_000
     rounds: int = 10
-    sweeps: int = 10
+    sweeps: int = 30
     law: Law = "gaussian"
     shrink: bool = True
     leftover: Literal["spend", "keep"] = "spend"
