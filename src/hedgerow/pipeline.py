@@ -65,6 +65,7 @@ class Road:
             self.schema,
             None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema),
             None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
+            self.job.file.confidential.assumed_rows,
         )
 
     @cached_property
@@ -244,15 +245,31 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
     )
 
 
-def sample(folder: str | Path, *, copies: int, seed: int) -> Drawn:
-    """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read."""
+def sample(folder: str | Path, *, copies: int, seed: int, public_table: str | Path | None = None) -> Drawn:
+    """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
+
+    ``public_table`` is the public relative of the run, for recipes that start from it; it must be the same file.
+    """
     folder = Path(folder)
     statement, record = recorded(folder)
-    public = PublicData(Schema.load(folder / "schema.toml"))
+    schema = Schema.load(folder / "schema.toml")
+    public = PublicData(schema, None if public_table is None else _same_public(Path(public_table), schema, statement))
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
     return draw_copies(fitted, public, copies=copies, seed=seed)
+
+
+def _same_public(path: Path, schema: Schema, statement: Statement) -> PublicTable:
+    """The public relative of a run, checked to be the file that was used then."""
+    known = [i.sha256 for i in statement.public_inputs if i.role == "public"]
+    table = PublicTable.read(path, schema)
+    if file_hash(path) not in known:
+        raise JobError(
+            f"{path} is not the public table of this release: its hash is another than the statement's.\n"
+            "Give the very file that the run used. Nothing confidential was read or spent."
+        )
+    return table
 
 
 def recorded(folder: Path) -> tuple[Statement, list[Answered]]:

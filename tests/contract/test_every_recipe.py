@@ -16,7 +16,10 @@ from hedgerow.recipes import RECIPES, AbstractRecipe, PublicData
 from hedgerow.recipes.replay import Recorded
 from tests.privacy.world import SCHEMA, frame
 
-SETTINGS: dict[str, dict[str, object]] = {"independent": {}}
+SETTINGS: dict[str, dict[str, object]] = {
+    "independent": {},
+    "dpsyn": {"groups": ["pay"], "floor": 0, "pool": 50, "round_measured": 1},
+}
 """The settings each recipe is tried with on the toy table of tests/privacy/world.py."""
 
 ROWS = (

@@ -14,6 +14,9 @@ def sample(
     copies: Annotated[int, typer.Option("--copies", "-m", min=1, help="How many copies.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the sampling.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", help="Where to; DIR-copies by default.")] = None,
+    public: Annotated[
+        Path | None, typer.Option("--public", help="The run's public table, where it is needed.")
+    ] = None,
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow import pipeline
@@ -25,7 +28,7 @@ def sample(
         raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
     with show.progress() as watch:
         watch("drawing copies")
-        drawn = pipeline.sample(folder, copies=copies, seed=seed)
+        drawn = pipeline.sample(folder, copies=copies, seed=seed, public_table=public)
         schema = Schema.load(folder / "schema.toml")
         place.mkdir(parents=True, exist_ok=True)
         for i, frame in enumerate(drawn.records, 1):

@@ -89,6 +89,7 @@ def plan_text(plan: "Plan") -> str:
         f"booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
         f"asks       {len(plan.asked)} tables, {plan.cells:,} cells",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
+        *(f"           {line}" for line in plan.remarks),
         "",
         f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]

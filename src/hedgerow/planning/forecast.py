@@ -32,6 +32,7 @@ class Plan:
         assumed_rows: the number of rows the errors are worked out for, a public guess; None without one.
         memory: bytes the run will need, about.
         seconds: CPU seconds it will need, about.
+        remarks: what the recipe has to say of its plan.
     """
 
     recipe: str
@@ -42,6 +43,7 @@ class Plan:
     assumed_rows: int | None
     memory: int
     seconds: float
+    remarks: tuple[str, ...] = ()
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -94,6 +96,7 @@ class Plan:
                 }
                 for v in self.verdicts
             ],
+            "remarks": list(self.remarks),
             "confidential_rows_read": 0,
         }
 
@@ -134,6 +137,7 @@ def forecast(
         assumed_rows=assumed,
         memory=200_000_000 + 40 * cells + 24 * columns * size,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
+        remarks=recipe.remarks(tariff, budget, public),
     )
 
 

@@ -22,11 +22,13 @@ class PublicData:
         schema: what the columns mean, settled.
         relative: the public relative of the confidential table, if there is one.
         target: the rows that receive private columns, if the job has them.
+        assumed_rows: a public guess of the confidential table's number of rows, for plans only.
     """
 
     schema: Schema
     relative: PublicTable | None = None
     target: PublicTable | None = None
+    assumed_rows: int | None = None
 
 
 @runtime_checkable
@@ -62,6 +64,10 @@ class AbstractRecipe(ABC):
     @abstractmethod
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """What will be asked, as far as it is known before the first answer."""
+
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """What a plan should say of this recipe besides its requests, in lines for people."""
+        return ()
 
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:

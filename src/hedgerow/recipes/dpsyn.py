@@ -1,0 +1,242 @@
+"""``dpsyn``: the DPSyn paper's method. Group sizes, as many tables as the budget bears, then records by group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import JobError
+from hedgerow.model.consistency import Tables, consistent, pairs_of, raked
+from hedgerow.model.grouped import GroupedModel
+from hedgerow.model.gum import PairTargets, Records, gum, refine, tables_of
+from hedgerow.model.simplex import Floats, project
+from hedgerow.model.toward_public import drawn_toward
+from hedgerow.public.accounting import Budget
+from hedgerow.public.question import TOTAL, Law, Marginal, Measurement
+from hedgerow.public.spend import Spend, Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
+from hedgerow.recipes.dpsyn_budget import PAPER, Rule, Split, split_budget, total_share
+from hedgerow.recipes.dpsyn_prices import Prices, first_price, prices_of, said_in_plan
+
+_POOL_STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
+
+
+@final
+@dataclass(frozen=True)
+class DPSyn(AbstractRecipe):
+    """Group sizes with noise; public, one-way or two-way tables as the budget bears; records by gradual update.
+
+    Attributes:
+        groups: the columns whose cross makes the groups (PUMA and YEAR in the paper); none: one group.
+        rows: the number of records when it is public; otherwise the noisy group sizes tell.
+        total, low, middle, high, one_way, two_way: the constants of the budget rule; see ``Rule``.
+        round_public, round_measured: group sizes are rounded to multiples of these (the paper's K).
+        floor: a smaller group is given this many records; the paper's 300. 0 turns it off.
+        pool: how many records are fitted before groups are sampled from them; the paper's 10,000.
+        rounds: of gradual update on the pool.
+        sweeps: how many pool records each record of a group is offered.
+        law: the noise on one-way tables when the job has a delta. The paper's is Laplace; Gaussian noise of the
+            same price has half the variance. Group sizes, and all of a pure job, have Laplace noise.
+        shrink: draw noisy tables towards the public ones as far as their noise recommends. Not in the paper.
+        leftover: ``spend`` what joint accounting leaves of the promise on the tables, or ``keep`` the paper's noise.
+        reuse: groups of equal size are copies of one another, as in the paper; off by default.
+    """
+
+    name: ClassVar[str] = "dpsyn"
+    groups: Sequence[str] = ()
+    rows: int | None = None
+    total: float = PAPER.total
+    low: float = PAPER.low
+    middle: float = PAPER.middle
+    high: float = PAPER.high
+    one_way: float = PAPER.one_way
+    two_way: float = PAPER.two_way
+    round_public: int = PAPER.round_public
+    round_measured: int = PAPER.round_measured
+    floor: int = 300
+    pool: int = 10_000
+    rounds: int = 10
+    sweeps: int = 30
+    law: Law = "gaussian"
+    shrink: bool = True
+    leftover: Literal["spend", "keep"] = "spend"
+    reuse: bool = False
+
+    def __post_init__(self) -> None:
+        self.rule  # noqa: B018  checks the constants
+        wrong = [n for n, least in _LEAST.items() if (getattr(self, n) or 0) < least and getattr(self, n) is not None]
+        if wrong or self.law not in ("laplace", "gaussian") or self.leftover not in ("spend", "keep"):
+            raise JobError(
+                f"[dpsyn] {', '.join(wrong) or 'law or leftover'} is out of range: law is laplace or gaussian, "
+                f"leftover is spend or keep,\nand the least allowed numbers are {_LEAST}. Nothing was read or spent."
+            )
+
+    @property
+    def rule(self) -> Rule:
+        """The constants of the budget rule."""
+        return Rule(
+            self.total,
+            self.low,
+            self.middle,
+            self.high,
+            self.one_way,
+            self.two_way,
+            self.round_public,
+            self.round_measured,
+        )
+
+    def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
+        """What will be asked if the table has the assumed number of rows; only the first request is certain."""
+        columns, relative = self._columns(public), _relative(public)
+        rows = public.assumed_rows or self.rows or relative.rows
+        left, found = budget.total, []
+        if cost := self._first(tariff, budget):
+            found.append(tariff.measure_all([TOTAL], cost, law="laplace"))
+            left -= cost
+        split = self._split(tariff, budget, rows, len(columns))
+        prices = self._prices(split, budget, left, len(columns))
+        found.append(tariff.measure_all([Marginal(tuple(self.groups))], prices.group, law="laplace"))
+        if prices.tables:
+            questions, law = self._tables(split, columns, budget)
+            found.append(tariff.measure_all(questions, prices.tables, law=law))
+        return tuple(found)
+
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """The regime, the split and the scales for the assumed number of rows; the paper's sum, and the joint one."""
+        columns, relative = self._columns(public), _relative(public)
+        rows = public.assumed_rows or self.rows or relative.rows
+        split = self._split(tariff, budget, rows, len(columns))
+        return said_in_plan(split, self.requests(tariff, budget, public), tariff, budget, rows)
+
+    def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
+        """Ask for the number of rows, the group sizes and the tables; make them agree; fit the pool."""
+        columns, relative = self._columns(public), _relative(public)
+        tariff, budget = gate.tariff, gate.budget
+        noisy_rows = 1.0
+        if cost := self._first(tariff, budget):
+            (number,) = gate.measure([TOTAL], cost, law="laplace")
+            noisy_rows = float(number.counts[0])
+        split = self._split(tariff, budget, noisy_rows, len(columns))
+        prices = self._prices(split, budget, gate.left, len(columns))
+        (grouped,) = gate.measure([Marginal(tuple(self.groups))], prices.group, law="laplace")
+        answers: tuple[Measurement, ...] = ()
+        if prices.tables:
+            questions, law = self._tables(split, columns, budget)
+            answers = gate.measure(questions, prices.tables, law=law)
+        sizes = self._sizes(grouped.counts, split)
+        known = relative.codes(columns)
+        rows_of_public = np.stack([known[c].astype(np.uint16) for c in columns], axis=1)
+        targets = self._targets(rows_of_public, columns, tariff, answers)
+        pool = self._pool(rows_of_public, targets) if answers else rows_of_public
+        return GroupedModel(
+            total=int(sizes.sum()),
+            schema=public.schema,
+            groups=tuple(self.groups),
+            sizes=sizes,
+            pool=pool,
+            targets=targets,
+            sweeps=self.sweeps,
+            reuse=self.reuse,
+        )
+
+    def _columns(self, public: PublicData) -> tuple[str, ...]:
+        """The attributes besides the group columns, which must be attributes themselves."""
+        attributes = public.schema.attributes
+        strange = [g for g in self.groups if g not in attributes]
+        rest = tuple(a for a in attributes if a not in self.groups)
+        if strange or len(set(self.groups)) < len(self.groups) or not rest:
+            raise JobError(
+                f"[dpsyn] groups = {list(self.groups)}: name columns that are neither joined nor determined, "
+                f"each once, and leave at least one for the records.\nThe schema has: {', '.join(attributes)}. "
+                "No confidential row was read and nothing was spent."
+            )
+        if max(public.schema.shape(rest)) > 1 << 16:
+            raise JobError("dpsyn takes columns of at most 65,536 values. Use fewer bins. Nothing was read or spent.")
+        return rest
+
+    def _first(self, tariff: Tariff, budget: Budget) -> Fraction:
+        share = total_share(float(budget.epsilon), tariff.guarantee.l1, self.rule)
+        return first_price(share, budget) if share else Fraction(0)
+
+    def _split(self, tariff: Tariff, budget: Budget, rows: float, columns: int) -> Split:
+        """The paper's rule; with a single column there are no pairs, so it stops at one-way as with delta 0."""
+        delta = float(budget.delta) if columns > 1 else 0.0
+        return split_budget(float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule)
+
+    def _prices(self, split: Split, budget: Budget, left: Fraction, columns: int) -> Prices:
+        return prices_of(split, budget, left, tables=columns, keep=self.leftover == "keep")
+
+    def _tables(self, split: Split, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
+        if split.regime == "one_way":
+            return [Marginal((c,)) for c in columns], self.law if budget.measure == "zcdp" else "laplace"
+        return [Marginal(p) for p in pairs_of(columns)], "gaussian"
+
+    def _sizes(self, noisy: npt.NDArray[np.int64], split: Split) -> npt.NDArray[np.int64]:
+        """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""
+        sizes = noisy.astype(np.float64)
+        clamped = self.groups and self.floor
+        sizes = np.maximum(sizes, self.floor) if clamped else project(sizes, max(sizes.sum(), 1.0))
+        if self.groups:
+            sizes = np.rint(sizes / split.round_to) * split.round_to
+        if self.rows is not None and sizes.sum() > 0:
+            edges = np.rint(np.cumsum(sizes) / sizes.sum() * self.rows)
+            sizes = np.diff(edges, prepend=0.0)
+        whole = np.rint(sizes).astype(np.int64)
+        if whole.sum() < 1:
+            whole[int(np.argmax(noisy))] = self.rows or 1
+        return whole
+
+    def _targets(
+        self, public: Records, columns: Sequence[str], tariff: Tariff, answers: Sequence[Measurement]
+    ) -> PairTargets:
+        """The two-way shares every group is refined towards."""
+        sizes = tariff.coding.shape(columns)
+        tables = tables_of(public, columns, sizes)
+        if answers:
+            number = max(float(np.mean([m.counts.sum() for m in answers])), 1.0)
+            noisy = [m.counts / number for m in answers]
+            variance = answers[0].variance / number**2
+            if len(answers[0].question.columns) == 1:
+                tables = raked(tables, dict(zip(columns, self._one_ways(noisy, public, variance), strict=True)))
+            else:
+                tables = self._two_ways(noisy, tables, variance)
+        return PairTargets.of(columns, sizes, tables)
+
+    def _one_ways(self, noisy: list[Floats], public: Records, variance: float) -> list[Floats]:
+        if self.shrink:
+            prior = [np.bincount(public[:, i], minlength=len(t)) / len(public) for i, t in enumerate(noisy)]
+            noisy = drawn_toward(noisy, prior, variance)
+        return [project(t, 1.0) for t in noisy]
+
+    def _two_ways(self, noisy: list[Floats], public: Tables, variance: float) -> Tables:
+        shaped = [t.reshape(public[p].shape) for t, p in zip(noisy, public, strict=True)]
+        if self.shrink:
+            shaped = drawn_toward(shaped, list(public.values()), variance)
+        return consistent(dict(zip(public, shaped, strict=True)))
+
+    def _pool(self, public: Records, targets: PairTargets) -> Records:
+        """Public records spread evenly, exchanged for better ones, then moved gradually towards the targets.
+
+        Exchange keeps public records whole, and with them all that pairs do not show; the gradual update
+        then makes what the public table does not have, as far as that still helps.
+        """
+        at = np.arange(self.pool) * len(public) // self.pool
+        start = refine(public[at], public, targets, sweeps=self.sweeps, state=_POOL_STATE)
+        return gum(start, targets, rounds=self.rounds, step=0.1, state=_POOL_STATE)
+
+
+_LEAST = {"rows": 1, "floor": 0, "pool": 1, "rounds": 0, "sweeps": 0}
+
+
+def _relative(public: PublicData) -> PublicTable:
+    if public.relative is None:
+        raise JobError(
+            "dpsyn starts from a public relative of the confidential table, and there is none.\n"
+            "Name it in the job: [public] table = '...'; when sampling a release: --public TABLE. Without one, "
+            "use another recipe.\nNo confidential row was read and nothing was spent."
+        )
+    return public.relative

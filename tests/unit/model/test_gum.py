@@ -1,0 +1,111 @@
+"""Fitting records to two-way tables: it must bring them nearer, and repeat itself exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hedgerow.model.consistency import consistent, margins, pairs_of, raked
+from hedgerow.model.gum import PairTargets, Records, gum, refine, tables_of
+from hedgerow.model.toward_public import drawn_toward
+
+COLUMNS, SIZES = ("a", "b", "c", "d"), (3, 4, 2, 5)
+
+
+def correlated(n: int, rng: np.random.Generator) -> Records:
+    hidden = rng.random(n)
+    return np.stack([(s * (0.7 * hidden + 0.3 * rng.random(n))).astype(np.uint16) for s in SIZES], axis=1)
+
+
+def independent(n: int, rng: np.random.Generator) -> Records:
+    return np.stack([rng.integers(0, s, n).astype(np.uint16) for s in SIZES], axis=1)
+
+
+@pytest.fixture
+def targets() -> PairTargets:
+    truth = correlated(20_000, np.random.default_rng(1))
+    return PairTargets.of(COLUMNS, SIZES, tables_of(truth, COLUMNS, SIZES))
+
+
+def test_gradual_update_lowers_the_error_of_a_large_table(targets: PairTargets) -> None:
+    start = independent(5000, np.random.default_rng(2))
+    before = start.copy()
+    fitted = gum(start, targets, rounds=20, step=0.5)
+    assert targets.error(fitted) < targets.error(start) / 4
+    assert (start == before).all(), "the start was written over"
+    assert (fitted.max(axis=0) < SIZES).all()
+
+
+def test_gradual_update_never_returns_something_worse(targets: PairTargets) -> None:
+    start = correlated(40, np.random.default_rng(3))
+    assert targets.error(gum(start, targets, rounds=5, step=1.0)) <= targets.error(start)
+
+
+@pytest.mark.parametrize("n", [1, 30, 300])
+def test_refinement_brings_a_small_group_nearer(targets: PairTargets, n: int) -> None:
+    rng = np.random.default_rng(4)
+    pool, start = correlated(5000, rng), independent(n, rng)
+    fitted = refine(start, pool, targets, sweeps=10)
+    assert targets.error(fitted) <= targets.error(start)
+    assert n < 300 or targets.error(fitted) < targets.error(pool[:n]), "better than a plain sample of the pool"
+
+
+def test_the_same_state_gives_the_same_records(targets: PairTargets) -> None:
+    start, pool = independent(500, np.random.default_rng(5)), correlated(900, np.random.default_rng(6))
+    assert (gum(start, targets, rounds=3, state=9) == gum(start, targets, rounds=3, state=9)).all()
+    assert (refine(start, pool, targets, sweeps=3, state=9) == refine(start, pool, targets, sweeps=3, state=9)).all()
+    assert (refine(start, pool, targets, sweeps=3, state=9) != refine(start, pool, targets, sweeps=3, state=8)).any()
+
+
+@given(seed=st.integers(0, 10_000), noise=st.floats(0, 0.5))
+@settings(max_examples=30)
+def test_consistent_tables_agree_and_are_possible(seed: int, noise: float) -> None:
+    rng = np.random.default_rng(seed)
+    tables = tables_of(correlated(500, rng), COLUMNS, SIZES)
+    noisy = {pair: t + rng.normal(0, noise / t.size, t.shape) for pair, t in tables.items()}
+    fitted = consistent(noisy)
+    shares = margins(fitted)
+    for (a, b), t in fitted.items():
+        assert t.min() >= 0
+        assert t.sum() == pytest.approx(1)
+        assert t.sum(axis=1) == pytest.approx(shares[a], abs=1e-5)
+        assert t.sum(axis=0) == pytest.approx(shares[b], abs=1e-5)
+
+
+def test_consistency_leaves_exact_tables_alone() -> None:
+    tables = tables_of(correlated(5000, np.random.default_rng(7)), COLUMNS, SIZES)
+    fitted = consistent(tables)
+    assert all(np.abs(fitted[p] - tables[p]).sum() < 1e-4 for p in pairs_of(COLUMNS))
+
+
+def test_consistency_lowers_the_error_of_noisy_tables() -> None:
+    rng = np.random.default_rng(8)
+    tables = tables_of(correlated(5000, rng), COLUMNS, SIZES)
+    noisy = {pair: t + rng.normal(0, 0.02, t.shape) for pair, t in tables.items()}
+    fitted = consistent(noisy)
+    before, after = (sum(np.abs(x[p] - tables[p]).sum() for p in tables) for x in (noisy, fitted))
+    assert after < 0.9 * before
+
+
+def test_raking_reaches_the_wanted_margins() -> None:
+    rng = np.random.default_rng(9)
+    tables = tables_of(correlated(5000, rng), COLUMNS, SIZES)
+    wanted = {c: rng.dirichlet(np.ones(s) * 5) for c, s in zip(COLUMNS, SIZES, strict=True)}
+    for (a, b), t in raked(tables, wanted).items():
+        assert np.abs(t.sum(axis=1) - wanted[a]).sum() < 1e-3
+        assert np.abs(t.sum(axis=0) - wanted[b]).sum() < 1e-3
+
+
+@pytest.mark.parametrize(("noise", "shift"), [(0.001, 0.0), (0.05, 0.02), (0.001, 0.3)])
+def test_drawing_towards_the_public_table_is_about_as_good_as_the_better_of_both(noise: float, shift: float) -> None:
+    rng = np.random.default_rng(10)
+    public = [rng.dirichlet(np.ones(40)) for _ in range(30)]
+    truth = [(1 - shift) * p + shift * rng.dirichlet(np.ones(40)) for p in public]
+    noisy = [t + rng.normal(0, noise, 40) for t in truth]
+    fitted = drawn_toward(noisy, public, noise**2)
+
+    def error(tables: list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]) -> float:
+        return sum(float(((a - b) ** 2).sum()) for a, b in zip(tables, truth, strict=True))
+
+    worse, better = max(error(noisy), error(public)), min(error(noisy), error(public))
+    assert error(fitted) <= 1.1 * better + 0.02 * worse
