@@ -1,0 +1,78 @@
+"""Which two-way tables to measure, and with how much of the budget, by predicted error. Public arithmetic."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import pi, sqrt
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.public.accounting import noise_for
+from hedgerow.public.spend import Tariff
+
+Floats = npt.NDArray[np.float64]
+Pair = tuple[int, int]
+_MEAN = sqrt(2 / pi)  # the mean size of a standard normal number
+
+
+@final
+@dataclass(frozen=True)
+class Price:
+    """What the noise of a table is for its part of a cost."""
+
+    tariff: Tariff
+
+    def variance(self, cost: float) -> float:
+        """The variance of the noise on each cell of a table that gets ``cost``."""
+        law, guarantee = ("laplace" if self.tariff.measure == "pure" else "gaussian"), self.tariff.guarantee
+        return noise_for(Fraction(cost).limit_denominator(10**15), law, self.tariff.measure, guarantee).variance  # type: ignore[arg-type]
+
+
+def worth_measuring(independent: Mapping[Pair, Floats], price: Price, cost: float, *, bearable: float) -> list[Pair]:
+    """The pairs whose noise, summed over the cells that can hold anything, stays below ``bearable`` of all rows.
+
+    Pairs with few full cells come first; every further pair makes the noise of all larger.  An empty list is
+    the low-budget regime: no pair is worth its noise.
+    """
+
+    def loss(pair: Pair, sd: float) -> float:
+        mean = independent[pair]
+        return _MEAN * float(np.minimum(sd, mean).sum()) / max(float(mean.sum()), 1.0)
+
+    usual = sqrt(price.variance(cost / max(len(independent), 1)))
+    order = sorted(independent, key=lambda p: (loss(p, usual), p))
+    for m in range(len(order), 0, -1):
+        sd = sqrt(price.variance(cost / m))
+        if loss(order[m - 1], sd) <= bearable:
+            return order[:m]
+    return []
+
+
+def shares_by_gain(spread: Sequence[Floats], noise: Sequence[float], price: Price, cost: float) -> Floats:
+    """The shares of ``cost`` that lower the predicted error most, for tables measured once already.
+
+    ``spread`` is the variance of each true cell around its estimate without measurement, ``noise`` what was
+    added the first time.  A table that would get less than a twentieth of an equal share gets nothing.
+    """
+    shares = np.full(len(spread), 1 / len(spread))
+    for _ in range(15):
+        slope = np.array([_slope(t, v, price, cost * s) / s for t, v, s in zip(spread, noise, shares, strict=True)])
+        shares = shares * np.sqrt(np.maximum(slope, 1e-300))
+        shares = shares / shares.sum()
+        shares[shares < 0.05 / len(shares)] = 1e-9
+        shares = shares / shares.sum()
+    shares[shares < 0.05 / len(shares)] = 0.0
+    return np.asarray(shares / shares.sum())
+
+
+def _slope(spread: Floats, noise: float, price: Price, cost: float) -> float:
+    """How much a tenth more of its cost lowers the predicted error of a table."""
+
+    def error(variance: float) -> float:
+        both = 1 / (1 / noise + 1 / variance)
+        return float(np.sqrt(spread * both / (spread + both + 1e-12)).sum())
+
+    now = price.variance(cost)
+    return error(now) - error(now / (1.21 if price.tariff.measure == "pure" else 1.1))
