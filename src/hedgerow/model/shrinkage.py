@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Variance = float | Floats
 
 
 @final
@@ -28,23 +29,30 @@ class Drift:
         return np.asarray(self.chance * mean + self.shift * mean**2)
 
 
-def drift_of(tables: Sequence[npt.ArrayLike], means: Sequence[Floats], variances: Sequence[float]) -> Drift:
+def drift_of(
+    tables: Sequence[npt.ArrayLike],
+    means: Sequence[Floats],
+    variances: Sequence[Variance],
+    *,
+    caution: float = 0.0,
+) -> Drift:
     """The drift that explains how far noisy ``tables`` are from their prior ``means``, beyond the noise.
 
     Weighted least squares of (y - m)^2 - noise on m and m^2, both coefficients at least 0.  Several tables
-    share one drift.
+    share one drift.  ``caution`` says how many standard errors are taken off, lest noise pass for drift.
 
     >>> drift_of([np.array([100.0, 50.0])], [np.array([100.0, 50.0])], [9.0])
     Drift(chance=0.0, shift=0.0)
     """
-    g, h = np.zeros((2, 2)), np.zeros(2)
+    g, h, scatter = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
     for y, mean, noise in zip(tables, means, variances, strict=True):
         excess = (np.asarray(y, np.float64) - mean) ** 2 - noise
         basis = np.stack([mean, mean**2])
-        weighted = basis / (noise + mean + (0.1 * mean) ** 2) ** 2
+        weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2  # the 1: a row in a cell that expects none
         g += weighted @ basis.T
         h += weighted @ excess
-    return Drift(*_least_squares(g, h))
+        scatter += weighted**2 @ np.broadcast_to(2.0 * np.asarray(noise) ** 2, mean.shape)
+    return Drift(*_least_squares(g, h - caution * np.sqrt(scatter)))
 
 
 def _least_squares(g: Floats, h: Floats) -> tuple[float, float]:
@@ -60,24 +68,38 @@ def _least_squares(g: Floats, h: Floats) -> tuple[float, float]:
     return (alone[0], 0.0) if gain[0] >= gain[1] else (0.0, alone[1])
 
 
-def posterior(table: npt.ArrayLike, mean: Floats, noise: float, drift: Drift) -> Floats:
+def posterior(table: npt.ArrayLike, mean: Floats, noise: Variance, drift: Drift) -> Floats:
     """The posterior mean of every cell: between the noisy count and its prior mean, by their precision."""
     spread = drift.variance(mean)
-    return np.asarray(mean + (np.asarray(table, np.float64) - mean) * spread / (spread + max(noise, 1e-12)))
+    return np.asarray(mean + (np.asarray(table, np.float64) - mean) * spread / (spread + np.maximum(noise, 1e-12)))
 
 
-def shrink(
-    table: npt.ArrayLike, mean: Floats, noise: float, *, pool: Drift | None = None, worth: float = 0.0
-) -> Floats:
-    """One noisy table drawn towards ``mean`` by its own drift, pooled with the drift of all tables.
+def shrink(table: npt.ArrayLike, mean: Floats, noise: Variance) -> Floats:
+    """One noisy table drawn towards ``mean`` by its own drift; the noise may differ from cell to cell."""
+    return posterior(table, mean, noise, drift_of([table], [mean], [noise]))
 
-    ``worth`` says how many cells of evidence the pooled drift counts for.
+
+def pooled_drifts(
+    tables: Sequence[npt.ArrayLike], means: Sequence[Floats], variances: Sequence[float]
+) -> tuple[Drift, ...]:
+    """The drift of each table: that of all together, unless its own differs from it by more than chance would.
+
+    The weight of a table's own figure is 1 - (its standard error / its distance from the pooled figure)^2, at
+    least 0: a table that the noise does not tell apart from the others has their drift.
     """
-    own = drift_of([table], [mean], [noise])
-    if pool is not None and worth > 0:
-        share = worth / (worth + mean.size)
-        own = Drift(*(share * p + (1 - share) * o for p, o in ((pool.chance, own.chance), (pool.shift, own.shift))))
-    return posterior(table, mean, noise, own)
+    pool = drift_of(tables, means, variances, caution=1.0)
+    found = []
+    for y, mean, noise in zip(tables, means, variances, strict=True):
+        own, chance = drift_of([y], [mean], [noise]), []
+        for power, one, all_ in ((1, own.chance, pool.chance), (2, own.shift, pool.shift)):
+            basis = mean**power
+            weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2
+            scatter = 2 * (noise + pool.variance(mean)) ** 2
+            error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-300) ** 2
+            trust = max(0.0, 1 - error / max((one - all_) ** 2, 1e-300))
+            chance.append(trust * one + (1 - trust) * all_)
+        found.append(Drift(*chance))
+    return tuple(found)
 
 
 def fit_margins(table: Floats, margins: Sequence[Floats], *, sweeps: int = 20) -> Floats:

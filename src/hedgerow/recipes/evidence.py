@@ -67,8 +67,8 @@ class Evidence:
         known = [self.pooled(k) for k in self.tables]
         return max(1, round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known])))
 
-    def margins(self) -> list[Floats]:
-        """The counts of every attribute: its own table and the sums of its pairs, pooled and projected."""
+    def noisy_margins(self) -> list[tuple[Floats, float]]:
+        """Every attribute's own table and the sums of its pairs, pooled by precision; and what noise is left."""
         found = []
         for i in range(len(self.names)):
             counts, precision = np.zeros(self.shape[i]), 0.0
@@ -79,8 +79,12 @@ class Evidence:
                 weight = 1 / (noise * table.size / self.shape[i])
                 counts += weight * square.sum(axis=other)
                 precision += weight
-            found.append(project(counts / precision, self.total()))
+            found.append((counts / precision, 1 / precision))
         return found
+
+    def margins(self) -> list[Floats]:
+        """The counts of every attribute, projected to possible ones."""
+        return [project(counts, self.total()) for counts, _ in self.noisy_margins()]
 
     def pairs(self) -> list[Pair]:
         """The pairs that were measured."""

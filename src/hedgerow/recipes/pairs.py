@@ -50,15 +50,24 @@ def worth_measuring(independent: Mapping[Pair, Floats], price: Price, cost: floa
     return []
 
 
-def shares_by_gain(spread: Sequence[Floats], noise: Sequence[float], price: Price, cost: float) -> Floats:
+def shares_by_gain(
+    spread: Sequence[Floats],
+    noise: Sequence[float],
+    price: Price,
+    cost: float,
+    *,
+    worth: Sequence[float] | None = None,
+) -> Floats:
     """The shares of ``cost`` that lower the predicted error most, for tables measured once already.
 
     ``spread`` is the variance of each true cell around its estimate without measurement, ``noise`` what was
-    added the first time.  A table that would get less than a twentieth of an equal share gets nothing.
+    added the first time; ``worth`` how much an error of each table matters.  A table that would get less than a twentieth of an equal share gets nothing.
     """
     shares = np.full(len(spread), 1 / len(spread))
+    matters = np.ones(len(spread)) if worth is None else np.array(worth)
     for _ in range(15):
         slope = np.array([_slope(t, v, price, cost * s) / s for t, v, s in zip(spread, noise, shares, strict=True)])
+        slope = slope * matters
         shares = shares * np.sqrt(np.maximum(slope, 1e-300))
         shares = shares / shares.sum()
         shares[shares < 0.05 / len(shares)] = 1e-9
