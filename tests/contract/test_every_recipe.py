@@ -16,7 +16,7 @@ from hedgerow.recipes import RECIPES, AbstractRecipe, PublicData
 from hedgerow.recipes.replay import Recorded
 from tests.privacy.world import SCHEMA, frame
 
-SETTINGS: dict[str, dict[str, object]] = {"independent": {}, "tree_blend": {}}
+SETTINGS: dict[str, dict[str, object]] = {"independent": {}, "tree_blend": {}, "public_blend": {}}
 """The settings each recipe is tried with on the toy table of tests/privacy/world.py."""
 
 ROWS = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.privacy import checks
 from tests.privacy.world import COLUMNS, GUARANTEES, Row, frame, neighbours, write_job
 
-FEW = settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 RELATIVE: tuple[Row, ...] = (
     ("F", "A", "5", "n", "a"),
     ("M", "B", "12", "s", "b"),
@@ -18,7 +18,7 @@ RELATIVE: tuple[Row, ...] = (
 )
 
 
-@pytest.mark.parametrize("recipe", ["tree_blend"])
+@pytest.mark.parametrize("recipe", ["tree_blend", "public_blend"])
 @pytest.mark.parametrize("delta", ["0", "1e-6"], ids=["pure", "zcdp"])
 @pytest.mark.parametrize("kind", GUARANTEES)
 @given(data=st.data())

@@ -84,10 +84,10 @@ def pooled_drifts(
 ) -> tuple[Drift, ...]:
     """The drift of each table: that of all together, unless its own differs from it by more than chance would.
 
-    The weight of a table's own figure is 1 - (its standard error / its distance from the pooled figure)^2, at
+    The weight of a table's own figure is 1 - (2 standard errors / its distance from the pooled figure)^2, at
     least 0: a table that the noise does not tell apart from the others has their drift.
     """
-    pool = drift_of(tables, means, variances, caution=1.0)
+    pool = drift_of(tables, means, variances, caution=2.0)
     found = []
     for y, mean, noise in zip(tables, means, variances, strict=True):
         own, chance = drift_of([y], [mean], [noise]), []
@@ -96,7 +96,7 @@ def pooled_drifts(
             weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2
             scatter = 2 * (noise + pool.variance(mean)) ** 2
             error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-300) ** 2
-            trust = max(0.0, 1 - error / max((one - all_) ** 2, 1e-300))
+            trust = max(0.0, 1 - 4 * error / max((one - all_) ** 2, 1e-300))
             chance.append(trust * one + (1 - trust) * all_)
         found.append(Drift(*chance))
     return tuple(found)

@@ -62,6 +62,21 @@ class TreeModel:
         sums = given.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(given, sums, out=np.tile(self.margins[child], (len(given), 1)), where=sums > 0))
 
+    def pairs_of(self, column: int) -> dict[int, Floats]:
+        """The joint shares of ``column`` and every column it is linked with, however far: exact, no sampling."""
+        near: dict[int, list[int]] = {}
+        for a, b in self.tables:
+            near.setdefault(a, []).append(b)
+            near.setdefault(b, []).append(a)
+        found, stack = {column: np.diag(self.margins[column])}, [column]
+        while stack:
+            at = stack.pop()
+            for child in near.get(at, ()):
+                if child not in found:
+                    found[child] = found[at] @ self.conditional(child, at)
+                    stack.append(child)
+        return found
+
     def draw(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
         """``n`` records. Uniform numbers are stratified within each value of the parent, in random order.
 
@@ -86,4 +101,5 @@ def _stratified(shares: Floats, n: int, rng: np.random.Generator) -> npt.NDArray
     """``n`` values with these shares: one uniform number in each of n equal steps, in random order."""
     steps = np.cumsum(shares)
     at = (rng.permutation(n) + rng.random(n)) / n * steps[-1]
-    return np.minimum(np.searchsorted(steps, at, side="right"), int(np.flatnonzero(shares > 0)[-1]))
+    last = int(np.flatnonzero(shares > 0)[-1])
+    return np.asarray(np.minimum(np.searchsorted(steps, at, side="right"), last))

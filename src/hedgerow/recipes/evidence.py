@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.blend import BlendModel, fixed_stream
+from hedgerow.model.blend import BlendModel
 from hedgerow.model.descent import pair_targets
 from hedgerow.model.shrinkage import drift_of, fit_margins, shrink
 from hedgerow.model.simplex import pooled_total, project
@@ -19,7 +20,6 @@ from hedgerow.public.schema import Schema
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[int, int]
-_SUPPORT = 100_000  # records that stand for the tree when other pairs are drawn towards it
 
 
 def outer(margins: Sequence[Floats], i: int, j: int) -> Floats:
@@ -51,15 +51,23 @@ class Evidence:
 
     def pooled(self, key: tuple[int, ...]) -> tuple[Floats, float]:
         """All answers to one table as one, weighted by precision, and the variance of its noise."""
-        weights = np.array([1 / max(m.variance, 1e-12) for m in self.tables[key]])
-        counts = sum(w * m.counts for w, m in zip(weights, self.tables[key], strict=True)) / weights.sum()
-        return np.asarray(counts, np.float64), float(1 / weights.sum())
+        return self._pooled[key]
 
-    @property
+    @cached_property
+    def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
+        found = {}
+        for key, answers in self.tables.items():
+            weights = np.array([1 / max(m.variance, 1e-12) for m in answers])
+            stacked = np.stack([m.counts for m in answers]).astype(np.float64)
+            found[key] = (np.asarray(weights @ stacked / weights.sum()), float(1 / weights.sum()))
+        return found
+
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """How many values each attribute has."""
         return self.coding.shape(self.names)
 
+    @cached_property
     def total(self) -> int:
         """The number of records: public, or from the noisy tables."""
         if self.rows is not None:
@@ -84,7 +92,7 @@ class Evidence:
 
     def margins(self) -> list[Floats]:
         """The counts of every attribute, projected to possible ones."""
-        return [project(counts, self.total()) for counts, _ in self.noisy_margins()]
+        return [project(counts, self.total) for counts, _ in self.noisy_margins()]
 
     def pairs(self) -> list[Pair]:
         """The pairs that were measured."""
@@ -103,7 +111,7 @@ class Evidence:
 
     def tree(self) -> TreeModel:
         """The maximum spanning forest of the measured pairs, each drawn towards independence."""
-        margins, total = self.margins(), float(self.total())
+        margins, total = self.margins(), float(self.total)
         shrunk, strength = {}, {}
         for p in self.pairs():
             mean = outer(margins, *p)
@@ -116,7 +124,7 @@ class Evidence:
 
     def model(self) -> BlendModel:
         """The tree, and every other measured pair drawn towards it."""
-        tree, margins, total = self.tree(), self.margins(), float(self.total())
+        tree, margins, total = self.tree(), self.margins(), float(self.total)
         means = self._under(tree, margins, self.pairs())
         targets = {}
         for p in self.pairs():
@@ -126,11 +134,11 @@ class Evidence:
             else:
                 targets[p] = self._possible(shrink(table, means[p], noise), p, margins)
         layout = pair_targets(self.shape, targets, total)
-        return BlendModel(self.total(), self.names, self.coding, tree, layout)
+        return BlendModel(self.total, self.names, self.coding, tree, layout)
 
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
-        square = project(table, self.total()).reshape(self.shape[pair[0]], self.shape[pair[1]])
+        square = project(table, self.total).reshape(self.shape[pair[0]], self.shape[pair[1]])
         mixed = self._allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
         return fit_margins(mixed, [margins[pair[0]], margins[pair[1]]], sweeps=5).ravel()
 
@@ -144,11 +152,13 @@ class Evidence:
         return np.asarray(free.reshape(size), np.float64) if free.any() else 1.0
 
     def _under(self, tree: TreeModel, margins: Sequence[Floats], pairs: Sequence[Pair]) -> dict[Pair, Floats]:
-        """What the tree says of ``pairs``: counted on many records drawn from it, and a trace of independence."""
-        drawn = tree.draw(_SUPPORT, fixed_stream()).astype(np.int64)
-        scale = self.total() / _SUPPORT
-        found = {}
-        for i, j in pairs:
-            counts = np.bincount(drawn[:, i] * self.shape[j] + drawn[:, j], minlength=self.shape[i] * self.shape[j])
-            found[i, j] = 0.98 * scale * counts + 0.02 * outer(margins, i, j)
-        return found
+        """What the tree says of ``pairs``, and a trace of independence."""
+        said = said_by(tree, pairs)
+        return {p: 0.98 * self.total * said[p] + 0.02 * outer(margins, *p) for p in pairs}
+
+
+def said_by(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:
+    """The joint shares of each of ``pairs`` under the tree, flat; independent where nothing links them."""
+    linked = {i: tree.pairs_of(i) for i in {p[0] for p in pairs}}
+    alone = tree.margins
+    return {(i, j): (linked[i][j] if j in linked[i] else np.outer(alone[i], alone[j])).ravel() for i, j in pairs}

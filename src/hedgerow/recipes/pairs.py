@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import pi, sqrt
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.public.accounting import noise_for
 from hedgerow.public.spend import Tariff
 
 Floats = npt.NDArray[np.float64]
@@ -20,14 +18,16 @@ _MEAN = sqrt(2 / pi)  # the mean size of a standard normal number
 @final
 @dataclass(frozen=True)
 class Price:
-    """What the noise of a table is for its part of a cost."""
+    """What the noise of a table is for its part of a cost, about: figures to choose by, not to charge by."""
 
     tariff: Tariff
 
     def variance(self, cost: float) -> float:
         """The variance of the noise on each cell of a table that gets ``cost``."""
-        law, guarantee = ("laplace" if self.tariff.measure == "pure" else "gaussian"), self.tariff.guarantee
-        return noise_for(Fraction(cost).limit_denominator(10**15), law, self.tariff.measure, guarantee).variance  # type: ignore[arg-type]
+        guarantee = self.tariff.guarantee
+        if self.tariff.measure == "zcdp":
+            return guarantee.l2_squared / (2 * cost)
+        return 2 * (guarantee.l1 / cost) ** 2
 
 
 def worth_measuring(independent: Mapping[Pair, Floats], price: Price, cost: float, *, bearable: float) -> list[Pair]:
@@ -61,7 +61,8 @@ def shares_by_gain(
     """The shares of ``cost`` that lower the predicted error most, for tables measured once already.
 
     ``spread`` is the variance of each true cell around its estimate without measurement, ``noise`` what was
-    added the first time; ``worth`` how much an error of each table matters.  A table that would get less than a twentieth of an equal share gets nothing.
+    added the first time; ``worth`` how much an error of each table matters.  A table that
+    would get less than a twentieth of an equal share gets nothing.
     """
     shares = np.full(len(spread), 1 / len(spread))
     matters = np.ones(len(spread)) if worth is None else np.array(worth)

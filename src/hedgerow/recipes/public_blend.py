@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.errors import JobError
 from hedgerow.model.blend import fixed_stream
 from hedgerow.model.descent import MOST, Records, pair_targets
-from hedgerow.model.raking import rake
+from hedgerow.model.raking import Keys, rake
 from hedgerow.model.shrinkage import Drift, pooled_drifts, posterior, shrink
 from hedgerow.model.simplex import project
 from hedgerow.model.support import SupportModel
@@ -20,7 +20,7 @@ from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
-from hedgerow.recipes.evidence import Evidence, Floats, outer
+from hedgerow.recipes.evidence import Evidence, Floats, outer, said_by
 from hedgerow.recipes.pairs import Price, shares_by_gain
 
 _TRACE = 0.003  # of independence in the public tables, so that no cell is impossible
@@ -43,7 +43,7 @@ class PublicBlend(AbstractRecipe):
     name: ClassVar[str] = "public_blend"
     rows: int | None = None
     first_share: float = 0.5
-    one_way_share: float = 0.3
+    one_way_share: float = 0.5
     tail: float = 0.2
     refine: bool = True
 
@@ -54,8 +54,8 @@ class PublicBlend(AbstractRecipe):
             or (self.rows is not None and self.rows < 1)
         ):
             raise JobError(
-                "[public_blend] first_share and one_way_share must lie between 0 and 1, tail must be 0 or more, rows 1 or more.\n"
-                f"Got {self.first_share}, {self.one_way_share}, {self.tail}, {self.rows}. Nothing was read or spent."
+                "[public_blend] first_share and one_way_share must lie between 0 and 1, tail must be 0 or more,\n"
+                f"rows 1 or more. Got {self.first_share}, {self.one_way_share}, {self.tail}, {self.rows}. Nothing was read or spent."
             )
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
@@ -149,17 +149,17 @@ class _Relative:
             start = np.concatenate([weights * (1 - _TAIL), np.full(extra, _TAIL * weights.sum() / extra)])
         raked = rake([_cells(rows, e.shape, k) for k in keys], [estimates[k] for k in keys], start)
         pairs = {(k[0], k[1]): estimates[k] for k in keys if len(k) == 2}
-        targets = pair_targets(e.shape, pairs, float(e.total())) if refine and pairs else None
-        return SupportModel(e.total(), e.names, e.coding, rows, raked, targets)
+        targets = pair_targets(e.shape, pairs, float(e.total)) if refine and pairs else None
+        return SupportModel(e.total, e.names, e.coding, rows, raked, targets)
 
     def _tilted(self) -> Floats:
         """Weights of the public rows, raked to the one-way tables as far as those differ beyond their noise."""
         e = self.evidence
-        total = float(e.total())
+        total = float(e.total)
         start = np.full(len(self.rows), total / len(self.rows))
         cells = [_cells(self.rows, e.shape, (i,)) for i in range(len(e.names))]
-        means = [np.bincount(c, minlength=size) + 0.01 for c, size in zip(cells, e.shape, strict=True)]
-        means = [m * (total / m.sum()) for m in means]
+        means = [_counted(c, np.ones(len(c)), size) + 0.01 for c, size in zip(cells, e.shape, strict=True)]
+        means = [m * (total / float(m.sum())) for m in means]
         noisy = e.noisy_margins()
         drifts = pooled_drifts([t for t, _ in noisy], means, [v for _, v in noisy])
         targets = [project(posterior(t, m, v, d), total) for (t, v), m, d in zip(noisy, means, drifts, strict=True)]
@@ -168,20 +168,27 @@ class _Relative:
     def _means(self, weights: Floats, keys: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Floats]:
         """What the weighted public rows say of each table.
 
-        The public table is a sample too: its own chance is taken out by drawing each pair towards independence,
-        the variance of a public cell being its mean.
+        The public table is a sample too: its own chance is taken out by drawing each pair towards what a tree
+        of the public pairs says of it (the pairs of the tree towards independence), the variance of a public
+        cell being its mean.
         """
-        e = self.evidence
-        scale = float(weights.sum()) / len(self.rows)
-        margins = [np.bincount(self.rows[:, i], weights, e.shape[i]) + 1e-6 for i in range(len(e.names))]
-        found = {}
-        for k in keys:
-            counts = np.bincount(_cells(self.rows, e.shape, k), weights, int(np.prod([e.shape[i] for i in k])))
-            if len(k) == 2:
-                alone = outer(margins, *k)
-                counts = (1 - _TRACE) * np.maximum(shrink(counts, alone, scale * alone), 0) + _TRACE * alone
-                counts *= weights.sum() / counts.sum()
-            found[k] = counts
+        e, total = self.evidence, float(weights.sum())
+        scale = total / len(self.rows)
+        found = {k: _counted(_cells(self.rows, e.shape, k), weights, _size(e.shape, k)) for k in keys}
+        found |= {(i,): found[i,] + 1e-6 for i in range(len(e.names))}
+        margins = [found[i,] for i in range(len(e.names))]
+        pairs = [(k[0], k[1]) for k in keys if len(k) == 2]
+        for p in pairs:
+            alone = outer(margins, *p)
+            found[p] = (1 - _TRACE) * np.maximum(shrink(found[p], alone, scale * alone), 0) + _TRACE * alone
+        tree = self._tree(found)
+        said = said_by(tree, pairs)
+        for p in pairs:
+            if p not in tree.tables:
+                raw = _counted(_cells(self.rows, e.shape, p), weights, _size(e.shape, p))
+                mean = total * ((1 - _TRACE) * said[p] + _TRACE * outer(margins, *p) / total)
+                found[p] = np.maximum(shrink(raw, mean, scale * mean), 0)
+            found[p] = found[p] * (total / found[p].sum())
         return found
 
     def _drifts(
@@ -196,12 +203,12 @@ class _Relative:
     ) -> dict[tuple[int, ...], Floats]:
         """Every table drawn towards the public one."""
         e, drifts = self.evidence, self._drifts(means, keys)
-        return {k: project(posterior(e.pooled(k)[0], means[k], e.pooled(k)[1], drifts[k]), e.total()) for k in keys}
+        return {k: project(posterior(e.pooled(k)[0], means[k], e.pooled(k)[1], drifts[k]), e.total) for k in keys}
 
     def _tree(self, estimates: Mapping[tuple[int, ...], Floats]) -> TreeModel:
         """A tree of the estimated pairs, whose records fill in what the public table lacks."""
         e = self.evidence
-        total = float(e.total())
+        total = float(e.total)
         pairs = {(k[0], k[1]): t for k, t in estimates.items() if len(k) == 2}
         square = {k: t.reshape(e.shape[k[0]], e.shape[k[1]]) / total for k, t in pairs.items()}
         margins = [estimates[i,] / total for i in range(len(e.names))]
@@ -210,7 +217,17 @@ class _Relative:
         return TreeModel(margins, {k: square[k] for k in edges})
 
 
-def _cells(rows: Records, shape: Sequence[int], key: tuple[int, ...]) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
+def _counted(cells: Keys, weights: Floats, size: int) -> Floats:
+    """The weight in each cell."""
+    return np.asarray(np.bincount(cells, weights, size), np.float64)
+
+
+def _size(shape: Sequence[int], key: tuple[int, ...]) -> int:
+    """How many cells a table has."""
+    return int(np.prod([shape[i] for i in key]))
+
+
+def _cells(rows: Records, shape: Sequence[int], key: tuple[int, ...]) -> Keys:
     """The cell of every row in a table."""
     cell = np.zeros(len(rows), np.int32)
     for i in key:
