@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.privacy import checks
+from tests.privacy.watch import PUBLIC
 from tests.privacy.world import COLUMNS, GUARANTEES, Row, frame, neighbours, write_job
 
-FEW = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=2, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 RELATIVE: tuple[Row, ...] = (
     ("F", "A", "5", "n", "a"),
     ("M", "B", "12", "s", "b"),
@@ -29,9 +30,9 @@ def test_every_byte_of_a_blend_is_the_same_on_neighbours(
     guarantee = GUARANTEES[kind]
 
     def job_of(folder: Path, given: object, *, delta: str) -> Path:
-        frame(RELATIVE * 5).select(COLUMNS).write_csv(folder / "public.csv")
+        frame(RELATIVE * 5).select(COLUMNS).write_csv(folder / PUBLIC)
         job = write_job(folder, guarantee, delta=delta, recipe=recipe)
-        public = '[public]\ntable = "public.csv"\n' if recipe == "public_blend" else ""
+        public = f'[public]\ntable = "{PUBLIC}"\n' if recipe == "public_blend" else ""
         job.write_text(job.read_text("utf-8") + public, "utf-8")
         return job
 

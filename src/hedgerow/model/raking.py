@@ -1,4 +1,4 @@
-"""Weights on a fixed support, raked until weighted counts are the targets: nothing new is invented, rows are re-weighed."""
+"""Weights on a fixed support, raked until weighted counts are the targets: rows are weighed anew, none is invented."""
 
 from collections.abc import Sequence
 from math import sqrt

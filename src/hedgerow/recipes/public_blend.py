@@ -55,7 +55,8 @@ class PublicBlend(AbstractRecipe):
         ):
             raise JobError(
                 "[public_blend] first_share and one_way_share must lie between 0 and 1, tail must be 0 or more,\n"
-                f"rows 1 or more. Got {self.first_share}, {self.one_way_share}, {self.tail}, {self.rows}. Nothing was read or spent."
+                f"rows 1 or more. Got {self.first_share}, {self.one_way_share}, {self.tail}, {self.rows}. "
+                "Nothing was read or spent."
             )
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
