@@ -19,6 +19,8 @@ from tests.privacy.world import SCHEMA, frame
 SETTINGS: dict[str, dict[str, object]] = {
     "independent": {},
     "dpsyn": {"groups": ["pay"], "floor": 0, "pool": 50, "round_measured": 1},
+    "tree_blend": {},
+    "public_blend": {},
 }
 """The settings each recipe is tried with on the toy table of tests/privacy/world.py."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.accounting import Measure
 from hedgerow.public.files import Source
 from hedgerow.public.question import Counts, Measurement, Noise
+
+PUBLIC = "public.csv"
+"""The name of the public relative in the small world: anyone may read that file at any time."""
 
 
 @dataclass
@@ -61,7 +65,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         mark(self, run, request)
 
     def watched_read(self: Source, columns: Any, *rest: Any) -> Iterator[Any]:
-        if not self.name.endswith("public.csv"):  # the one table that anyone may read at any time
+        if Path(self.name).name != PUBLIC:  # the same file on both sides of a pair
             requests[-1].steps.append("read")
         yield from read(self, columns, *rest)
 

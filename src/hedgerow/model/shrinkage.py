@@ -1,0 +1,118 @@
+"""Noisy tables drawn towards a prior: the noise of nearly empty cells goes, what the noise cannot explain stays.
+
+A true cell x is taken to lie around its prior mean m with variance phi m + kappa m^2: the part phi for chance,
+kappa for real drift.  Both are found by the method of moments from the noisy table itself, so that nothing is
+tuned.  The estimate of a cell is its posterior mean.  This is post-processing and costs nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Variance = float | Floats
+
+
+@final
+@dataclass(frozen=True)
+class Drift:
+    """How far true counts lie from their prior mean m: with variance ``chance`` m + ``shift`` m^2."""
+
+    chance: float
+    shift: float
+
+    def variance(self, mean: Floats) -> Floats:
+        """The variance of the true cells around ``mean``."""
+        return np.asarray(self.chance * mean + self.shift * mean**2)
+
+
+def drift_of(
+    tables: Sequence[npt.ArrayLike],
+    means: Sequence[Floats],
+    variances: Sequence[Variance],
+    *,
+    caution: float = 0.0,
+) -> Drift:
+    """The drift that explains how far noisy ``tables`` are from their prior ``means``, beyond the noise.
+
+    Weighted least squares of (y - m)^2 - noise on m and m^2, both coefficients at least 0.  Several tables
+    share one drift.  ``caution`` says how many standard errors are taken off, lest noise pass for drift.
+
+    >>> drift_of([np.array([100.0, 50.0])], [np.array([100.0, 50.0])], [9.0])
+    Drift(chance=0.0, shift=0.0)
+    """
+    g, h, scatter = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
+    for y, mean, noise in zip(tables, means, variances, strict=True):
+        excess = (np.asarray(y, np.float64) - mean) ** 2 - noise
+        basis = np.stack([mean, mean**2])
+        weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2  # the 1: a row in a cell that expects none
+        g += weighted @ basis.T
+        h += weighted @ excess
+        scatter += weighted**2 @ np.broadcast_to(2.0 * np.asarray(noise) ** 2, mean.shape)
+    return Drift(*_least_squares(g, h - caution * np.sqrt(scatter)))
+
+
+def _least_squares(g: Floats, h: Floats) -> tuple[float, float]:
+    """The non-negative (a, b) that minimises the quadratic form with matrix ``g`` and right side ``h``."""
+    alone = [max(0.0, float(h[i])) / max(float(g[i, i]), 1e-300) for i in (0, 1)]
+    determinant = float(g[0, 0] * g[1, 1] - g[0, 1] ** 2)
+    if determinant > 1e-12 * float(g[0, 0] * g[1, 1]):
+        a = float(g[1, 1] * h[0] - g[0, 1] * h[1]) / determinant
+        b = float(g[0, 0] * h[1] - g[0, 1] * h[0]) / determinant
+        if a >= 0 and b >= 0:
+            return a, b
+    gain = [alone[i] * float(h[i]) for i in (0, 1)]
+    return (alone[0], 0.0) if gain[0] >= gain[1] else (0.0, alone[1])
+
+
+def posterior(table: npt.ArrayLike, mean: Floats, noise: Variance, drift: Drift) -> Floats:
+    """The posterior mean of every cell: between the noisy count and its prior mean, by their precision."""
+    spread = drift.variance(mean)
+    return np.asarray(mean + (np.asarray(table, np.float64) - mean) * spread / (spread + np.maximum(noise, 1e-12)))
+
+
+def shrink(table: npt.ArrayLike, mean: Floats, noise: Variance) -> Floats:
+    """One noisy table drawn towards ``mean`` by its own drift; the noise may differ from cell to cell."""
+    return posterior(table, mean, noise, drift_of([table], [mean], [noise]))
+
+
+def pooled_drifts(
+    tables: Sequence[npt.ArrayLike], means: Sequence[Floats], variances: Sequence[float]
+) -> tuple[Drift, ...]:
+    """The drift of each table: that of all together, unless its own differs from it by more than chance would.
+
+    The weight of a table's own figure is 1 - (2 standard errors / its distance from the pooled figure)^2, at
+    least 0: a table that the noise does not tell apart from the others has their drift.
+    """
+    pool = drift_of(tables, means, variances, caution=2.0)
+    found = []
+    for y, mean, noise in zip(tables, means, variances, strict=True):
+        own, chance = drift_of([y], [mean], [noise]), []
+        for power, one, all_ in ((1, own.chance, pool.chance), (2, own.shift, pool.shift)):
+            basis = mean**power
+            weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2
+            scatter = 2 * (noise + pool.variance(mean)) ** 2
+            error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-300) ** 2
+            trust = max(0.0, 1 - 4 * error / max((one - all_) ** 2, 1e-300))
+            chance.append(trust * one + (1 - trust) * all_)
+        found.append(Drift(*chance))
+    return tuple(found)
+
+
+def fit_margins(table: Floats, margins: Sequence[Floats], *, sweeps: int = 20) -> Floats:
+    """The table scaled until its one-way sums are ``margins`` (iterative proportional fitting).
+
+    >>> fit_margins(np.ones((2, 2)), [np.array([3.0, 1.0]), np.array([2.0, 2.0])]).tolist()
+    [[1.5, 1.5], [0.5, 0.5]]
+    """
+    fitted = np.maximum(table, 0.0)
+    for _ in range(sweeps):
+        for axis, margin in enumerate(margins):
+            others = tuple(i for i in range(fitted.ndim) if i != axis)
+            now = fitted.sum(axis=others)
+            scale = np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
+            fitted = fitted * scale.reshape([-1 if i == axis else 1 for i in range(fitted.ndim)])
+    return np.asarray(fitted)

@@ -1,0 +1,164 @@
+"""All that noisy tables say together: totals, margins, a tree, and denoised pairs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.model.blend import BlendModel
+from hedgerow.model.descent import pair_targets
+from hedgerow.model.shrinkage import drift_of, fit_margins, shrink
+from hedgerow.model.simplex import pooled_total, project
+from hedgerow.model.tree import TreeModel, spanning_forest
+from hedgerow.public.coding import Coding
+from hedgerow.public.question import Marginal, Measurement
+from hedgerow.public.rules import impossible
+from hedgerow.public.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+Pair = tuple[int, int]
+
+
+def outer(margins: Sequence[Floats], i: int, j: int) -> Floats:
+    """The counts of a pair if its columns were independent, flat."""
+    return np.asarray(np.outer(margins[i], margins[j]).ravel() / max(float(margins[i].sum()), 1.0))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All noisy tables so far, by the positions of their columns, and what follows from them."""
+
+    names: tuple[str, ...]
+    coding: Coding
+    tables: dict[tuple[int, ...], list[Measurement]]
+    rows: int | None = None
+    schema: Schema | None = None
+
+    def plus(self, more: Mapping[tuple[int, ...], Measurement]) -> "Evidence":
+        """The same with further answers."""
+        tables = {k: list(v) for k, v in self.tables.items()}
+        for key, m in more.items():
+            tables.setdefault(key, []).append(m)
+        return Evidence(self.names, self.coding, tables, self.rows, self.schema)
+
+    def question(self, pair: Pair) -> Marginal:
+        """The table of a pair."""
+        return Marginal(tuple(self.names[i] for i in pair))
+
+    def pooled(self, key: tuple[int, ...]) -> tuple[Floats, float]:
+        """All answers to one table as one, weighted by precision, and the variance of its noise."""
+        return self._pooled[key]
+
+    @cached_property
+    def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
+        found = {}
+        for key, answers in self.tables.items():
+            weights = np.array([1 / max(m.variance, 1e-12) for m in answers])
+            stacked = np.stack([m.counts for m in answers]).astype(np.float64)
+            found[key] = (np.asarray(weights @ stacked / weights.sum()), float(1 / weights.sum()))
+        return found
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each attribute has."""
+        return self.coding.shape(self.names)
+
+    @cached_property
+    def total(self) -> int:
+        """The number of records: public, or from the noisy tables."""
+        if self.rows is not None:
+            return self.rows
+        known = [self.pooled(k) for k in self.tables]
+        return max(1, round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known])))
+
+    def noisy_margins(self) -> list[tuple[Floats, float]]:
+        """Every attribute's own table and the sums of its pairs, pooled by precision; and what noise is left."""
+        found = []
+        for i in range(len(self.names)):
+            counts, precision = np.zeros(self.shape[i]), 0.0
+            for key in (k for k in self.tables if i in k):
+                table, noise = self.pooled(key)
+                square = table.reshape([self.shape[k] for k in key])
+                other = tuple(a for a, k in enumerate(key) if k != i)
+                weight = 1 / (noise * table.size / self.shape[i])
+                counts += weight * square.sum(axis=other)
+                precision += weight
+            found.append((counts / precision, 1 / precision))
+        return found
+
+    def margins(self) -> list[Floats]:
+        """The counts of every attribute, projected to possible ones."""
+        return [project(counts, self.total) for counts, _ in self.noisy_margins()]
+
+    def pairs(self) -> list[Pair]:
+        """The pairs that were measured."""
+        return [(k[0], k[1]) for k in self.tables if len(k) == 2]
+
+    def spread(self, pairs: Sequence[Pair]) -> list[Floats]:
+        """The variance of the true cells of ``pairs`` around what the tree says of them."""
+        tree, margins = self.tree(), self.margins()
+        means = self._under(tree, margins, pairs)
+        found = []
+        for p in pairs:
+            mean = outer(margins, *p) if p in tree.tables else means[p]
+            table, noise = self.pooled(p)
+            found.append(drift_of([table], [mean], [noise]).variance(mean))
+        return found
+
+    def tree(self) -> TreeModel:
+        """The maximum spanning forest of the measured pairs, each drawn towards independence."""
+        margins, total = self.margins(), float(self.total)
+        shrunk, strength = {}, {}
+        for p in self.pairs():
+            mean = outer(margins, *p)
+            table, noise = self.pooled(p)
+            shrunk[p] = self._possible(shrink(table, mean + 1e-9, noise), p, margins)
+            strength[p] = float(np.abs(shrunk[p] - mean).sum())
+        edges = spanning_forest(len(self.names), strength)
+        square = {p: shrunk[p].reshape(self.shape[p[0]], self.shape[p[1]]) / total for p in edges}
+        return TreeModel([m / total for m in margins], square)
+
+    def model(self) -> BlendModel:
+        """The tree, and every other measured pair drawn towards it."""
+        tree, margins, total = self.tree(), self.margins(), float(self.total)
+        means = self._under(tree, margins, self.pairs())
+        targets = {}
+        for p in self.pairs():
+            table, noise = self.pooled(p)
+            if p in tree.tables:
+                targets[p] = tree.tables[p].ravel() * total
+            else:
+                targets[p] = self._possible(shrink(table, means[p], noise), p, margins)
+        layout = pair_targets(self.shape, targets, total)
+        return BlendModel(self.total, self.names, self.coding, tree, layout)
+
+    def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
+        """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
+        square = project(table, self.total).reshape(self.shape[pair[0]], self.shape[pair[1]])
+        mixed = self._allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
+        return fit_margins(mixed, [margins[pair[0]], margins[pair[1]]], sweeps=5).ravel()
+
+    def _allowed(self, pair: Pair) -> "Floats | float":
+        """0 where a structural zero or rule forbids every record of a cell, else 1."""
+        if self.schema is None or not (self.schema.zeros or self.schema.rules):
+            return 1.0
+        size = (self.shape[pair[0]], self.shape[pair[1]])
+        codes = {self.names[p]: c for p, c in zip(pair, np.indices(size).reshape(2, -1), strict=True)}
+        free = ~impossible(self.schema, codes)
+        return np.asarray(free.reshape(size), np.float64) if free.any() else 1.0
+
+    def _under(self, tree: TreeModel, margins: Sequence[Floats], pairs: Sequence[Pair]) -> dict[Pair, Floats]:
+        """What the tree says of ``pairs``, and a trace of independence."""
+        said = said_by(tree, pairs)
+        return {p: 0.98 * self.total * said[p] + 0.02 * outer(margins, *p) for p in pairs}
+
+
+def said_by(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:
+    """The joint shares of each of ``pairs`` under the tree, flat; independent where nothing links them."""
+    linked = {i: tree.pairs_of(i) for i in {p[0] for p in pairs}}
+    alone = tree.margins
+    return {(i, j): (linked[i][j] if j in linked[i] else np.outer(alone[i], alone[j])).ravel() for i, j in pairs}

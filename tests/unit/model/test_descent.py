@@ -1,0 +1,85 @@
+"""Records fitted to tables: the error falls, far below that of a sample; groups each by themselves."""
+
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from hedgerow.model.descent import PairTargets, Records, descend, descend_groups, pair_targets
+
+SHAPE = (4, 3, 6, 2, 5)
+
+
+def truth(n: int, seed: int = 0) -> npt.NDArray[np.int64]:
+    """Records whose columns all follow a hidden one."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 6, n)
+    return np.stack([(hidden + (rng.random(n) < 0.3) * rng.integers(0, 6, n)) % s for s in SHAPE], axis=1)
+
+
+def tables(records: npt.NDArray[np.int64]) -> dict[tuple[int, int], npt.NDArray[np.float64]]:
+    return {
+        (i, j): np.bincount(records[:, i] * SHAPE[j] + records[:, j], minlength=SHAPE[i] * SHAPE[j]).astype(float)
+        for i, j in combinations(range(len(SHAPE)), 2)
+    }
+
+
+def error(records: Records, wanted: dict[tuple[int, int], npt.NDArray[np.float64]]) -> float:
+    got = tables(records.astype(np.int64))
+    return float(np.mean([np.abs(got[p] / len(records) - t / t.sum()).sum() for p, t in wanted.items()]))
+
+
+def shuffled(records: npt.NDArray[np.int64]) -> Records:
+    rng = np.random.default_rng(9)
+    return np.stack([rng.permutation(c) for c in records.T], axis=1).astype(np.uint16)
+
+
+def test_the_error_falls_below_that_of_a_sample() -> None:
+    real = truth(5000)
+    wanted, start = tables(real), shuffled(real)
+    fitted = descend(start, pair_targets(SHAPE, wanted, 5000), np.random.default_rng(0), sweeps=5)
+    resampled = real[np.random.default_rng(1).integers(0, 5000, 5000)].astype(np.uint16)
+    assert error(fitted, wanted) < 0.1 * error(start, wanted)
+    assert error(fitted, wanted) < 0.5 * error(resampled, wanted)
+    assert (fitted < np.array(SHAPE)).all()
+
+
+def test_no_sweep_makes_it_worse_and_the_input_stays() -> None:
+    real = truth(500)
+    wanted, start = tables(real), shuffled(real)
+    targets, before = pair_targets(SHAPE, wanted, 500), start.copy()
+    errors = [_squares(descend(start, targets, np.random.default_rng(2), sweeps=s), wanted) for s in range(5)]
+    assert errors == sorted(errors, reverse=True)
+    assert (start == before).all()
+
+
+def _squares(records: Records, wanted: dict[tuple[int, int], npt.NDArray[np.float64]]) -> float:
+    got = tables(records.astype(np.int64))
+    return float(sum(((got[p] - t) ** 2).sum() for p, t in wanted.items()))
+
+
+def test_pairs_without_a_target_do_not_pull() -> None:
+    start = shuffled(truth(300))
+    nothing: PairTargets = pair_targets(SHAPE, {}, 300)
+    assert (descend(start, nothing, np.random.default_rng(0)) == start).all()
+
+
+def test_every_group_is_fitted_by_itself() -> None:
+    real = truth(6000)
+    wanted, sizes = tables(real), np.array([300, 3000, 1, 2699])
+    start = shuffled(real)
+    targets = pair_targets(SHAPE, wanted, 6000)
+    fitted = descend_groups(start, sizes, targets, np.random.default_rng(0))
+    ends = np.cumsum(sizes)
+    for low, high in zip(ends - sizes, ends, strict=True):
+        assert error(fitted[low:high], wanted) <= error(start[low:high], wanted) + 1e-9
+    assert error(fitted[300:3300], wanted) < 0.1 * error(start[300:3300], wanted)
+    alone = descend_groups(start[:300], sizes[:1], targets, np.random.default_rng(0))
+    assert (alone == fitted[:300]).all()
+
+
+def test_flat_and_square_tables_are_the_same() -> None:
+    wanted = tables(truth(100))
+    square = {p: t.reshape(SHAPE[p[0]], SHAPE[p[1]]) for p, t in wanted.items()}
+    assert pair_targets(SHAPE, square, 100).target == pytest.approx(pair_targets(SHAPE, wanted, 100).target)

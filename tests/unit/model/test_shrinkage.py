@@ -1,0 +1,65 @@
+"""Shrinkage and raking: noise goes, drift stays, weights meet their tables."""
+
+import numpy as np
+import pytest
+
+from hedgerow.model.raking import rake
+from hedgerow.model.shrinkage import Drift, drift_of, fit_margins, pooled_drifts, posterior, shrink
+
+
+def test_pure_noise_is_taken_out_and_real_drift_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    mean = np.repeat([5.0, 50.0, 500.0], 300)
+    noisy = mean + rng.normal(0, 40, mean.size)
+    assert np.abs(shrink(noisy, mean, 1600.0) - mean).mean() < 0.2 * np.abs(noisy - mean).mean()
+    moved = mean * np.exp(rng.normal(0, 0.5, mean.size))
+    seen = moved + rng.normal(0, 4, mean.size)
+    assert np.abs(shrink(seen, mean, 16.0) - moved).mean() < np.abs(seen - moved).mean()
+
+
+def test_the_moments_find_the_drift() -> None:
+    rng = np.random.default_rng(1)
+    mean = rng.uniform(50, 2000, 40_000)
+    true = mean + rng.normal(0, np.sqrt(2 * mean + 0.04 * mean**2))
+    found = drift_of([true + rng.normal(0, 30, mean.size)], [mean], [900.0])
+    assert found.shift == pytest.approx(0.04, rel=0.1)
+
+
+def test_a_table_like_the_others_has_their_drift_and_an_odd_one_its_own() -> None:
+    rng = np.random.default_rng(2)
+    means = [rng.uniform(50, 2000, 400) for _ in range(9)]
+    shifts = [0.0] * 8 + [0.3]
+    tables = [m + rng.normal(0, np.sqrt(s * m**2 + 900)) for m, s in zip(means, shifts, strict=True)]
+    found = pooled_drifts(tables, means, [900.0] * 9)
+    assert found[8].shift == pytest.approx(0.3, rel=0.3)
+    assert max(d.shift for d in found[:8]) < 0.1
+
+
+def test_without_drift_the_prior_stands_and_without_noise_the_count() -> None:
+    mean, seen = np.array([3.0, 7.0]), np.array([10.0, 0.0])
+    assert posterior(seen, mean, 5.0, Drift(0.0, 0.0)) == pytest.approx(mean)
+    assert posterior(seen, mean, 0.0, Drift(1.0, 0.0)) == pytest.approx(seen, abs=1e-9)
+
+
+def test_margins_are_fitted_and_empty_cells_stay_empty() -> None:
+    table = np.array([[0.0, 2.0], [3.0, 1.0]])
+    fitted = fit_margins(table, [np.array([4.0, 6.0]), np.array([5.0, 5.0])])
+    assert fitted.sum(axis=1) == pytest.approx([4, 6], rel=1e-6)
+    assert fitted[0, 0] == 0
+
+
+def test_raked_weights_meet_their_tables_and_keep_their_sum() -> None:
+    rng = np.random.default_rng(3)
+    keys = [rng.integers(0, k, 4000).astype(np.int32) for k in (3, 5)]
+    wanted = [np.array([2000.0, 1500.0, 500.0]), np.array([1000.0, 900.0, 800.0, 700.0, 600.0])]
+    weights = rake(keys, wanted, np.ones(4000))
+    assert weights.sum() == pytest.approx(4000)
+    for key, target in zip(keys, wanted, strict=True):
+        assert np.bincount(key, weights) == pytest.approx(target, rel=0.02)
+
+
+def test_a_row_without_weight_stays_without() -> None:
+    start = np.array([0.0, 1.0, 1.0])
+    weights = rake([np.array([0, 0, 1], np.int32)], [np.array([1.5, 0.5])], start)
+    assert weights[0] == 0
+    assert weights[1] == pytest.approx(1.5, rel=0.05)
