@@ -151,7 +151,8 @@ def report(name: str, epsilons: tuple[str, ...], seeds: int = 3) -> None:
                 runs.append(json.loads(subprocess.run(asked, check=True, capture_output=True).stdout))
             shown = {k: [r[k] for r in runs] for k in runs[0]}
             print(
-                f"  {recipe:<20} epsilon {epsilon:>5}     2-way {np.mean(shown['l2']):.4f} (worst {max(shown['l2']):.4f})"
+                f"  {recipe:<20} epsilon {epsilon:>5}"
+                f"     2-way {np.mean(shown['l2']):.4f} (worst {max(shown['l2']):.4f})"
                 f"  3-way {np.mean(shown['l3']):.4f}  CPU {np.mean(shown['cpu']):.1f} s  {max(shown['mb']):.0f} MB",
                 flush=True,
             )
@@ -159,7 +160,8 @@ def report(name: str, epsilons: tuple[str, ...], seeds: int = 3) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        print(json.dumps(one(*sys.argv[2:5], int(sys.argv[5]))))
+        table_name, recipe_name, spent, run = sys.argv[2:6]
+        print(json.dumps(one(table_name, recipe_name, spent, int(run))))
     else:
         for table_name in sys.argv[1:2] or NAMES:
             report(table_name, tuple(sys.argv[2:]) or EPSILONS)

@@ -1,4 +1,4 @@
-"""Weights on a fixed support, raked until weighted counts are the targets: rows are weighed anew, none is invented."""
+"""Weights on a fixed support, raked until weighted counts are the targets: rows are weighed anew, none invented."""
 
 from collections.abc import Sequence
 from math import sqrt

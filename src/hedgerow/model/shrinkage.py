@@ -80,12 +80,13 @@ def shrink(table: npt.ArrayLike, mean: Floats, noise: Variance) -> Floats:
 
 
 def pooled_drifts(
-    tables: Sequence[npt.ArrayLike], means: Sequence[Floats], variances: Sequence[float]
+    tables: Sequence[npt.ArrayLike], means: Sequence[Floats], variances: Sequence[float], *, least: float = 0.0
 ) -> tuple[Drift, ...]:
     """The drift of each table: that of all together, unless its own differs from it by more than chance would.
 
     The weight of a table's own figure is 1 - (2 standard errors / its distance from the pooled figure)^2, at
     least 0: a table that the noise does not tell apart from the others has their drift.
+    ``least`` is the smallest ``chance``: 1 when the true counts are themselves a sample.
     """
     pool = drift_of(tables, means, variances, caution=2.0)
     found = []
@@ -98,7 +99,7 @@ def pooled_drifts(
             error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-300) ** 2
             trust = max(0.0, 1 - 4 * error / max((one - all_) ** 2, 1e-300))
             chance.append(trust * one + (1 - trust) * all_)
-        found.append(Drift(*chance))
+        found.append(Drift(max(chance[0], least), chance[1]))
     return tuple(found)
 
 

@@ -45,9 +45,9 @@ class Evidence:
             tables.setdefault(key, []).append(m)
         return Evidence(self.names, self.coding, tables, self.rows, self.schema)
 
-    def question(self, pair: Pair) -> Marginal:
-        """The table of a pair."""
-        return Marginal(tuple(self.names[i] for i in pair))
+    def question(self, key: tuple[int, ...]) -> Marginal:
+        """The table of these columns."""
+        return Marginal(tuple(self.names[i] for i in key))
 
     def pooled(self, key: tuple[int, ...]) -> tuple[Floats, float]:
         """All answers to one table as one, weighted by precision, and the variance of its noise."""
@@ -138,7 +138,7 @@ class Evidence:
 
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
-        square = project(table, self.total).reshape(self.shape[pair[0]], self.shape[pair[1]])
+        square = np.maximum(table, 0.0).reshape(self.shape[pair[0]], self.shape[pair[1]])
         mixed = self._allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
         return fit_margins(mixed, [margins[pair[0]], margins[pair[1]]], sweeps=5).ravel()
 

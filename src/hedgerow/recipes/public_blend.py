@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import ClassVar, final
 
@@ -12,7 +13,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.blend import fixed_stream
 from hedgerow.model.descent import MOST, Records, pair_targets
 from hedgerow.model.raking import Keys, rake
-from hedgerow.model.shrinkage import Drift, pooled_drifts, posterior, shrink
+from hedgerow.model.shrinkage import Drift, fit_margins, pooled_drifts, posterior, shrink
 from hedgerow.model.simplex import project
 from hedgerow.model.support import SupportModel
 from hedgerow.model.tree import TreeModel, spanning_forest
@@ -24,6 +25,7 @@ from hedgerow.recipes.evidence import Evidence, Floats, outer, said_by
 from hedgerow.recipes.pairs import Price, shares_by_gain
 
 _TRACE = 0.003  # of independence in the public tables, so that no cell is impossible
+_LEAST = 1.5  # of chance: both tables are samples, and the public one is smoothed
 _TAIL = 0.01  # of all weight lies on the extra rows before they are raked
 
 
@@ -42,8 +44,8 @@ class PublicBlend(AbstractRecipe):
 
     name: ClassVar[str] = "public_blend"
     rows: int | None = None
-    first_share: float = 0.5
-    one_way_share: float = 0.5
+    first_share: float = 0.6
+    one_way_share: float = 0.6
     tail: float = 0.2
     refine: bool = True
 
@@ -153,18 +155,26 @@ class _Relative:
         targets = pair_targets(e.shape, pairs, float(e.total)) if refine and pairs else None
         return SupportModel(e.total, e.names, e.coding, rows, raked, targets)
 
-    def _tilted(self) -> Floats:
-        """Weights of the public rows, raked to the one-way tables as far as those differ beyond their noise."""
-        e = self.evidence
-        total = float(e.total)
-        start = np.full(len(self.rows), total / len(self.rows))
-        cells = [_cells(self.rows, e.shape, (i,)) for i in range(len(e.names))]
-        means = [_counted(c, np.ones(len(c)), size) + 0.01 for c, size in zip(cells, e.shape, strict=True)]
+    @cached_property
+    def _cells_of_columns(self) -> list[Keys]:
+        return [_cells(self.rows, self.evidence.shape, (i,)) for i in range(len(self.evidence.names))]
+
+    @cached_property
+    def _margins(self) -> list[Floats]:
+        """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
+        e, total = self.evidence, float(self.evidence.total)
+        means = [
+            _counted(c, np.ones(len(c)), size) + 0.01 for c, size in zip(self._cells_of_columns, e.shape, strict=True)
+        ]
         means = [m * (total / float(m.sum())) for m in means]
         noisy = e.noisy_margins()
-        drifts = pooled_drifts([t for t, _ in noisy], means, [v for _, v in noisy])
-        targets = [project(posterior(t, m, v, d), total) for (t, v), m, d in zip(noisy, means, drifts, strict=True)]
-        return rake(cells, targets, start, sweeps=30)
+        drifts = pooled_drifts([t for t, _ in noisy], means, [v for _, v in noisy], least=_LEAST)
+        return [project(posterior(t, m, v, d), total) for (t, v), m, d in zip(noisy, means, drifts, strict=True)]
+
+    def _tilted(self) -> Floats:
+        """Weights of the public rows, raked to the estimated one-way tables."""
+        start = np.full(len(self.rows), float(self.evidence.total) / len(self.rows))
+        return rake(self._cells_of_columns, self._margins, start)
 
     def _means(self, weights: Floats, keys: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Floats]:
         """What the weighted public rows say of each table.
@@ -196,7 +206,7 @@ class _Relative:
         self, means: Mapping[tuple[int, ...], Floats], keys: Sequence[tuple[int, ...]]
     ) -> dict[tuple[int, ...], Drift]:
         known = [self.evidence.pooled(k) for k in keys]
-        found = pooled_drifts([t for t, _ in known], [means[k] for k in keys], [v for _, v in known])
+        found = pooled_drifts([t for t, _ in known], [means[k] for k in keys], [v for _, v in known], least=_LEAST)
         return dict(zip(keys, found, strict=True))
 
     def _estimates(
@@ -204,7 +214,13 @@ class _Relative:
     ) -> dict[tuple[int, ...], Floats]:
         """Every table drawn towards the public one."""
         e, drifts = self.evidence, self._drifts(means, keys)
-        return {k: project(posterior(e.pooled(k)[0], means[k], e.pooled(k)[1], drifts[k]), e.total) for k in keys}
+        found: dict[tuple[int, ...], Floats] = {k: self._margins[k[0]] for k in keys if len(k) == 1}
+        for k in (k for k in keys if len(k) == 2):
+            table, noise = e.pooled(k)
+            drawn = np.maximum(posterior(table, means[k], noise, drifts[k]), 0.0) + 1e-9 * means[k]
+            square = drawn.reshape(e.shape[k[0]], e.shape[k[1]])
+            found[k] = fit_margins(square, [self._margins[i] for i in k], sweeps=8).ravel()
+        return found
 
     def _tree(self, estimates: Mapping[tuple[int, ...], Floats]) -> TreeModel:
         """A tree of the estimated pairs, whose records fill in what the public table lacks."""

@@ -28,13 +28,15 @@ class TreeBlend(AbstractRecipe):
         one_way_share: the part of the budget for one-way tables.
         first_share: the part for the first look at pairs; the rest goes where it lowers the error most.
         bearable: a pair is measured when its noise is expected to move less than this share of the rows.
+        one_way_worth: how much of an error in a one-way table shows in each pair of its column.
     """
 
     name: ClassVar[str] = "tree_blend"
     rows: int | None = None
     one_way_share: float = 0.10
-    first_share: float = 0.40
-    bearable: float = 0.35
+    first_share: float = 0.25
+    bearable: float = 0.5
+    one_way_worth: float = 0.5
 
     def __post_init__(self) -> None:
         shares = (self.one_way_share, self.first_share)
@@ -71,16 +73,23 @@ class TreeBlend(AbstractRecipe):
             return evidence.model()
         answers = gate.measure([evidence.question(p) for p in chosen], cost)
         evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
-        left = gate.left
-        spread = evidence.spread(chosen)
-        noise = [evidence.pooled(p)[1] for p in chosen]
-        shares = shares_by_gain(spread, noise, price, float(left))
-        again_pairs = [(p, Fraction(float(s)).limit_denominator(10**6)) for p, s in zip(chosen, shares, strict=True)]
-        again_pairs = [(p, s) for p, s in again_pairs if s > 0]
-        second = gate.measure(
-            [evidence.question(p) for p, _ in again_pairs], left, weights=[s for _, s in again_pairs]
-        )
-        return evidence.plus({p: m for (p, _), m in zip(again_pairs, second, strict=True)}).model()
+        return self._second_look(gate, evidence).model()
+
+    def _second_look(self, gate: Answers, evidence: Evidence) -> Evidence:
+        """What is left of the budget, spent where it lowers the predicted error of all pairs most.
+
+        An error in a one-way table is an error in every pair of its column.
+        """
+        pairs = evidence.pairs()
+        singles = [(i,) for i in range(len(evidence.names))]
+        spread = [m**2 for m in evidence.margins()] + evidence.spread(pairs)
+        noise = [v for _, v in evidence.noisy_margins()] + [evidence.pooled(p)[1] for p in pairs]
+        worth = [self.one_way_worth * len(singles)] * len(singles) + [1.0] * len(pairs)
+        shares = shares_by_gain(spread, noise, Price(gate.tariff), float(gate.left), worth=worth)
+        weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
+        asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
+        answers = gate.measure([evidence.question(k) for k, _ in asked], gate.left, weights=[w for _, w in asked])
+        return evidence.plus({k: m for (k, _), m in zip(asked, answers, strict=True)})
 
     @staticmethod
     def _part(share: float) -> Fraction:
