@@ -5,7 +5,7 @@
     gate = hr.open_gate("confidential.parquet", schema, hr.Budget(epsilon=1.0), ledger="ledger.db")
     model = hr.recipes.Independent().fit(gate, hr.PublicData(schema))
     records = hr.draw_records(model, schema, model.total, numpy.random.default_rng(7))
-    hr.release(records, gate, schema, "release/")
+    hr.write_release(records, gate, schema, "release/")
 
 Names are loaded when they are first used, so importing the package costs next to nothing.
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from hedgerow import recipes as recipes
     from hedgerow.pipeline import open_gate as open_gate
     from hedgerow.pipeline import plan as plan
-    from hedgerow.pipeline import release as release
     from hedgerow.pipeline import run as run
     from hedgerow.pipeline import sample as sample
+    from hedgerow.pipeline import write_release as write_release
     from hedgerow.public.accounting import Budget as Budget
     from hedgerow.public.accounting import Guarantee as Guarantee
     from hedgerow.public.question import Marginal as Marginal
@@ -43,10 +43,10 @@ _HOME = {
     "open_gate": "hedgerow.pipeline",
     "personnel": "hedgerow.simulate.personnel",
     "plan": "hedgerow.pipeline",
-    "release": "hedgerow.pipeline",
     "run": "hedgerow.pipeline",
     "sample": "hedgerow.pipeline",
     "verify": "hedgerow.release.verify",
+    "write_release": "hedgerow.pipeline",
 }
 __all__ = [*_HOME, "recipes"]
 

@@ -311,23 +311,43 @@ def open_gate(
     return Recorded(tariff, budget, [], live=gate, table=called, run=run)
 
 
-def release(records: pl.DataFrame, gate: Recorded, schema: Schema, folder: str | Path, *, title: str = "") -> Path:
+def write_release(
+    records: pl.DataFrame,
+    gate: Recorded,
+    schema: Schema,
+    folder: str | Path,
+    *,
+    recipe: str = "independent",
+    title: str = "",
+) -> Path:
     """Write the bundle of a run made in Python: records, statement, noisy answers, everything that goes out."""
-    write_bundle(
-        Path(folder),
-        Contents(
-            schema=schema,
-            statement=gate.statement(version=__version__),
-            answers=flatten(gate.record),
-            job="",
-            records=(records,),
-            counts=None,
-            verdicts=(),
-            formats=("csv",),
-            title=title or gate.table,
-        ),
+    contents = Contents(
+        schema=schema,
+        statement=gate.statement(recipe=recipe, version=__version__),
+        answers=flatten(gate.record),
+        job=_job_text(gate, recipe),
+        records=(records,),
+        counts=None,
+        verdicts=(),
+        formats=("csv",),
+        title=title or gate.table,
     )
+    write_bundle(Path(folder), contents)
     return Path(folder)
+
+
+def _job_text(gate: Recorded, recipe: str) -> str:
+    """The job file that says what a run made in Python has promised."""
+    g, text = gate.tariff.guarantee, json.dumps  # a JSON text is a TOML text
+    return "\n".join(
+        [
+            f"[job]\nrecipe = {text(recipe)}",
+            f"[confidential]\ntable = {text(gate.table)}\nname = {text(gate.table)}",
+            f"unit = {text(g.unit)}\nperson = {text(g.person)}\nrows_per_person = {g.rows_per_person}",
+            f"relation = {text(g.relation)}\npublic_columns = {text(list(g.public_columns))}",
+            f"[budget]\nepsilon = {text(str(gate.budget.epsilon))}\ndelta = {text(str(gate.budget.delta))}\n",
+        ]
+    )
 
 
 def _same_file(one: Path, other: Path) -> bool:

@@ -1,0 +1,36 @@
+"""What the README says to type works."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+from hedgerow.release.verify import verify
+from hedgerow.simulate.personnel import personnel
+from hedgerow.simulate.personnel_schema import personnel_schema
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_python_of_the_readme_makes_a_release_that_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    personnel(rows=2000, seed=1).confidential.write_parquet(tmp_path / "confidential.parquet")
+    (tmp_path / "schema.toml").write_text(personnel_schema(), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    assert [c for c in verify(tmp_path / "release") if not c.held] == []
+
+
+def test_every_public_name_is_there_and_is_no_module_by_accident() -> None:
+    for name in hedgerow.__all__:
+        found = getattr(hedgerow, name)
+        assert name == "recipes" or callable(found), name
+
+
+def test_the_two_commands_of_the_readme_are_targets_of_the_makefile() -> None:
+    targets = re.findall(r"^(\w+):", (README.parent / "Makefile").read_text("utf-8"), re.MULTILINE)
+    for command in re.findall(r"^make (\w+)", README.read_text("utf-8"), re.MULTILINE):
+        assert command in targets
+    assert shutil.which("make")
