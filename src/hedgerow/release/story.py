@@ -61,7 +61,7 @@ def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
         rows, columns = len(contents.records[0]), len(contents.records[0].columns)
     else:
         assert contents.counts is not None
-        what, rows, columns = "cells of counts", len(contents.counts), len(contents.counts.columns) - 1
+        what, rows, columns = "cells of counts", len(contents.counts), len(contents.labels)
     capped = "" if g.unit == "record" else f", {g.rows_per_person} row{'s' * (g.rows_per_person > 1)} at most"
     return (
         (f"{rows:,}", what),
