@@ -3,8 +3,13 @@
 from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
 from hedgerow.recipes.base import Answers as Answers
 from hedgerow.recipes.base import PublicData as PublicData
+from hedgerow.recipes.beta_binomial import BetaBinomial as BetaBinomial
+from hedgerow.recipes.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
+from hedgerow.recipes.gamma_poisson import GammaPoisson as GammaPoisson
 from hedgerow.recipes.independent import Independent as Independent
 from hedgerow.recipes.integer_counts import IntegerCounts as IntegerCounts
 
-RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (Independent, IntegerCounts)}
+RECIPES: dict[str, type[AbstractRecipe]] = {
+    r.name: r for r in (Independent, IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
+}
 """Every recipe by the name a job calls it. A new recipe is a new file and one line here."""

@@ -158,6 +158,8 @@ def event_rows(statement: Statement) -> tuple[EventRow, ...]:
 
 def _answer(spend: Spend) -> str:
     cells = sum(a.cells for a in spend.asked)
+    if spend.verb == "urn":
+        return f"{cells:,} drawn count{'s' * (cells != 1)}"
     return f"{cells:,} noisy count{'s' * (cells != 1)}"
 
 
