@@ -33,6 +33,6 @@ def pmf(yes: int, rows: int, a: Number, b: Number, size: int) -> list[Fraction]:
 
 
 def truth_chance(epsilon: float) -> float:
-    """For n = S = 1: how often the synthetic answer is the true one, e^epsilon / (1 + e^epsilon), as Warner has it."""
+    """For n = S = 1: how often the synthetic answer is the true one: Warner's e^epsilon / (1 + e^epsilon)."""
     alpha = alpha_min(epsilon, 1)
     return (1 + alpha) / (1 + 2 * alpha) if alpha else exp(epsilon) / (1 + exp(epsilon))

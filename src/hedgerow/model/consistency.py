@@ -56,7 +56,7 @@ class Reconciled:
             for part, left in self.parts.items()
             if set(part) <= set(axes)
         )
-        return max(self.table.size / cells * (self.noise - gained), 0.0)
+        return float(max(self.table.size / cells * (self.noise - gained), 0.0))
 
 
 def reconcile(table: Floats, variance: float, margins: Sequence[Margin]) -> Reconciled:

@@ -74,7 +74,11 @@ def probability(outcome: Sequence[int], counts: Sequence[int], alphas: Sequence[
     for z in outcome:
         ways, left = ways * comb(left, z), left - z
     total = sum(weights, Fraction(0))
-    return ways * prod((rising(w, z) for w, z in zip(weights, outcome, strict=True)), start=Fraction(1)) / rising(total, size)
+    return (
+        ways
+        * prod((rising(w, z) for w, z in zip(weights, outcome, strict=True)), start=Fraction(1))
+        / rising(total, size)
+    )
 
 
 def pmf(counts: Sequence[int], alphas: Sequence[Number], size: int) -> dict[tuple[int, ...], Fraction]:

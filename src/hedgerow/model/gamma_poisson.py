@@ -61,13 +61,17 @@ def bound(a: Sequence[Number], pis: Sequence[Number], size: int, *, rows: int | 
     return log(nu(a, pis, size, rows=rows) * (1 + size / min(exact(x) for x in a)))
 
 
-def probability(outcome: Sequence[int], counts: Sequence[int], a: Sequence[Number], pis: Sequence[Number]) -> Fraction:
+def probability(
+    outcome: Sequence[int], counts: Sequence[int], a: Sequence[Number], pis: Sequence[Number]
+) -> Fraction:
     """The exact chance of one synthetic table, given its sum."""
     r, odds = [y + exact(x) for y, x in zip(counts, a, strict=True)], odds_of(pis) or (1,) * len(pis)
     return _weight(outcome, r, odds) / _coefficient(r, odds, sum(outcome))
 
 
-def pmf(counts: Sequence[int], a: Sequence[Number], pis: Sequence[Number], size: int) -> dict[tuple[int, ...], Fraction]:
+def pmf(
+    counts: Sequence[int], a: Sequence[Number], pis: Sequence[Number], size: int
+) -> dict[tuple[int, ...], Fraction]:
     """The exact chance of every synthetic table of a small one."""
     return {z: probability(z, counts, a, pis) for z in tables(len(counts), size)}
 
@@ -79,7 +83,9 @@ def largest_ratio(a: Sequence[Number], pis: Sequence[Number], size: int, rows: i
     largest when all S fall in cell j.
     """
     odds, parts, best = odds_of(pis) or (1,) * len(pis), [exact(x) for x in a], Fraction(1)
-    whole = {y: _coefficient([n + x for n, x in zip(y, parts, strict=True)], odds, size) for y in tables(len(parts), rows)}
+    whole = {
+        y: _coefficient([n + x for n, x in zip(y, parts, strict=True)], odds, size) for y in tables(len(parts), rows)
+    }
     for y, own in whole.items():
         for j, k in permutations(range(len(parts)), 2):
             if y[j]:

@@ -11,12 +11,14 @@ counts themselves by moments, which is free, so a poor prior is found out and ha
 """
 
 from itertools import combinations
+from math import log1p
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 _ROUNDS = 4
+_KURTOSIS = 5.0  # the variance of a squared Laplace variate, relative to its squared mean
 
 
 def shrink(noisy: Floats, prior: Floats, variance: float) -> tuple[Floats, Floats]:
@@ -38,16 +40,20 @@ def prior_spread(noisy: Floats, prior: Floats, variance: float) -> Floats:
 
 
 def _nonnegative_fit(basis: Floats, target: Floats, weight: Floats) -> Floats:
-    """The weighted least-squares coefficients, none below zero: the best of the few possible sets of them."""
+    """The weighted least-squares coefficients, none below zero: the best of the few possible sets of them.
+
+    Each must earn its place beyond what noise alone would give it (more so in large tables, where a spread
+    too small to be seen matters little): without that, a good prior would be spoilt by what noise suggests.
+    """
     scale = np.maximum(np.sqrt((basis**2 * weight).sum(axis=1)), 1e-300)
     scaled = basis / scale[:, None]
     gram, aim = (scaled * weight) @ scaled.T, (scaled * weight) @ target
-    best, least = np.zeros(len(basis)), 0.0
+    best, least, toll = np.zeros(len(basis)), 0.0, _KURTOSIS * (1 + log1p(len(target) / 100))
     for k in range(1, len(basis) + 1):
         for chosen in map(list, combinations(range(len(basis)), k)):
             found = np.linalg.lstsq(gram[np.ix_(chosen, chosen)], aim[chosen], rcond=1e-10)[0]
             gain = float(found @ gram[np.ix_(chosen, chosen)] @ found - 2 * found @ aim[chosen])
-            if (found >= 0).all() and gain < least:
+            if (found >= 0).all() and gain + toll * k < least:
                 best = np.zeros(len(basis))
-                best[chosen], least = found, gain
-    return best / scale
+                best[chosen], least = found, gain + toll * k
+    return np.asarray(best / scale)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import prod
-from typing import final
+from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError
@@ -74,7 +75,7 @@ class CountTable(AbstractTabulation):
             frames.append(frame)
         return pl.concat(frames, how="diagonal")
 
-    def whole(self, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def whole(self, rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """The counts as whole numbers, summing group by group to what the estimate sums to."""
         size = len(self.estimate) // self._group_count
         parts = [self.estimate[i : i + size] for i in range(0, len(self.estimate), size)]
@@ -88,7 +89,7 @@ class CountTable(AbstractTabulation):
     def _group_count(self) -> int:
         return prod(self._shape[: self.groups])
 
-    def _summed(self, counts: Expected, columns: Sequence[str]) -> Expected:
+    def _summed(self, counts: npt.NDArray[Any], columns: Sequence[str]) -> npt.NDArray[Any]:
         kept = [self.columns.index(c) for c in columns]
         summed = np.einsum(counts.reshape(self._shape), list(range(len(self._shape))), kept)
         return np.asarray(summed).ravel()

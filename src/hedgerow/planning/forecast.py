@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.tables import Fate, side_by_side
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal, Noise
@@ -32,6 +33,7 @@ class Plan:
         assumed_rows: the number of rows the errors are worked out for, a public guess; None without one.
         memory: bytes the run will need, about.
         seconds: CPU seconds it will need, about.
+        fates: for a table of counts, how each recipe for tables would fare.
     """
 
     recipe: str
@@ -42,6 +44,7 @@ class Plan:
     assumed_rows: int | None
     memory: int
     seconds: float
+    fates: tuple[Fate, ...] = ()
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -94,6 +97,7 @@ class Plan:
                 }
                 for v in self.verdicts
             ],
+            "tables_side_by_side": [f.to_json() for f in self.fates],
             "confidential_rows_read": 0,
         }
 
@@ -134,6 +138,7 @@ def forecast(
         assumed_rows=assumed,
         memory=200_000_000 + 40 * cells + 24 * columns * size,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
+        fates=side_by_side(recipe, requests, public, tariff=tariff, budget=budget, rows=assumed, rng=rng),
     )
 
 
@@ -186,7 +191,8 @@ def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int 
     sizes = [
         mean_absolute(a.noise) * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
         for a in (a for r in requests for a in r.asked)
-        if set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
+        if a.noise.law != "urn"
+        and set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
     ]
     if not sizes:
         return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
@@ -201,5 +207,7 @@ def mean_absolute(noise: Noise) -> float:
     """The mean size of the noise on one cell."""
     if noise.law == "gaussian":
         return sqrt(2 / pi * float(noise.scale))
+    if noise.law == "urn":
+        return float("nan")
     q = float(np.exp(-1 / float(noise.scale)))
     return 2 * q / (1 - q * q)

@@ -47,7 +47,7 @@ def _draw_given_sum(urn: Urn, counts: Counts) -> Counts:
 
 
 def below_each(bounds: Counts) -> Counts:
-    """For each bound, a whole number drawn uniformly from those below it: spare bits are cut, what is too large redrawn."""
+    """For each bound, a uniform whole number below it: spare bits are cut, and what is too large is drawn again."""
     drawn, again = np.empty(len(bounds), np.int64), np.arange(len(bounds))
     mask = bounds - 1
     for shift in (1, 2, 4, 8, 16, 32):

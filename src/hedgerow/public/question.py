@@ -47,7 +47,7 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """The variance of the noise: exact for Laplace, an upper bound (tight above 1/2) for Gaussian; NaN for an urn."""
+        """The variance of the noise: exact for Laplace, an upper bound (tight above 1/2) for Gaussian, else NaN."""
         if self.law == "urn":
             return float("nan")
         if self.law == "gaussian":

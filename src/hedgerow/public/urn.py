@@ -41,15 +41,15 @@ class Urn:
             )
         if self.odds and (groups > 1 or min(alphas) < self.grain or n * sizes[0] ** 2 > MOST_WORK):
             raise JobError(
-                "Unequal odds (pi) need one group, prior weights of 1 or more, and cells times size squared of at most\n"
-                f"{MOST_WORK:,}: elsewhere the true cost is not known, or cannot be worked out. Let b be proportional\n"
+                "Unequal odds (pi) need one group, prior weights of 1 or more, and cells times size squared of at\n"
+                f"most {MOST_WORK:,}: elsewhere the true cost is not known, or takes too long. Let b be proportional\n"
                 "to the exposures, or ask for a smaller size. No confidential row was read and nothing was spent."
             )
         weight = sum(alphas) * (n // len(alphas)) + self.grain * sum(sizes) * (groups // len(sizes))
         if weight >= 1 << 61:
             raise JobError(
-                "The urn is too heavy for whole numbers of 64 bits: take a larger epsilon, a smaller size, fewer cells\n"
-                "or a coarser grain. No confidential row was read and nothing was spent."
+                "The urn is too heavy for whole numbers of 64 bits: take a larger epsilon, a smaller size, fewer\n"
+                "cells or a coarser grain. No confidential row was read and nothing was spent."
             )
 
     def ratio(self, groups: int, cells: int, *, moves: bool, crosses: bool) -> Fraction:
@@ -69,7 +69,7 @@ class Urn:
         return leave * enter if crosses and groups > 1 else leave
 
     def _shift(self, cells: int, moves: bool) -> Fraction:
-        """The most one row changes the chance that the sum is S: it comes to the cell of largest pi, from the smallest."""
+        """The most one row changes the chance that the sum is S: it goes to the largest pi, from the smallest."""
         low, high = (f(range(cells), key=self.odds.__getitem__) for f in (min, max))
         before = list(self.alphas * (cells // len(self.alphas)))
         after = before.copy()
@@ -86,7 +86,7 @@ class Urn:
         return made
 
     def rising(self, weights: Sequence[int], cell: int) -> list[int]:
-        """z! times the chance that one cell counts z = 0 to S, up to a common factor^z: w (w + grain) ... x odds^z."""
+        """z! times the chance that a cell counts z = 0 to S, up to a common factor^z: w (w + grain) ... odds^z."""
         made = [1]
         for z in range(self.sizes[0]):
             made.append(made[-1] * (weights[cell] + z * self.grain) * self.odds[cell])

@@ -16,8 +16,8 @@ from hedgerow.model.shrinkage import shrink
 from hedgerow.model.simplex import project
 from hedgerow.model.tabulation import CountTable, check_columns
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Marginal, Measurement
-from hedgerow.public.rules import impossible
+from hedgerow.public.question import Counts, Marginal, Measurement
+from hedgerow.public.rules import Flags, impossible
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
@@ -134,7 +134,7 @@ class IntegerCounts(AbstractRecipe):
         table = answers[0].counts.reshape(schema.shape(names)).astype(np.float64)
         return reconcile(table, max(answers[0].variance, _LEAST), margins)
 
-    def _possible(self, schema: Schema, centre: Expected, open_cells: Expected, total: int) -> Expected:
+    def _possible(self, schema: Schema, centre: Expected, open_cells: Flags, total: int) -> Expected:
         """The nearest counts that are not negative, zero where they must be, and sum to whole group totals."""
         groups = prod(schema.shape(self.groups))
         blocks, free = centre.reshape(groups, -1), open_cells.reshape(groups, -1)
@@ -152,7 +152,7 @@ class IntegerCounts(AbstractRecipe):
         return {tuple(names[i] for i in a): best.variance(a) ** 0.5 for a in axes}
 
 
-def zero_cells(schema: Schema, names: tuple[str, ...]) -> Expected:
+def zero_cells(schema: Schema, names: tuple[str, ...]) -> Flags:
     """Whether each cell of the cross of ``names`` is a structural zero, whatever its bins are decoded to."""
     shape = schema.shape(names)
     if not (schema.zeros or schema.rules):
@@ -167,7 +167,7 @@ def public_counts(table: PublicTable, question: Marginal) -> Expected:
     return plan.count(table.codes(plan.columns)).astype(np.float64)
 
 
-def _rounded(sums: Expected, total: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _rounded(sums: Expected, total: int) -> Counts:
     """Whole group totals nearest to ``sums``, which sum to ``total``."""
     low = np.floor(sums).astype(np.int64)
     order = np.argsort(low - sums, kind="stable")

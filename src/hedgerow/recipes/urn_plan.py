@@ -57,8 +57,8 @@ class UrnPlan:
         check_columns(self.recipe, public.schema, self.table.columns)
         if zero_cells(public.schema, self.table.columns).any():
             raise JobError(
-                f"[{self.recipe}] gives every cell a prior weight, structural zeros too: the schema declares some in this\n"
-                "table. Use integer_counts, which keeps them empty. No confidential row was read and nothing was spent."
+                f"[{self.recipe}] gives every cell a prior weight, and the schema declares structural zeros here.\n"
+                "Use integer_counts, which keeps them empty. No confidential row was read and nothing was spent."
             )
         by, within = self.table.columns[: self.groups], self.table.columns[self.groups :]
         groups, cells = tariff.coding.cells(by), tariff.coding.cells(within)
@@ -82,8 +82,8 @@ class UrnPlan:
         listed = (size,) if isinstance(size, int) else () if isinstance(size, str) else tuple(size)
         if len(listed) not in (1, groups) or not all(type(s) is int and s >= 0 for s in listed) or not sum(listed):
             raise JobError(
-                f"[{self.recipe}] needs size, the public number of counts to draw: one number, one for each of the {groups}\n"
-                "groups, or 'public' with a [public] table. The true number of rows is not public unless you declare it.\n"
+                f"[{self.recipe}] needs size, the public number of counts to draw: one number, one for each of the\n"
+                f"{groups} groups, or 'public' with a [public] table; not the true number of rows, unless that is public.\n"
                 "No confidential row was read and nothing was spent."
             )
         return listed
@@ -94,8 +94,8 @@ class UrnPlan:
             return []
         if self.alpha != "public" or public.relative is None:
             raise JobError(
-                f"[{self.recipe}] alpha is 'equal', 'public' (which needs a [public] table) or a list with one weight per\n"
-                "cell. No confidential row was read and nothing was spent."
+                f"[{self.recipe}] alpha is 'equal', 'public' (which needs a [public] table) or a list with one weight\n"
+                "per cell. No confidential row was read and nothing was spent."
             )
         counted = public_counts(public.relative, self.table).astype(np.int64).reshape(groups, cells) + 1
         return [list(map(int, row)) for row in counted]

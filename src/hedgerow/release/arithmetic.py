@@ -49,7 +49,9 @@ def costs_are_right(bundle: Opened) -> str:
         try:
             _cost_is_right(spend, statement.budget.measure, statement.guarantee)
             if spend.urn is not None:
-                _urn_is_right(spend, spend.urn, Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure))
+                _urn_is_right(
+                    spend, spend.urn, Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
+                )
         except HedgerowError as wrong:
             raise VerifyFailed(f"Request {i + 1} ({spend}): {wrong}") from None
     return f"{sum(max(1, len(s.asked)) for s in statement.spends)} costs worked out anew"

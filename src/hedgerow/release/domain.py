@@ -62,7 +62,11 @@ def margins_outside_counts(counts: pl.DataFrame, margins: pl.DataFrame) -> str:
         here = margins.filter(pl.all_horizontal(pl.col(n).ne(ALL) == k for n, k in zip(names, kept, strict=True)))
         true = counts.group_by(over).agg(pl.col("count").sum()) if over else counts.select(pl.col("count").sum())
         true = true.with_columns(pl.col(n).cast(pl.String) for n in over)
-        met = here.select(*over, "count").sort(over or "count").equals(true.select(*over, "count").sort(over or "count"))
+        met = (
+            here.select(*over, "count")
+            .sort(over or "count")
+            .equals(true.select(*over, "count").sort(over or "count"))
+        )
         if not met:
             return f"the margin of {', '.join(over) or 'everything'} is not the sum of its counts."
     return ""

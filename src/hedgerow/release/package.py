@@ -73,9 +73,7 @@ def _resource(contents: Contents, name: str, facts: Facts) -> dict[str, Any]:
         "hash": f"sha256:{facts.sha256}",
         "schema": {
             "fields": [
-                _field(n, type(d), None)
-                if name in counted
-                else _field(n, type(d), described.get(n))
+                _field(n, type(d), None) if name in counted else _field(n, type(d), described.get(n))
                 for n, d in frame.schema.items()
             ],
             "missingValues": [""],
