@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.model import dirichlet_multinomial as dm
+from hedgerow.model import gamma_poisson as gp
 from hedgerow.private import entropy, noise, urns
 from hedgerow.private.gate import Gate
 from hedgerow.private.ledger import Ledger
@@ -53,7 +53,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
     counts, chosen = iter(list(tape.counts)), iter(list(tape.chosen))
     spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
     count, draw, choose, words = ConfidentialRows.count, noise.draw, noise.exponential_choice, entropy.words
-    measure, draw_table, from_urn = Gate.measure, Gate.draw_urn, urns.draw
+    measure, draw_table, from_urn, below = Gate.measure, Gate.draw_urn, urns.draw, entropy.below
 
     def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
         requests.append(Request(cost, ["book"]))
@@ -115,6 +115,10 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         requests[-1].words += n
         return words(n)
 
+    def watched_below(n: int) -> int:
+        requests[-1].words += 1
+        return below(n)
+
     def watched_measure(self: Gate, *args: Any, **kwargs: Any) -> tuple[Measurement, ...]:
         answers = measure(self, *args, **kwargs)
         _check_answers(requests[-1], answers)
@@ -130,6 +134,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         patch.setattr(noise, "draw", watched_draw)
         patch.setattr(noise, "exponential_choice", watched_choice)
         patch.setattr(entropy, "words", watched_words)
+        patch.setattr(entropy, "below", watched_below)
         patch.setattr(Gate, "measure", watched_measure)
         patch.setattr(urns, "draw", watched_urns)
         patch.setattr(Gate, "draw_urn", watched_table)
@@ -168,7 +173,8 @@ def urn_loss(here: Request, there: Request) -> Fraction:
         size, weights = urn.sizes[g % len(urn.sizes)], [Fraction(x, urn.grain) for x in alphas[part]]
         outcomes = [drawn[part].tolist(), *(np.eye(cells, dtype=int) * size).tolist()]
         one, two = a[part].tolist(), b[part].tolist()
-        ratios = [dm.probability(z, one, weights) / dm.probability(z, two, weights) for z in outcomes]
+        pis = [Fraction(o, 10**9) for o in urn.odds or (1,) * cells]
+        ratios = [gp.probability(z, one, weights, pis) / gp.probability(z, two, weights, pis) for z in outcomes]
         worst = [worst[0] * max(ratios), worst[1] / min(ratios)]
     return max(worst)
 

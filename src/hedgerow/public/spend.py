@@ -106,8 +106,8 @@ class Tariff:
         epsilon = (cost if self.measure == "pure" else floor_sqrt(2 * cost)) / g.rows_per_person
         if urn.ratio(groups, cells, moves=moves, crosses=moves and not fixed) > exp_floor(epsilon):
             raise Refused(
-                f"Drawing {question} from this urn tells more than epsilon = {float(epsilon):g} of one row. Give the\n"
-                "cells more prior weight, or draw fewer. No confidential row was read and nothing was spent."
+                f"Drawing {question} from this urn tells more than epsilon = {float(epsilon):g} of one row. Give\n"
+                "the cells more prior weight, or draw fewer. No confidential row was read and nothing was spent."
             )
         least = Noise("urn", Fraction(min(urn.alphas), urn.grain))
         return Spend("urn", (Asked(question, groups * cells, least, cost),), cost, urn=urn)

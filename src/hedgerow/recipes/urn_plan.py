@@ -83,7 +83,7 @@ class UrnPlan:
         if len(listed) not in (1, groups) or not all(type(s) is int and s >= 0 for s in listed) or not sum(listed):
             raise JobError(
                 f"[{self.recipe}] needs size, the public number of counts to draw: one number, one for each of the\n"
-                f"{groups} groups, or 'public' with a [public] table; not the true number of rows, unless that is public.\n"
+                f"{groups} groups, or 'public' with a [public] table. The true number of rows is not public by itself.\n"
                 "No confidential row was read and nothing was spent."
             )
         return listed
@@ -94,8 +94,8 @@ class UrnPlan:
             return []
         if self.alpha != "public" or public.relative is None:
             raise JobError(
-                f"[{self.recipe}] alpha is 'equal', 'public' (which needs a [public] table) or a list with one weight\n"
-                "per cell. No confidential row was read and nothing was spent."
+                f"[{self.recipe}] alpha is 'equal', 'public' (which needs a [public] table) or a list with one\n"
+                "weight per cell. No confidential row was read and nothing was spent."
             )
         counted = public_counts(public.relative, self.table).astype(np.int64).reshape(groups, cells) + 1
         return [list(map(int, row)) for row in counted]
