@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from hedgerow.counting.plan import CountPlan
+from hedgerow.ledger.book import Ledger
 from hedgerow.model import gamma_poisson as gp
 from hedgerow.private import entropy, noise, urns
 from hedgerow.private.gate import Gate
-from hedgerow.private.ledger import Ledger
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.accounting import Measure, exp_floor, floor_sqrt
 from hedgerow.public.files import Source

@@ -43,8 +43,8 @@ class Spend:
         tables = [str(q) for q in (*(a.question for a in self.asked), *self.candidates)]
         shown = ", ".join(tables[:3]) + ", ..." * (len(tables) > 3)
         if self.verb == "urn":
-            return f"draw one table ({shown}) from an urn"
-        return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} tables ({shown})"
+            return f"draw from an urn: {shown}"
+        return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} table(s): {shown}"
 
 
 @dataclass(frozen=True)
