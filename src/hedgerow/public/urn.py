@@ -41,9 +41,9 @@ class Urn:
             )
         if self.odds and (groups > 1 or min(alphas) < self.grain or n * sizes[0] ** 2 > MOST_WORK):
             raise JobError(
-                "Unequal odds (pi) need one group, prior weights of 1 or more, and cells times size squared of at\n"
-                f"most {MOST_WORK:,}: elsewhere the true cost is not known, or takes too long. Let b be\n"
-                "proportional to the exposures, or ask for a smaller size. No confidential row was read and nothing was spent."
+                "Unequal odds (pi) need one group, prior weights of 1 or more, and cells times size squared at most\n"
+                f"{MOST_WORK:,}; elsewhere the true cost is unknown or takes too long. Take b proportional to the\n"
+                "exposures, or a smaller size. No confidential row was read and nothing was spent."
             )
         weight = sum(alphas) * (n // len(alphas)) + self.grain * sum(sizes) * (groups // len(sizes))
         if weight >= 1 << 61:

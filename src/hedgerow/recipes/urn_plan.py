@@ -83,7 +83,7 @@ class UrnPlan:
         if len(listed) not in (1, groups) or not all(type(s) is int and s >= 0 for s in listed) or not sum(listed):
             raise JobError(
                 f"[{self.recipe}] needs size, the public number of counts to draw: one number, one for each of the\n"
-                f"{groups} groups, or 'public' with a [public] table. The true number of rows is not public by itself.\n"
+                f"{groups} groups, or 'public' with a [public] table. The true number of rows is not public.\n"
                 "No confidential row was read and nothing was spent."
             )
         return listed
