@@ -64,8 +64,13 @@ def theta_released(patch: Patch) -> None:
     def draw_urn(self: Gate, question: Marginal, urn: Urn, cost: Fraction) -> Measurement:
         seen: list[Counts] = []
         drawn = urns.draw
+
+        def noted(held: Urn, counts: Counts, groups: int) -> Counts:
+            seen.append(counts)
+            return drawn(held, counts, groups)
+
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(urns, "draw", lambda u, c, g: seen.append(c) or drawn(u, c, g))
+            inner.setattr(urns, "draw", noted)
             answer = original(self, question, urn, cost)
         theta = rng.dirichlet(seen[0] + np.broadcast_to(np.array(urn.alphas) / urn.grain, seen[0].shape))
         return replace(answer, counts=(theta * 10**9).astype(np.int64))

@@ -91,7 +91,7 @@ def _assumed(question: Marginal, public: PublicData, rows: int | None, cells: in
     """The counts that errors are worked out for: the public table's, or falling as 1, 1/2, 1/3, ..."""
     if public.relative is not None:
         counts = public_counts(public.relative, question)
-        return counts * ((rows or counts.sum()) / max(counts.sum(), 1.0))
+        return np.asarray(counts * ((rows or counts.sum()) / max(counts.sum(), 1.0)))
     uneven = 1 / np.arange(1, cells + 1)
     return np.asarray(rows * uneven / uneven.sum()) if rows else None
 
