@@ -3,7 +3,8 @@
 from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
 from hedgerow.recipes.base import Answers as Answers
 from hedgerow.recipes.base import PublicData as PublicData
+from hedgerow.recipes.guided_tree import GuidedTree as GuidedTree
 from hedgerow.recipes.independent import Independent as Independent
 
-RECIPES: dict[str, type[AbstractRecipe]] = {Independent.name: Independent}
+RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (Independent, GuidedTree)}
 """Every recipe by the name a job calls it. A new recipe is a new file and one line here."""
