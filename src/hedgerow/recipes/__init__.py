@@ -5,6 +5,7 @@ from hedgerow.recipes.base import Answers as Answers
 from hedgerow.recipes.base import PublicData as PublicData
 from hedgerow.recipes.guided_tree import GuidedTree as GuidedTree
 from hedgerow.recipes.independent import Independent as Independent
+from hedgerow.recipes.random_trees import RandomTrees as RandomTrees
 
-RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (Independent, GuidedTree)}
+RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (Independent, RandomTrees, GuidedTree)}
 """Every recipe by the name a job calls it. A new recipe is a new file and one line here."""
