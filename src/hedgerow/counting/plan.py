@@ -127,16 +127,17 @@ class CountPlan:
 
 def check_tree(tree: Tree, coding: Coding) -> None:
     """Refuse a tree in which a walk could fail or never end, or that is not the one its hash names."""
-    if tree.arrays is not None and tree == Tree.of(tree.columns, tree.leaves, *tree.arrays):
-        look, first, child = tree.arrays
-        sizes = np.array([0, *coding.shape(tree.columns)])
-        if len(look) == len(first) and ((look >= 0) & (look < len(tree.columns))).all():
-            wide = sizes[look + 1]
-            later = (child > np.repeat(np.arange(len(look)), wide)) if wide.sum() == len(child) else np.array(False)
-            ends = (child < 0) & (child >= -1 - tree.leaves)
-            if (first == np.cumsum(wide) - wide).all() and ((later & (child < len(look))) | ends).all():
-                return
-    raise JobError("This is no tree whose leaves can be counted. Grow it anew. No row was read, nothing spent.")
+    if tree.arrays is None or tree != Tree.of(tree.columns, tree.leaves, *tree.arrays):
+        raise JobError("A tree is not the one that its hash names. Grow it anew. No row was read, nothing spent.")
+    look, first, child = tree.arrays
+    sizes = np.array([0, *coding.shape(tree.columns)])
+    sound = len(look) == len(first) and bool(((look >= 0) & (look < len(tree.columns))).all()) and tree.leaves > 0
+    wide = sizes[look + 1] if sound else sizes[:0]  # every split has one child for each code of its column
+    if sound and wide.sum() == len(child) and (first == np.cumsum(wide) - wide).all():
+        later = (child > np.repeat(np.arange(len(look)), wide)) & (child < len(look))
+        if (later | ((child < 0) & (child >= -1 - tree.leaves))).all():
+            return
+    raise JobError("This is no tree: not every walk ends in a leaf. Grow it anew. No row was read, nothing spent.")
 
 
 def leaf_of(tree: Tree, codes: Mapping[str, Codes]) -> Any:

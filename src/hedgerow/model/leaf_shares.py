@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 _TINY = 1e-12
-_POOL = 8.0  # nodes on a level whose own spread weighs as much as that of all labels together
+_FLOOR = 1e-4  # a label is never thought rarer: its spread could not be told from noise
+_POOL = 32.0  # nodes on a level whose own spread weighs as much as that of all labels together
 
 
 @final
@@ -56,22 +57,26 @@ def shrink(counts: Floats, prior: Floats, variance: Floats, *, shared: Floats | 
     """Shares from noisy ``counts``, each line pulled towards ``prior`` as far as its noise is large.
 
     ``variance`` is the noise variance of a cell of each line.  The spread of the truth around the prior is
-    phi_k q (1 - q) for label k, by moments over the lines; with few lines, over all labels.  ``shared`` is the part
+    phi_k q (1 - q) for label k, by moments over the lines, less what chance alone often shows; with few lines, over
+    all labels.  ``shared`` is the part
     of a line that the prior has already been fitted to, which leaves less of a difference to see.
     """
     kinds = counts.shape[1]
     n = np.maximum(counts.sum(axis=1), 1.0)[:, None]
     q, v = prior, variance[:, None]
-    spread = q * (1 - q) + _TINY
+    spread = np.maximum(q * (1 - q), _FLOOR)
     noise = np.maximum(v * (1 - 2 * q) + kinds * v * q**2, 0.0)
     seen = 1.0 if shared is None else np.maximum(1 - shared, 0.02)[:, None]
-    over = (counts - n * q) ** 2 - seen * (noise + n * spread)
+    due = seen * (noise + n * spread)
+    over = (counts - n * q) ** 2 - due
     under = seen * n**2 * spread
     weight = 1 / np.maximum(noise / n + spread, _TINY) / n  # noisy small lines tell little
     top, bottom = (over * weight / n).sum(axis=0), (under * weight / n).sum(axis=0)
-    together = top.sum() / max(bottom.sum(), _TINY)
+    chance = 5 * ((due * weight / n) ** 2).sum(axis=0)  # the variance of a squared Laplace variable is 5 sigma^4
+    together = (top.sum() - 2 * np.sqrt(chance.sum())) / max(bottom.sum(), _TINY)
+    top = top - 2 * np.sqrt(chance)
     own = len(counts) / (len(counts) + _POOL)
-    phi = np.maximum(own * top / np.maximum(bottom, _TINY) + (1 - own) * together, 0.0)
+    phi = np.clip(own * np.maximum(top / np.maximum(bottom, _TINY), 0.0) + (1 - own) * max(together, 0.0), 0.0, 1.0)
     tau = (phi + 1 / n) * spread
     w = tau / (tau + noise / n**2)
     return project_rows(w * counts / n + (1 - w) * q)

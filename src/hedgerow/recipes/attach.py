@@ -29,7 +29,9 @@ class Columns:
     given: tuple[str, ...]
 
 
-def columns_of(public: PublicData, guarantee: Guarantee, private: Sequence[str], leave: Sequence[str] = ()) -> Columns:
+def columns_of(
+    public: PublicData, guarantee: Guarantee, private: Sequence[str], leave: Sequence[str] = ()
+) -> Columns:
     """The private attributes, as named or else those the target lacks, and the attributes they may depend on."""
     schema, target = public.schema, target_of(public)
     had = {a for a in schema.attributes if set(schema.coding.needs([a])) <= set(target.frame.columns)}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ class GuidedTree(AbstractRecipe):
     private: Sequence[str] = ()
     analyses: Sequence[Sequence[str]] = ()
     share: float = 0.5
-    prior: Literal["boosted", "leaves", "none"] = "boosted"
+    prior: str = "boosted"
     rows: int | None = None
     seed: int = 0
 
@@ -84,7 +84,9 @@ class _Work:
             )
         self.columns: Columns = columns_of(public, tariff.guarantee, recipe.private)
         for wrong in (a for t in recipe.analyses for a in t if a not in self.columns.given):
-            raise JobError(f"[guided_tree] analyses names {wrong!r}, which is not a given attribute. Nothing was spent.")
+            raise JobError(
+                f"[guided_tree] analyses names {wrong!r}, which is not a given attribute. Nothing was spent."
+            )
         self.kinds = public.schema.size(self.columns.private)
         self.sizes = public.schema.shape(self.columns.given)
         self.ordered = [is_ordered(public.schema, a) for a in self.columns.given]
@@ -102,9 +104,7 @@ class _Work:
         over = (self.recipe.rows or self.target.rows) / self.lines.shape[1]
         known = np.zeros((len(self.labels), self.kinds), np.float32)
         known[np.arange(len(self.labels)), self.labels] = 1
-        grown = grow(
-            self.lines, known, self.sizes, self.ordered, smallest=3, deepest=24, worth=3 * noise / over
-        )
+        grown = grow(self.lines, known, self.sizes, self.ordered, smallest=3, deepest=24, worth=3 * noise / over)
         stays = pruned(grown, noise=noise, over=over)
         self.tree, ends = as_tree(grown, stays, self.columns.given)
         self.nodes = _nodes(grown, ends)

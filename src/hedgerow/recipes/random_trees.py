@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from hedgerow.public.table import PublicTable
 from hedgerow.recipes.attach import columns_of, lines_of, target_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 
-Sequence_ = Literal["joint", "chain", "papers-2018", "papers-2019"]
 _NOTHING = "No confidential row was read and nothing was spent."
 
 
@@ -55,8 +54,8 @@ class RandomTrees(AbstractRecipe):
     depth: int = 12
     weights: Mapping[str, float] = field(default_factory=dict)
     leaf_min: float = 0.0
-    combine: Combine = "mean"
-    sequence: Sequence_ = "joint"
+    combine: str = "mean"
+    sequence: str = "joint"
     by: str = ""
     partition: str = ""
     seed: int = 0
@@ -68,7 +67,11 @@ class RandomTrees(AbstractRecipe):
             *(["n_b must be 1 or more"] if self.n_b < 1 else []),
             *(["depth must be between 1 and 60"] if not 1 <= self.depth <= 60 else []),
             *(["weights must be 0 or more"] if any(w < 0 for w in self.weights.values()) else []),
-            *(["combine is mean, pooled or precision"] if self.combine not in ("mean", "pooled", "precision") else []),
+            *(
+                ["combine is mean, pooled or precision"]
+                if self.combine not in ("mean", "pooled", "precision")
+                else []
+            ),
             *(
                 ["sequence is joint, chain, papers-2018 or papers-2019"]
                 if self.sequence not in ("joint", "chain", "papers-2018", "papers-2019")
@@ -158,7 +161,11 @@ def _step(
 
     everyone = slice(None)
     if recipe.partition:
-        trees = [joined(recipe.partition, [drawn_tree(everyone) for _ in range(recipe.trees)], schema.size([recipe.partition]))]
+        trees = [
+            joined(
+                recipe.partition, [drawn_tree(everyone) for _ in range(recipe.trees)], schema.size([recipe.partition])
+            )
+        ]
     elif recipe.by:
         group, size = relative.codes([recipe.by])[recipe.by], schema.size([recipe.by])
         enough = [np.flatnonzero(group == c) for c in range(size)]
@@ -170,7 +177,9 @@ def _step(
         trees = [drawn_tree(everyone) for _ in range(recipe.trees)]
     tables = list(_possible(target_of(public), schema, trees[0].columns, drawn))
     if recipe.partition:
-        tables = [{**t, recipe.partition: np.full_like(t[recipe.partition], c)} for t in tables for c in range(recipe.trees)]
+        tables = [
+            {**t, recipe.partition: np.full_like(t[recipe.partition], c)} for t in tables for c in range(recipe.trees)
+        ]
     return Step(labels, tuple(reached(t, *tables) for t in trees))
 
 
@@ -190,7 +199,9 @@ class Forest(AbstractAttachment):
     public: PublicData
     steps: tuple[tuple[Step, tuple[Measurement, ...]], ...]
 
-    def shares(self, step: Step, answers: Sequence[Measurement], codes: Mapping[str, Codes]) -> npt.NDArray[np.float32]:
+    def shares(
+        self, step: Step, answers: Sequence[Measurement], codes: Mapping[str, Codes]
+    ) -> npt.NDArray[np.float32]:
         """The share of each label of a step for rows of these codes."""
         schema, recipe = self.public.schema, self.recipe
         kinds = schema.size(step.labels)
@@ -204,7 +215,12 @@ class Forest(AbstractAttachment):
                 ways = [{**codes, recipe.partition: np.full_like(column, c)} for c in range(recipe.trees)]
             counts += [held] * len(ways)
             leaves += [leaf_of(tree, w) for w in ways]
-        return combine(recipe.combine, counts, leaves, [a.variance for a in answers] * (len(counts) // len(answers)))
+        return combine(
+            cast(Combine, recipe.combine),
+            counts,
+            leaves,
+            [a.variance for a in answers] * (len(counts) // len(answers)),
+        )
 
     def expected(self, question: Marginal) -> Expected:
         """The counts of one drawing, which is what these trees give for several columns drawn in turn."""
