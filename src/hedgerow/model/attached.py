@@ -71,9 +71,9 @@ def expected_counts(attached: Attached, question: Marginal) -> Expected:
     for c in given:
         at = at * schema.size([c]) + codes[c]
     size = schema.size(given)
-    cube = np.stack([np.bincount(at, weights=s, minlength=size) for s in attached.shares.T], axis=1)
+    rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in attached.shares.T], axis=1)
     wanted = [c for c in question.columns if c in held]
-    cube = cube @ _cells_of(schema, private, wanted)
+    cube = rows @ _cells_of(schema, private, wanted)
     shaped = cube.reshape(*schema.shape(given), *schema.shape(wanted))
     order = [[*given, *wanted].index(c) for c in question.columns]
     return np.asarray(shaped.transpose(order).ravel())

@@ -89,7 +89,7 @@ def _step(lines: Any, labels: Any, kinds: int, form: Any, scores: Any) -> tuple[
 
 def _start(labels: Any, kinds: int) -> npt.NDArray[np.float32]:
     held = np.bincount(labels, minlength=kinds) + 0.5
-    return np.log(held / held.sum()).astype(np.float32)
+    return np.asarray(np.log(held / held.sum()), np.float32)
 
 
 def _loss(scores: Any, truth: Any) -> float:

@@ -39,7 +39,7 @@ def as_shares(counts: Floats) -> Floats:
     """Counts cut at zero and divided by their sum, as the papers do; equal shares where nothing is left."""
     cut = np.maximum(counts, 0.0)
     total = cut.sum(axis=1, keepdims=True)
-    return np.where(total > 0, cut / np.maximum(total, 1e-12), 1 / counts.shape[1])
+    return np.asarray(np.where(total > 0, cut / np.maximum(total, 1e-12), 1 / counts.shape[1]))
 
 
 def combine(
@@ -59,7 +59,8 @@ def combine(
         return as_shares(total).astype(np.float32)
     shares = [as_shares(c) for c in counts]
     if rule == "mean":
-        return np.mean([s[leaf] for s, leaf in zip(shares, leaves, strict=True)], axis=0, dtype=np.float32)
+        held = [s[leaf] for s, leaf in zip(shares, leaves, strict=True)]
+        return np.asarray(np.mean(held, axis=0), np.float32)
     noise = [v * kinds / np.maximum(c.sum(axis=1), 1.0) ** 2 for c, v in zip(counts, variances, strict=True)]
     middle = np.mean([s[leaf] for s, leaf in zip(shares, leaves, strict=True)], axis=0)
     apart = [((s[leaf] - middle) ** 2).sum(axis=1) for s, leaf in zip(shares, leaves, strict=True)]

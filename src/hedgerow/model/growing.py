@@ -83,7 +83,9 @@ def grow(
 
 
 @compiled
-def _grow(lines: Any, labels: Any, sizes: Any, ordered: Any, limits: Any, worth: float) -> Any:
+def _grow(  # noqa: C901, PLR0915  compiled: one loop over plain arrays
+    lines: Any, labels: Any, sizes: Any, ordered: Any, limits: Any, worth: float
+) -> Any:
     n, kinds, widest = lines.shape[1], labels.shape[1], sizes.max()
     smallest, deepest, most = limits
     look, low = np.full(most, -1, np.int64), np.zeros(most, np.int64)

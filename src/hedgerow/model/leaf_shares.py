@@ -6,7 +6,6 @@ than the starting point.  How much the truth strays from it is estimated from th
 public table that does not resemble the confidential one loses its weight.  All of it is post-processing.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -113,9 +112,4 @@ def _balanced(tilted: Floats, above: Floats, weight: Floats, parent: npt.NDArray
         mean = np.stack([np.bincount(ids, weights=weight * c) for c in out.T], axis=1) / total[:, None]
         out = out * (above / np.maximum(mean[ids], _TINY))
         out /= np.maximum(out.sum(axis=1, keepdims=True), _TINY)
-    return out
-
-
-def path_of(parent: Sequence[int], depth: Sequence[int], leaf: Sequence[int]) -> Nodes:
-    """Nodes from plain lists."""
-    return Nodes(np.array(parent), np.array(depth), np.array(leaf))
+    return np.asarray(out)

@@ -118,7 +118,7 @@ def _longer(a: Any, n: int, fill: int) -> Any:
 
 
 @compiled
-def _choose(
+def _choose(  # noqa: PLR0913  compiled: plain arrays only
     look: Any, base: Any, used: Any, count: Any, sizes: Any, weight: Any, chance: Any, n_b: int, ahead: int
 ) -> int:
     for i in range(len(chance)):

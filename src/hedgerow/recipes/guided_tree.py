@@ -152,7 +152,7 @@ class _Work:
         counts = np.bincount(at, minlength=self.tree.leaves * self.kinds).reshape(-1, self.kinds) + 0.0
         everywhere = counts.sum(axis=0) / counts.sum()
         counts += 5 * everywhere + 1e-4
-        return (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32)[leaf]
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True), np.float32)[leaf]
 
     def _strata(self, leaf: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Rows that are drawn together: of one leaf, and of one cell of the first declared outcome."""

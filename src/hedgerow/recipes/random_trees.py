@@ -146,7 +146,9 @@ def _step(
     """The trees of one step; only leaves that a target row can reach, whatever its drawn columns, are numbered."""
     relative = public.relative or target_of(public)
     schema = public.schema
-    if wrong := [a for a in (*recipe.weights, recipe.by, recipe.partition) if a and a not in given + recipe.private]:
+    if wrong := [
+        a for a in (*recipe.weights, recipe.by, recipe.partition) if a and a not in (*given, *recipe.private)
+    ]:
         raise JobError(f"[random_trees] {', '.join(wrong)} is not a given attribute. {_NOTHING}")
     if public.relative is None and drawn:
         raise JobError(f"[random_trees] sequence = 'chain' needs [public] table = '...' with labels. {_NOTHING}")
