@@ -1,4 +1,4 @@
-"""Every test runs with the library's annotations checked at run time (but for the command line, which loads lazily)."""
+"""Every test runs with the library's annotations checked at run time; but for the command line, which is lazy."""
 
 from beartype import BeartypeConf
 from beartype.claw import beartype_packages

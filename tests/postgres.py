@@ -87,10 +87,10 @@ def running_server() -> Iterator[str]:
 
 
 def new_database(server: str) -> str:
-    """The URL of a fresh, empty database on ``server``."""
+    """The URL of an empty place on ``server``: a schema of its own, which is quicker than a database."""
     import psycopg
 
     name = f"ledger{next(_NUMBERS)}"
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as db:
-        db.execute(f"CREATE DATABASE {name}".encode())
-    return f"{server}/{name}"
+    with psycopg.connect(f"{server}/postgres") as db:
+        db.execute(f"CREATE SCHEMA {name}".encode())
+    return f"{server}/postgres?options=-csearch_path%3D{name}"

@@ -17,9 +17,10 @@ from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
+from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Gate, Ledger
+from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
@@ -171,9 +172,10 @@ def run(
     watch("counting behind the gate and adding noise")
     fitted = job.recipe.fit(gate, road.public)
     watch("drawing synthetic data")
-    drawn = _drawn(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
+    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
     watch("writing the release")
-    write_bundle(folder, _contents(road, gate, drawn, road.ledger().head()))
+    anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
+    write_bundle(folder, _contents(road, gate, drawn, anchor))
     journal.finish()
     return folder
 
@@ -186,7 +188,7 @@ class Drawn:
     counts: tuple[pl.DataFrame, ...] = ()
 
 
-def _drawn(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
     generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
     if isinstance(fitted, AbstractModel):
@@ -200,13 +202,13 @@ def _drawn(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Dra
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
-    record = journal.answers()
+    record, resumed = journal.answers(), journal.exists
     journal.start(name, road.digest)  # before booking: a promise whose journal was lost would be paid twice
     try:
         account = RunAccount(road.ledger(), table=road.job.table, run=name)
         gate = Gate(source, road.tariff, road.job.budget, account)
     except HedgerowError:
-        if not record:
+        if not resumed:
             journal.finish()
         raise
 
@@ -241,7 +243,7 @@ def sample(folder: str | Path, *, copies: int, seed: int) -> Drawn:
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
-    return _drawn(fitted, public, copies=copies, seed=seed)
+    return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
 def recorded(folder: Path) -> tuple[Statement, list[Answered]]:

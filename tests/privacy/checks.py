@@ -16,7 +16,8 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
-from hedgerow.private import Gate, Ledger
+from hedgerow.ledger.book import Ledger
+from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.files import open_source
 from hedgerow.public.question import TOTAL, Marginal
@@ -91,7 +92,7 @@ def _run(job: Path) -> tuple[dict[str, bytes], str]:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=7))  # the name of the run is public and random
-        patch.setattr(Ledger, "head", lambda self: "anchor")  # holds the time of day
+        patch.setattr(RunAccount, "anchor", lambda self: "anchor")  # holds the time of day
         with redirect_stdout(said), redirect_stderr(said):
             try:
                 pipeline.run(job, watch=phases.append)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.postgres import new_database, running_server
+from tests.privacy.checks import quick_folder
 
 Forked = Callable[..., Any]
 
@@ -26,11 +27,13 @@ def postgres_url(postgres_server: str) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def ledger_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A ledger that nobody has opened yet, on each engine."""
     if request.param == "sqlite":
-        return str(tmp_path / "ledger.db")
-    return str(request.getfixturevalue("postgres_url"))
+        with quick_folder() as folder:
+            yield f"{folder}/ledger.db"
+    else:
+        yield request.getfixturevalue("postgres_url")
 
 
 @pytest.fixture(scope="session")

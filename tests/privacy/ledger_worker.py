@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.errors import BudgetExhausted, HedgerowError
-from hedgerow.private.ledger import Ledger
+from hedgerow.ledger.book import Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 
 with suppress(ImportError):

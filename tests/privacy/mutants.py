@@ -18,10 +18,10 @@ from hedgerow import pipeline
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.ledger.account import RunAccount
+from hedgerow.ledger.book import Ledger
 from hedgerow.model import product
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
-from hedgerow.private.ledger import Ledger
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public import accounting, spend
 from hedgerow.public.accounting import Guarantee

@@ -2,7 +2,6 @@
 
 import hashlib
 import sqlite3
-import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import BudgetExhausted, JobError, LedgerError, Refused
-from hedgerow.private.ledger import START, Entry, Ledger
+from hedgerow.ledger.book import START, Entry, Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
+from tests.privacy.checks import quick_folder
 
 HALF = Fraction(1, 2)
 
@@ -209,7 +209,7 @@ NUMBERS = st.one_of(
 def test_never_spends_more_than_the_total_whatever_is_asked(
     calls: list[tuple[str, str, Fraction]], delta: str
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with quick_folder() as folder:
         ledger = Ledger.open(f"{folder}/ledger.db")
         promise(ledger, "a", "1", delta)
         total, worth = Budget("1", delta).total, Fraction(0)
@@ -243,7 +243,7 @@ def test_never_spends_more_than_the_total_whatever_is_asked(
 )
 def test_never_promises_more_than_the_smallest_cap_of_the_same_rows(asked: list[tuple[str, str, Fraction]]) -> None:
     """Two independent readings of the rules agree: the one that books and the one that verifies."""
-    with tempfile.TemporaryDirectory() as folder:
+    with quick_folder() as folder:
         ledger = Ledger.open(f"{folder}/ledger.db")
         for i, (verb, tab, number) in enumerate(asked):
             try:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from hedgerow.cli.ledger import app
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
-from hedgerow.private.ledger import Ledger
+from hedgerow.ledger.book import Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow.errors import LedgerError, MissingExtra
-from hedgerow.private.ledger import Ledger
+from hedgerow.ledger.book import Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.conftest import Forked
@@ -186,6 +186,7 @@ def test_a_role_that_may_only_read_and_append_can_use_the_ledger(postgres_url: s
     with psycopg.connect(postgres_url) as owner:
         owner.execute("DROP ROLE IF EXISTS booker")
         owner.execute("CREATE ROLE booker LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA {postgres_url.rpartition('%3D')[2]} TO booker".encode())
         for table in ("entries", "seen", "meta"):
             owner.execute(f"GRANT SELECT, INSERT ON hedgerow_{table} TO booker".encode())
     ledger = Ledger.open(postgres_url.replace("steward@", "booker@"))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.private.ledger import START, Entry, Ledger
+from hedgerow.ledger.book import START, Entry, Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 
@@ -139,6 +139,15 @@ def test_nothing_is_booked_on_a_ledger_that_was_changed(ledger: Ledger, ledger_u
     with pytest.raises(VerifyFailed, match="Entry 1 of the ledger"):
         Ledger.open(ledger_url)
     assert intruder("SELECT count(*) FROM hedgerow_entries").fetchone() == (8,)
+
+
+def test_nothing_is_booked_after_an_entry_that_was_changed_and_sealed_again(
+    ledger: Ledger, ledger_url: str, intruder: Sql
+) -> None:
+    draft = replace(ledger.entries()[0], body='{"epsilon": "300", "delta": "0"}')
+    intruder("UPDATE hedgerow_entries SET body = ?, hash = ? WHERE seq = 1", draft.body, draft.seal())
+    with pytest.raises(VerifyFailed, match="Entry 2 of the ledger"):
+        Ledger.open(ledger_url)
 
 
 def test_a_ledger_exchanged_during_a_run_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from hedgerow.counting.plan import CountPlan
+from hedgerow.ledger.book import Ledger
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
-from hedgerow.private.ledger import Ledger
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.accounting import Measure
 from hedgerow.public.files import Source

@@ -23,21 +23,21 @@ def run(
     """Carry a job out and write its release."""
     from hedgerow import pipeline
 
-    def confirm(road: "Road") -> bool:
-        typer.echo(show.quote(road), err=True)
-        if yes:
-            return True
-        if not sys.stdin.isatty():
-            raise JobError(
-                "Nobody is there to say yes. In a script, add --yes.\nNo confidential row was read and nothing was spent."
-            )
-        return typer.confirm("Spend it?", err=True)
+    with show.progress() as watch:
 
-    if yes:
-        with show.progress() as watch:
-            folder = pipeline.run(job, out=out, resume=resume, confirm=confirm, watch=watch)
-    else:
-        folder = pipeline.run(job, out=out, resume=resume, confirm=confirm)
+        def confirm(road: "Road") -> bool:
+            watch.pause()
+            typer.echo(show.quote(road), err=True)
+            if yes:
+                return True
+            if not sys.stdin.isatty():
+                raise JobError(
+                    "Nobody is there to say yes. In a script, add --yes.\n"
+                    "No confidential row was read and nothing was spent."
+                )
+            return typer.confirm("Spend it?", err=True)
+
+        folder = pipeline.run(job, out=out, resume=resume, confirm=confirm, watch=watch)
     if as_json:
         show.echo(json.dumps({"release": str(folder)}))
     else:

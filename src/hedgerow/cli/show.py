@@ -8,28 +8,44 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from rich.status import Status
 
     from hedgerow.pipeline import Road
     from hedgerow.planning.forecast import Plan
 
 
+class Phases:
+    """The phase of long work, on stderr when that is a terminal, nowhere otherwise."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+
+    def __call__(self, text: str) -> None:
+        """Say what is being done now."""
+        if not sys.stderr.isatty():
+            return
+        from rich.console import Console
+
+        self.pause()
+        console = Console(stderr=True)
+        console.print(f"[dim]{text}[/dim]")
+        self._status = console.status(text + " ...")
+        self._status.start()
+
+    def pause(self) -> None:
+        """Leave the terminal alone, to ask something or because the work is done."""
+        if self._status is not None:
+            self._status.stop()
+
+
 @contextmanager
-def progress() -> Iterator["Callable[[str], None]"]:
-    """A callable that shows the phase of long work on stderr; silent when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda phase: None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status("starting ...") as status:
-
-        def phase(text: str) -> None:
-            console.print(f"[dim]{text}[/dim]")
-            status.update(text + " ...")
-
-        yield phase
+def progress() -> Iterator[Phases]:
+    """Phases that are cleared away when the work is done."""
+    phases = Phases()
+    try:
+        yield phases
+    finally:
+        phases.pause()
 
 
 def quote(road: "Road") -> str:
@@ -62,6 +78,8 @@ def promise(epsilon: float, delta: float) -> str:
 
 def plan_text(plan: "Plan") -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
+    from hedgerow.release.words import plus_minus
+
     g = plan.tariff.guarantee
     who = "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
     rows = f"{plan.assumed_rows:,} assumed rows" if plan.assumed_rows else "an unknown number of rows"
@@ -75,9 +93,7 @@ def plan_text(plan: "Plan") -> str:
         f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]
     for a in plan.asked[:40]:
-        lines.append(
-            f"{str(a.question)[:40]:<40} {a.cells:>10,} {'+/- ' + format(1.96 * a.noise.variance**0.5, ',.1f'):>14}"
-        )
+        lines.append(f"{str(a.question)[:40]:<40} {a.cells:>10,} {'+/- ' + format(plus_minus(a.noise), ',.0f'):>14}")
     if len(plan.asked) > 40:
         lines.append(f"... and {len(plan.asked) - 40} more (--json shows all)")
     if plan.verdicts:

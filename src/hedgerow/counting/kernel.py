@@ -41,8 +41,8 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
     """Add up to TILE rows to ``tally``, the counts of all cells of all blocks.
 
     Each line of ``rows`` has the codes of one column.  Block b owns the cells from starts[b] to
-    starts[b + 1] and the terms from ends[b] to ends[b + 1]; a term is (line, stride), and a row's cell in
-    the block is the sum of code x stride.
+    starts[b + 1] and the terms, one or more, from ends[b] to ends[b + 1]; a term is (line, stride), and a
+    row's cell in the block is the sum of code x stride.
     """
     cell = np.empty(CHUNK, np.uint16)
     four = cell.view(np.uint64)
@@ -50,8 +50,10 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
     for b in range(len(starts) - 1):
         for low in range(0, rows.shape[1], CHUNK):
             n = min(CHUNK, rows.shape[1] - low)
-            cell[:] = 0
-            for t in range(ends[b], ends[b + 1]):
+            code, stride = rows[terms[ends[b], 0], low : low + n], np.uint16(terms[ends[b], 1])
+            for r in range(n):
+                cell[r] = np.uint16(code[r]) * stride
+            for t in range(ends[b] + 1, ends[b + 1]):
                 code, stride = rows[terms[t, 0], low : low + n], np.uint16(terms[t, 1])
                 for r in range(n):
                     cell[r] += np.uint16(code[r]) * stride

@@ -66,12 +66,13 @@ class CountPlan:
 
     @cached_property
     def _homes(self) -> dict[Marginal, _Block]:
-        """The block that answers each question; columns with a single value make no difference to it."""
+        """The block that answers each question: of its columns with several values, or any for the total."""
         crossed = [q for q in self.questions if isinstance(q, Marginal)]
         sets = {q: tuple(sorted(n for n in q.columns if self.coding.sizes[n] > 1)) for q in crossed}
-        narrow = [s for s in dict.fromkeys(sets.values()) if s and self.coding.cells(s) <= NARROW]
+        least = min(filter(None, sets.values()), key=self.coding.cells, default=tuple(self.coding.sizes)[:1])
+        narrow = [s for s in dict.fromkeys([*sets.values(), least]) if s and self.coding.cells(s) <= NARROW]
         cover = _cover(narrow, self.coding) if self.rows >= WORTH_ROWS and len(narrow) <= WORTH_SETS else {}
-        return {q: cover.get(s, s) for q, s in sets.items()}
+        return {q: cover.get(s or least, s or least) for q, s in sets.items()}
 
     @cached_property
     def _layout(self) -> tuple[dict[_Block, slice], list[Any]]:
@@ -79,8 +80,7 @@ class CountPlan:
         blocks = sorted(set(self._homes.values()), key=(cells := self.coding.cells))
         narrow = [b for b in blocks if cells(b) <= NARROW]
         terms = [(self.columns.index(n), cells(b[i + 1 :])) for b in narrow for i, n in enumerate(b)]
-        ends = np.cumsum([0, *map(len, narrow)], dtype=np.int64)
-        starts = np.cumsum([0, *map(cells, blocks)], dtype=np.int64)
+        ends, starts = (np.cumsum([0, *x], dtype=np.int64) for x in (map(len, narrow), map(cells, blocks)))
         places = {b: slice(starts[i], starts[i + 1]) for i, b in enumerate(blocks)}
         return places, [np.array(terms, np.int64).reshape(-1, 2), ends, starts[: len(ends)]]
 

@@ -87,14 +87,14 @@ def _coded(connection: Any, table: str, coding: Coding, names: Sequence[str]) ->
     rules, needs = {c.name: c for c in coding.columns}, coding.needs(names)
     kinds = _kinds(connection, origin, needs)
     parts = [(i, rules[n], kinds[n]) for i, n in enumerate(needs)]
-    given: dict[str, Any] = {"blanks": _BLANKS}
+    given: dict[str, Any] = {}
     joins = ""
     for i, rule, kind in parts:
         given |= {f"v{i}": list(rule.values), f"w{i}": list(rule.codes)} if rule.values else {}
-        cut = f"rtrim(left(t{i}, {rule.prefix}), $blanks)" if rule.prefix else f"t{i}"
+        cut = f"rtrim(left(t{i}, {rule.prefix}), '{_BLANKS}')" if rule.prefix else f"t{i}"
         lookup = f"(SELECT unnest($v{i}::VARCHAR[]) AS k, unnest($w{i}::BIGINT[]) AS c)"
         joins += f" LEFT JOIN {lookup} AS l{i} ON l{i}.k = {cut}" if rule.values else ""
-        if rule.reading == "date" and kind not in _DAY:
+        if rule.edges is not None and rule.reading == "date" and kind not in _DAY:
             given[f"f{i}"] = _date_format(connection, rule)
     values = ", ".join(f"{_value(kind, _quoted(rule.name))} AS v{i}" for i, rule, kind in parts)
     texts = ", ".join(f"{_text(kind, f'v{i}')} AS t{i}" for i, _, kind in parts)
@@ -137,7 +137,7 @@ def _date_format(connection: Any, rule: CodedColumn) -> str:
     for letter, meaning in _FORMATS.items():
         written = written.replace(letter, meaning)
     try:
-        connection.execute("SELECT try_strptime('', $f)", {"f": written})
+        connection.execute("SELECT try_strptime('', $f)", {"f": written}).fetchall()
     except duckdb.Error:
         raise JobError(
             f"DuckDB cannot read dates written as {rule.date_format} ({rule.name}). Write another format in the"
@@ -161,7 +161,7 @@ def _value(kind: str, name: str) -> str:
 def _text(kind: str, value: str) -> str:
     """A value as trimmed text, whole floats as whole numbers; NULL when missing, NaN or blank."""
     if kind not in _FLOAT:
-        return f"nullif(trim({value}::VARCHAR, $blanks), '')"
+        return f"nullif(trim({value}::VARCHAR, '{_BLANKS}'), '')"
     whole = f"{value} = trunc({value}) AND {value} >= -power(2::DOUBLE, 63) AND {value} < power(2::DOUBLE, 63)"
     small = rf"regexp_replace({value}::VARCHAR, '^(-?)(\d)\.?(\d*)e-05$', '\10.0000\2\3')"  # as Polars writes it
     return (

@@ -27,8 +27,9 @@ from hedgerow.public.coding import Coding
 from hedgerow.public.files import open_source
 from hedgerow.public.question import Counts, Question
 
-_VALUE, _ROW = 120, 160  # bytes, generously: of a value while it is read and coded; of any row besides
-_FEW, _FEWEST = 1 << 14, 1 << 12  # rows of a batch: with one thread less there may be more; or refuse
+_VALUE, _ROW = 48, 160  # bytes: of a value while it is read and coded; of a row besides
+_READER = 128 << 20  # bytes that reading takes whatever the batch: CSV comes in blocks of 16 MB, copied
+_FEW, _FEWEST = 1 << 14, 1 << 12  # rows of a batch below which to use fewer threads, and to refuse
 
 
 def count(
@@ -37,7 +38,7 @@ def count(
     coding: Coding,
     *,
     rows: int = 1 << 18,
-    memory: int = 1 << 30,
+    memory: int = 2 << 30,
 ) -> tuple[Counts, ...]:
     """The exact counts of each question over ``table``: a Source, a path, or a frame.
 
@@ -77,7 +78,7 @@ def _ahead(threads: int, work: Any, batches: Iterator[pl.DataFrame]) -> Iterator
 def _within(memory: int, plan: CountPlan, rows: int) -> tuple[int, int]:
     """How many threads, and how many rows of a batch, keep to ``memory``."""
     cores = min(8, getattr(os, "process_cpu_count", os.cpu_count)() or 1)  # the former from Python 3.13
-    total = 8 * plan.size
+    total = _READER + 8 * plan.size
     each = 8 * (2 * plan.size + COVER * len(set(plan.questions)))
     row = _ROW + _VALUE * len(plan.coding.needs(plan.columns))
     for threads, fewest in [*((t, _FEW) for t in range(cores, 1, -1)), (1, _FEWEST)]:

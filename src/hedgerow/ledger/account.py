@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import final
 
-from hedgerow.private.ledger import Ledger
+from hedgerow.ledger.book import Ledger
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.spend import Spend
 
@@ -34,6 +34,10 @@ class RunAccount:
     def recognise(self, fingerprint: str) -> None:
         """Refuse if these rows are known under other names whose cap is used up."""
         self._ledger.recognise(self._table, fingerprint)
+
+    def anchor(self) -> str:
+        """The hash of this run's promise in the ledger: booked before a row was read, so it tells nothing of them."""
+        return next(e.hash for e in self._ledger.entries() if e.kind == "promise" and e.facts["run"] == self._run)
 
     def mark_drawn(self, spend: Spend) -> None:
         """From here on an answer may exist: this request cannot be taken again for free."""

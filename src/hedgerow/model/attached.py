@@ -49,7 +49,7 @@ class Attached(AbstractAttachment):
         """The rows of the target, in order, with synthetic private columns: every column of the schema."""
         if target.rows != len(self.shares):
             raise JobError(
-                f"The shares are for {len(self.shares):,} rows; the target has {target.rows:,}. Use the same target.\n"
+                f"The shares are for {len(self.shares):,} rows, the target has {target.rows:,}. Use the same one.\n"
                 "No confidential row was read and nothing was spent."
             )
 

@@ -42,7 +42,7 @@ def boost(
     ordered: Sequence[bool],
     rng: np.random.Generator,
 ) -> Boosted:
-    """The boosted model of ``labels`` below ``kinds`` given the codes in ``lines``; a fifth of the rows is held out."""
+    """The boosted model of ``labels`` below ``kinds`` given the codes in ``lines``; a fifth is held out."""
     n = len(labels)
     order = rng.permutation(n)
     held, kept = order[: n // 5], order[n // 5 :]

@@ -4,7 +4,6 @@ An auditor reads this folder, PROOFS.md, and what it imports of ours; a test kee
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
-    ledger.py    what has been booked, and the refusal to book more
     rows.py      the confidential rows: streamed, capped per person, counted
     gate.py      price, book, count, mark, add noise, answer
 
@@ -16,4 +15,3 @@ no error that depends on a confidential value.
 """
 
 from hedgerow.private.gate import Gate as Gate
-from hedgerow.private.ledger import Ledger as Ledger

@@ -1,11 +1,11 @@
 """The confidential rows: streamed, capped per person, counted. Nothing outside this folder can read them."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import NoReturn, Protocol, final, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.plan import CountPlan
@@ -15,6 +15,7 @@ from hedgerow.public.coding import Coding, as_text
 from hedgerow.public.question import Counts
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -44,34 +45,28 @@ class ConfidentialRows:
         needed = [*(c.name for c in coding.columns), *([guarantee.person] if guarantee.person else [])]
         if absent := [c for c in needed if c not in source.columns]:
             raise TableMismatch(
-                f"The confidential table has no column {', '.join(map(repr, absent))}. Columns need the same name in the\n"
-                "table, the schema and the job. Only the header was read, and nothing was spent."
+                f"The confidential table has no column {', '.join(absent)}. A column is called the same in\n"
+                "the table, the schema and the job. Only the header was read, and nothing was spent."
             )
 
     def count(self, plan: CountPlan) -> tuple[Counts, ...]:
         """The exact counts. Confidential: add noise before they leave this folder."""
-        total = np.zeros(plan.size, np.int64)
-        with _fixed_words():
-            for batch in self._kept(self._coding.needs(plan.columns)):
-                total += plan.count(self._coding.encode(batch, plan.columns))
-        return plan.split(total)
+
+        def total() -> Counts:
+            batches = self._kept(self._coding.needs(plan.columns))
+            counts = (plan.count(self._coding.encode(batch, plan.columns)) for batch in batches)
+            return sum(counts, np.zeros(plan.size, np.int64))
+
+        return plan.split(_in_fixed_words(total))
 
     def fingerprint(self, key: bytes) -> str:
         """A keyed hash of the rows, whatever their order or file format. Stays in the ledger."""
-        total = np.zeros(2, np.uint64)
-        with _fixed_words():
-            for batch in self._source.batches(sorted(self._source.columns)):
-                row = np.zeros((len(batch), 2), np.uint64)
-                for column in batch.iter_columns():
-                    text = as_text(column).fill_null("")
-                    distinct = text.unique()
-                    salted = [f"{column.name}\0{v}".encode() for v in distinct]
-                    words = b"".join(hashlib.blake2b(t, key=key, digest_size=16).digest() for t in salted)
-                    place = text.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
-                    row = (row ^ np.frombuffer(words, np.uint64).reshape(-1, 2)[place.to_numpy()]) * _MIX
-                    row ^= row >> np.uint64(29)
-                total += row.sum(axis=0, dtype=np.uint64)
-        return total.tobytes().hex()
+
+        def total() -> bytes:
+            batches = self._source.batches(sorted(self._source.columns))
+            return sum((_hash_rows(batch, key) for batch in batches), np.zeros(2, np.uint64)).tobytes()
+
+        return _in_fixed_words(total).hex()
 
     def _kept(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows that count: of each person the first ``rows_per_person`` in file order.
@@ -82,16 +77,15 @@ class ConfidentialRows:
         if not (person := self._guarantee.person):
             yield from self._source.batches(columns)
             return
-        names = [as_text(b[person]) for b in self._source.batches([person])]
-        rank = (
-            pl.concat(names or [pl.Series([], dtype=pl.String)])
-            .to_frame("p")
-            .select(pl.int_range(pl.len()).over("p"))
-        )
-        kept, start = rank.to_series() < self._guarantee.rows_per_person, 0
-        for batch in self._source.batches(columns):
-            yield batch.filter(kept.slice(start, len(batch)))
-            start += len(batch)
+        none = pl.Series("p", [], pl.String)
+        people = pl.concat([none, *(as_text(b[person]).alias("p") for b in self._source.batches([person]))])
+        rank = people.to_frame().select(pl.int_range(pl.len()).over("p")).to_series()
+        start = 0
+        for batch in self._source.batches([*columns, person]):
+            here = slice(start, start := start + len(batch))
+            if not as_text(batch[person]).equals(people[here]):
+                raise ValueError("the table changed between two readings")
+            yield batch.filter(rank[here] < self._guarantee.rows_per_person)
 
     def __repr__(self) -> str:
         return "ConfidentialRows(hidden)"
@@ -100,15 +94,27 @@ class ConfidentialRows:
         raise TypeError("Confidential rows cannot be pickled or copied.")
 
 
-@contextmanager
-def _fixed_words() -> Iterator[None]:
-    """Whatever goes wrong while rows are in hand is reported in the same words, without its cause."""
+def _hash_rows(batch: pl.DataFrame, key: bytes) -> npt.NDArray[np.uint64]:
+    """The sum over rows of a hash of each row: of the keyed hashes of its values, column by column."""
+    row = np.zeros((len(batch), 2), np.uint64)
+    for column in batch.iter_columns():
+        text = as_text(column).fill_null("")
+        distinct = text.unique()
+        salted = [f"{column.name}\0{value}".encode() for value in distinct]
+        words = b"".join(hashlib.blake2b(t, key=key, digest_size=16).digest() for t in salted)
+        place = text.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+        row = (row ^ np.frombuffer(words, np.uint64).reshape(-1, 2)[place.to_numpy()]) * _MIX
+        row ^= row >> np.uint64(29)
+    return np.asarray(row.sum(axis=0, dtype=np.uint64))
+
+
+def _in_fixed_words(work: Callable[[], T]) -> T:
+    """What ``work`` gives; if it fails with rows in hand, the same words whatever the cause."""
     try:
-        yield
-        return
+        return work()
     except (Exception, pl.exceptions.PanicException):
-        text = (
-            "The confidential table could not be read to its end; the file may be damaged, or memory too small.\n"
-            "Mend that and continue with --resume: what is booked but not yet answered is not charged twice."
-        )
-    raise TableMismatch(text)  # outside of ``except``: the first error may quote a row
+        pass  # what is raised inside of ``except`` would carry the first error along, which may quote a row
+    raise TableMismatch(
+        "The confidential table could not be read to its end; the file may be damaged, or memory too small.\n"
+        "Mend that and continue with --resume: what is booked but not yet answered is not charged twice."
+    )

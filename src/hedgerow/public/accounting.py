@@ -79,9 +79,9 @@ class Budget:
             object.__setattr__(self, "delta", Fraction(str(delta)))
         except (ValueError, ZeroDivisionError):
             object.__setattr__(self, "epsilon", Fraction(0))
-        if self.epsilon <= 0 or not 0 <= self.delta < 1:
+        if not 0 < self.epsilon <= 10**6 or not 0 <= self.delta < 1:
             raise JobError(
-                "epsilon must be a finite number above 0, and delta 0 or a number between 0 and 1;\n"
+                "epsilon must be a finite number above 0, at most a million, and delta 0 or between 0 and 1;\n"
                 f"got epsilon = {epsilon}, delta = {delta}. No confidential row was read and nothing was spent."
             )
 
@@ -142,7 +142,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> float:
     >>> round(epsilon_of(Fraction(1, 32), Fraction(1, 1000)), 9)
     0.688002455
     """
-    r, target = float(rho), log(1 / float(delta))
+    r, target = float(rho), log(delta.denominator) - log(delta.numerator)
 
     def bound(a: float) -> float:  # at order 1 + a
         return (1 + a) * r + (target - log1p(a)) / a - log1p(1 / a)

@@ -1,8 +1,10 @@
-"""CSV as text, with no line refused: whatever the bytes are, the same rows come out and no error.
+"""CSV as text, line by line: a line is a row, whatever stands in other lines, and none is refused.
 
+Confidential tables pass through here.  If a quote could reach over a line end, one person's stray quote would
+change how other people's lines are read, and no bound on what a person can move would hold.  So quotes count
+within their line only; a value with a line end in it is read as two rows (write such tables as Parquet).
 Every value is text.  Short lines end in missing values, long ones are cut, bytes that are not UTF-8 become
-replacement marks.  A line end between quotes belongs to the value; where quotes do not match, each line is
-a row again.  The rows come in blocks of some 8 MB, so files of any size and compressed ones can be read.
+replacement marks.  The rows come in blocks of some 8 MB, so files of any size and compressed ones can be read.
 """
 
 import csv
@@ -10,6 +12,7 @@ import gzip
 from collections.abc import Iterator
 from io import BufferedReader
 
+import numpy as np
 import polars as pl
 
 _BLOCK = 1 << 23
@@ -31,10 +34,7 @@ def read_rows(name: str, columns: list[str], block: int = _BLOCK) -> Iterator[pl
     with _opened(name) as file:
         file.readline()
         for lines in filter(None, _blocks(file, block)):
-            try:
-                yield _well_formed(lines, separator, len(header), places)
-            except pl.exceptions.PolarsError:
-                yield _line_by_line(lines, separator, places)
+            yield _rows(lines, separator, len(header), places)
 
 
 def _opened(name: str) -> gzip.GzipFile | BufferedReader:
@@ -42,33 +42,44 @@ def _opened(name: str) -> gzip.GzipFile | BufferedReader:
 
 
 def _blocks(file: gzip.GzipFile | BufferedReader, size: int) -> Iterator[bytes]:
-    """Whole rows: cut after a line end with an even number of quotes before it, if one is near."""
+    """Whole lines, some ``size`` bytes at a time."""
     rest = b""
     while piece := file.read(size):
         rest += piece
-        cut, tries = rest.rfind(b"\n") + 1, 100
-        while rest.count(b'"', 0, cut) % 2 and (tries := tries - 1):
-            cut = rest.rfind(b"\n", 0, cut - 1) + 1
+        cut = rest.rfind(b"\n") + 1
         yield rest[:cut]
         rest = rest[cut:]
     yield rest
 
 
-def _well_formed(lines: bytes, separator: str, width: int, places: dict[str, int]) -> pl.DataFrame:
-    header = separator.join(f"_{i}" for i in range(width)).encode()  # tells polars how many values to expect
+def _rows(block: bytes, separator: str, width: int, places: dict[str, int]) -> pl.DataFrame:
+    """One row per line. Lines are sorted by how they must be read, each by itself, and put back in order."""
+    text = block.replace(b"\r", b"").decode("utf-8", "replace")
+    if '"' not in text:
+        return _parsed(text, separator, width, places, None)
+    lines = pl.DataFrame({"text": text.removesuffix("\n").split("\n")}).with_row_index("line")
+    value = rf'(?:"(?:[^"]|"")*"|[^"{separator}]*)'
+    lines = lines.with_columns(regular=pl.col("text").str.contains(rf"^{value}(?:[{separator}]{value})*$"))
+    regular, odd = lines.filter("regular"), lines.filter(~pl.col("regular"))
+    whole = "\n".join(regular["text"]) + "\n" * bool(regular.height)
+    read = [_parsed(whole, separator, width, places, '"'), _one_by_one(odd["text"], separator, places)]
+    order = np.argsort(pl.concat([regular["line"], odd["line"]]).to_numpy())
+    return pl.concat(read)[order]
+
+
+def _parsed(lines: str, separator: str, width: int, places: dict[str, int], quote: str | None) -> pl.DataFrame:
+    header = separator.join(f"_{i}" for i in range(width))  # tells polars how many values to expect
     lazy = pl.scan_csv(
-        header + b"\n" + lines,
+        f"{header}\n{lines}".encode(),
         separator=separator,
-        quote_char='"' if b'"' in lines else None,
+        quote_char=quote,
         infer_schema=False,
         truncate_ragged_lines=True,
-        encoding="utf8-lossy",
     )
     return lazy.select(pl.col(f"_{i}").alias(c) for c, i in places.items()).collect(engine="streaming")
 
 
-def _line_by_line(lines: bytes, separator: str, places: dict[str, int]) -> pl.DataFrame:
-    texts = lines.decode("utf-8", "replace").replace("\r", "").removesuffix("\n").split("\n")
+def _one_by_one(texts: pl.Series, separator: str, places: dict[str, int]) -> pl.DataFrame:
     rows = [next(csv.reader([t[:_LONGEST]], delimiter=separator), []) for t in texts]
     values = {c: [r[i] if i < len(r) else None for r in rows] for c, i in places.items()}
     return pl.DataFrame(values, schema=dict.fromkeys(places, pl.String))

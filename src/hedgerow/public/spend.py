@@ -40,7 +40,7 @@ class Spend:
     def __str__(self) -> str:
         tables = [str(q) for q in (*(a.question for a in self.asked), *self.candidates)]
         shown = ", ".join(tables[:3]) + ", ..." * (len(tables) > 3)
-        return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} tables ({shown})"
+        return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} table(s): {shown}"
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Statement:
         public_inputs: everything that was not derived from the confidential table.
         recipe: the name of the recipe.
         run: the run's name in the ledger.
-        anchor: the hash of the ledger's last entry of this run; proves later that nothing was cut off.
+        anchor: the hash of this run's promise in the ledger; proves later that nothing up to it was cut off.
         version: the version of Hedgerow.
         choices: what each ``select`` answered: (position in ``spends``, the chosen question).
     """
@@ -79,7 +79,11 @@ class Statement:
         return min(epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon))
 
     def odds(self, prior: float) -> float:
-        """The most often somebody can guess right, with the release, what they guess right ``prior`` of the time."""
+        """How sure somebody can be that you are in the table, with the release, who was ``prior`` sure without it.
+
+        Under replace-one and label-change it bounds any fact about you; under add-remove a value of
+        somebody known to be in the table is two steps away, so twice the epsilon.
+        """
         grown = prior * exp(float(self.budget.epsilon))
         return grown / (grown + 1 - prior)
 

@@ -15,7 +15,10 @@ from hedgerow.release.measurements import Answers
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
 """The formats of records besides Parquet, which is always written."""
 
-_PASSWORD = re.compile(r"(://[^/\s:@\"']*):[^@/\s\"']+@")
+_PASSWORDS = (
+    (re.compile(r"(://[^/\s:@\"']*):[^@/\s\"']+@"), r"\1:***@"),
+    (re.compile(r"([?&]password=)[^&\s\"']+", re.IGNORECASE), r"\1***"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +56,8 @@ class Contents:
         if not self.records and self.counts is None:
             raise JobError("There is nothing to release: neither records nor counts. Nothing was written.")
         object.__setattr__(self, "formats", tuple(f for f in FORMATS if f in self.formats))
-        object.__setattr__(self, "job", _PASSWORD.sub(r"\1:***@", self.job))
+        for password, hidden in _PASSWORDS:
+            object.__setattr__(self, "job", password.sub(hidden, self.job))
         object.__setattr__(self, "verdicts", tuple(_finite(v) for v in self.verdicts))
         object.__setattr__(self, "title", self.title.strip() or self.statement.table)
 

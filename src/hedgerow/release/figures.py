@@ -143,7 +143,11 @@ def chances(odds: Sequence[Odds]) -> Markup:
             f'<rect class="after" x="0" y="{y}" width="{after:.1f}" height="22"/>'
             f'<rect class="before" x="0" y="{y}" width="{before:.1f}" height="22"/>'
             + _text(before - 6, y + 16, of_100(o.before), "inside", "end")
-            + _text(after - 6, y + 16, of_100(o.after), "inside", "end")
+            + (
+                _text(after - 6, y + 16, of_100(o.after), "inside", "end")
+                if after - before >= 32
+                else _text(after + 6, y + 16, of_100(o.after), "label", "start")
+            )
             + _text(308, y + 16, "of 100", "tick", "start")
         )
     pairs = "; ".join(f"{of_100(o.before)} in 100 becomes at most about {of_100(o.after)} in 100" for o in odds)

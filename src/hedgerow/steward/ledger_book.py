@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
-from hedgerow.private.ledger import START, Entry, Ledger
+from hedgerow.ledger.book import START, Entry, Ledger
 from hedgerow.public.accounting import Budget, epsilon_of
 
 Pair = tuple[Fraction, Fraction]

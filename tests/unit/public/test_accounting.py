@@ -90,7 +90,7 @@ def test_gaussian_noise_has_no_pure_epsilon() -> None:
         noise_for(Fraction(1), "gaussian", "pure", Guarantee())
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, "0", float("nan"), float("inf"), "-inf", "one"])
+@pytest.mark.parametrize("epsilon", [0, -1, "0", "1e400", 1e300, float("nan"), float("inf"), "-inf", "one"])
 def test_a_budget_that_is_no_number_above_zero_is_refused_in_words(epsilon: float | str) -> None:
     with pytest.raises(JobError, match="epsilon must be"):
         Budget(epsilon)
@@ -146,3 +146,9 @@ def test_the_laplace_variance_is_the_exact_one() -> None:
     weights = [(k, q ** abs(k)) for k in range(-400, 401)]
     total = sum(w for _, w in weights)
     assert noise.variance == pytest.approx(sum(k * k * w for k, w in weights) / total)
+
+
+def test_a_delta_too_small_for_a_float_still_buys_something() -> None:
+    tiny = Budget(1, "1e-400")
+    assert 0 < tiny.total < Budget(1, "1e-300").total
+    assert epsilon_of(tiny.total, tiny.delta) <= 1

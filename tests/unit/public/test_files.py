@@ -174,7 +174,7 @@ def test_no_bytes_after_the_header_are_refused(tmp_path: Path, body: list[int], 
 
 @reuse_folder
 @given(
-    rows=st.lists(st.lists(st.text('x,"\n é1', max_size=4), min_size=3, max_size=3), max_size=30),
+    rows=st.lists(st.lists(st.text('x," é1', max_size=4), min_size=3, max_size=3), max_size=30),
     block=st.integers(1, 200),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
 )
@@ -185,6 +185,25 @@ def test_well_formed_csv_reads_as_the_standard_library_reads_it(
     csv.writer(text, quoting=quoting, lineterminator="\n").writerows([["a", "b", "c"], *rows])
     path.write_text(text.getvalue(), "utf-8", newline="")
     assert rows_of(path, block) == [tuple(r) for r in rows]
+
+
+@reuse_folder
+@given(
+    lines=st.lists(st.lists(st.sampled_from(b'a1,;"\r \xc3\xa9\xff\x00'), max_size=12), min_size=1, max_size=20),
+    block=st.integers(1, 60),
+)
+def test_a_line_is_read_the_same_whatever_stands_in_others(
+    tmp_path: Path, lines: list[list[int]], block: int
+) -> None:
+    """Without this no bound holds on what one person can move."""
+    path = tmp_path / "lines.csv"
+    alone = []
+    for line in lines:
+        path.write_bytes(b"a,b,c\n" + bytes(line) + b"\n")
+        alone += rows_of(path, 1 << 20)
+    path.write_bytes(b"a,b,c\n" + b"\n".join(map(bytes, lines)) + b"\n")
+    assert len(alone) == len(lines)
+    assert rows_of(path, block) == alone
 
 
 def test_one_stray_quote_costs_its_own_line_only(tmp_path: Path) -> None:

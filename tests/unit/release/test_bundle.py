@@ -83,6 +83,11 @@ def test_a_password_in_the_job_is_not_published(written: Path) -> None:
     assert "postgresql://steward:***@ledger.example/hedgerow" in (written / "job.toml").read_text()
 
 
+def test_a_password_in_the_query_of_an_address_is_not_published_either() -> None:
+    job = 'url = "postgresql://host/db?user=steward&password=hunter2&sslmode=require"'
+    assert a_release(rows=20, job=job).job == job.replace("hunter2", "***")
+
+
 def test_reads_back_to_the_same_contents(written: Path, tmp_path: Path) -> None:
     write_bundle(tmp_path / "again", read_bundle(written))
     assert _bytes(tmp_path / "again") == _bytes(written)

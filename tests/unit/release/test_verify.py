@@ -151,6 +151,26 @@ def test_a_forger_who_writes_every_page_anew_is_still_caught(honest: Path, tmp_p
     assert set(failed(tmp_path / "r")) == {"every cost follows from its noise"}
 
 
+def test_a_request_that_costs_less_than_its_tables_is_caught(honest: Path, tmp_path: Path) -> None:
+    contents = read_bundle(honest)
+    first, second, *rest = contents.statement.spends
+    cheap = replace(contents.statement, spends=(first, replace(second, cost=second.cost / 2), *rest))
+    write_bundle(tmp_path / "r", replace(contents, statement=cheap))
+    assert set(failed(tmp_path / "r")) == {"every cost follows from its noise"}
+
+
+def test_a_table_with_fewer_cells_than_the_schema_gives_it_is_caught(honest: Path, tmp_path: Path) -> None:
+    """Noise on the cells that were seen only, told the same way in the statement and in the answers."""
+    contents = read_bundle(honest)
+    *spends, last = contents.statement.spends
+    fewer = replace(last, asked=(replace(last.asked[0], cells=17),))
+    i, m = contents.answers[-1]
+    answers = (*contents.answers[:-1], (i, Measurement(m.question, m.counts[:-1], m.noise)))
+    statement = replace(contents.statement, spends=(*spends, fewer))
+    write_bundle(tmp_path / "r", replace(contents, statement=statement, answers=answers))
+    assert set(failed(tmp_path / "r")) == {"cells follow from the schema"}
+
+
 def test_spending_more_than_promised_is_caught(honest: Path, tmp_path: Path) -> None:
     contents = read_bundle(honest)
     spends, answers = contents.statement.spends, contents.answers

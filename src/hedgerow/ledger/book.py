@@ -13,6 +13,7 @@ Each call is one exclusive transaction, on disk before it returns, in the same w
 
 import hashlib
 import json
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -24,13 +25,13 @@ from pathlib import Path
 from typing import Any, final
 
 from hedgerow.errors import BudgetExhausted, LedgerError, MissingExtra, Refused, VerifyFailed
-from hedgerow.private import entropy
 from hedgerow.public.accounting import Budget, Guarantee
 
 START = "0" * 64  # what the first entry follows
 _UNREAD = "No confidential row was read and nothing was spent."
 _UNDRAWN = "Rows were read, but no noise was drawn and no answer exists. What was booked stays booked."
 _CHANGED = "it, or one before it, was changed. Put back a copy that holds: nothing is booked until then."
+_DOUBT = " (Or it was, if the server was lost in mid-commit: then the same run finds it and does not pay twice.)"
 _MAKE = (
     "CREATE TABLE hedgerow_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE hedgerow_seen (tab TEXT NOT NULL, fingerprint TEXT NOT NULL)",
@@ -130,7 +131,9 @@ class Ledger:
             for unit, used, most in self._account(tab):
                 if most is not None and used + facts[unit] > most:
                     what = f"promise this run on table {' = '.join(sorted(self._names(tab)))}"
-                    cure = f"Lower the budget of the job, or raise the cap: hedgerow ledger cap {tab} --epsilon E --delta D"
+                    cure = (
+                        f"Lower the job's budget, or raise the cap: hedgerow ledger cap {tab} --epsilon E --delta D"
+                    )
                     raise BudgetExhausted(what, unit=unit, cost=facts[unit], used=used, total=most, cure=cure)
             self._append(sql, tab, "promise", facts)
 
@@ -241,13 +244,14 @@ class Ledger:
                 if not there:
                     for text in (*_MAKE, guard.format("UPDATE"), guard.format("DELETE")):
                         sql(text)
-                    sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", entropy.words(8).tobytes().hex())
+                    sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", secrets.token_hex(32))
                 for entry in (Entry(*row) for row in sql(_AFTER, self._known[-1].seq).fetchall()):
                     last = self._known[-1]
                     if (entry.seq, entry.previous, entry.hash) != (last.seq + 1, last.hash, entry.seal()):
                         raise VerifyFailed(f"Entry {entry.seq} of the ledger does not follow: {_CHANGED}\n{outcome}")
                     self._known.append(entry)
                 yield sql
+                outcome += _DOUBT
                 sql("COMMIT")
         except (self._fault, ValueError) as fault:
             raise LedgerError(

@@ -1,0 +1,81 @@
+"""Promises every recipe keeps. Add a recipe to RECIPES and to SETTINGS, and these tests come for free."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.pipeline import draw_copies
+from hedgerow.planning.pretend import Pretend
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import RECIPES, AbstractRecipe, PublicData
+from hedgerow.recipes.replay import Recorded
+from tests.privacy.world import SCHEMA, frame
+
+SETTINGS: dict[str, dict[str, object]] = {"independent": {}}
+"""The settings each recipe is tried with on the toy table of tests/privacy/world.py."""
+
+ROWS = (
+    ("F", "A", "5", "n", "a"),
+    ("M", "B", "12", "s", "b"),
+    ("M", None, "39", "n", "c"),
+    ("F", "C", "25", "s", "d"),
+)
+BUDGETS = {"pure": Budget("1"), "zcdp": Budget("1", "1e-6"), "hardly anything": Budget("0.001")}
+
+
+def recipe_of(name: str) -> AbstractRecipe:
+    assert name in SETTINGS, f"say in SETTINGS how to try {name!r}"
+    return RECIPES[name](**SETTINGS[name])
+
+
+def world(rows: int) -> PublicData:
+    schema = Schema.loads(SCHEMA)
+    return PublicData(schema, PublicTable.read(frame((ROWS * rows)[:rows]), schema))
+
+
+def pretend(public: PublicData, budget: Budget, seed: int = 0) -> Recorded:
+    assert public.relative is not None
+    tariff = Tariff(public.schema.coding, Guarantee(), budget.measure)
+    live = Pretend(tariff, budget, public.relative, public.relative.rows, np.random.default_rng(seed))
+    return Recorded(tariff, budget, [], live=live)
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+@pytest.mark.parametrize("rows", [1, 7, 400])
+@pytest.mark.parametrize("name", RECIPES)
+def test_any_size_and_budget_gives_a_release_inside_the_schema(name: str, rows: int, budget: Budget) -> None:
+    public = world(rows)
+    gate = pretend(public, budget)
+    fitted = recipe_of(name).fit(gate, public)
+    assert sum((a.spend.cost for a in gate.record), Fraction(0)) <= budget.total
+    drawn = draw_copies(fitted, public, copies=2, seed=1)
+    assert len(drawn.records) + len(drawn.counts) == 2
+    for records in drawn.records:
+        assert records.height >= 1
+        outside = PublicTable.read(records, public.schema).outside()
+        assert [c for c in outside if public.schema.column(c).other is None] == []  # "other" is outside, and allowed
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_what_is_forecast_is_what_is_asked_first(name: str) -> None:
+    public, budget = world(100), BUDGETS["pure"]
+    gate = pretend(public, budget)
+    recipe_of(name).fit(gate, public)
+    forecast = recipe_of(name).requests(gate.tariff, budget, public)
+    assert forecast[0] == gate.record[0].spend
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_same_answers_and_seed_give_the_same_records(name: str) -> None:
+    public, budget = world(200), BUDGETS["pure"]
+    gate = pretend(public, budget)
+    drawn: list[pl.DataFrame] = []
+    for source in (gate, Recorded(gate.tariff, budget, gate.record)):
+        copies = draw_copies(recipe_of(name).fit(source, public), public, copies=1, seed=5)
+        drawn.extend((*copies.records, *copies.counts))
+    assert drawn[0].equals(drawn[1])

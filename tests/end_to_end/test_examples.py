@@ -1,0 +1,37 @@
+"""Every example runs as its README says."""
+
+import runpy
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import Command
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FOLDERS = sorted(p.parent.name for p in EXAMPLES.glob("*/job.toml"))
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_example_runs_and_verifies(hedgerow: Command, tmp_path: Path, name: str) -> None:
+    place = tmp_path / name
+    shutil.copytree(EXAMPLES / name, place, ignore=shutil.ignore_patterns("*.parquet", "release*", "ledger.db"))
+    runpy.run_path(str(place / "make_tables.py"))
+    assert hedgerow("plan", place / "job.toml").code in (0, 5)
+    run = hedgerow("run", place / "job.toml", "--yes")
+    assert run.code == 0, run.err
+    assert hedgerow("verify", place / "release").code == 0
+
+
+def test_there_is_an_example() -> None:
+    assert "personnel" in FOLDERS
+
+
+def test_the_demo_runs_in_an_empty_folder_and_again_with_force(hedgerow: Command, tmp_path: Path) -> None:
+    for options in ([], ["--force"]):
+        done = hedgerow("demo", tmp_path / "demo", "--rows", 2000, *options)
+        assert done.code == 0, done.err
+        assert "the release holds" in done.out
+    refused = hedgerow("demo", tmp_path / "demo", "--rows", 2000)
+    assert refused.code == 2
+    assert "--force" in refused.err

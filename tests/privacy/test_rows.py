@@ -1,0 +1,149 @@
+"""The confidential rows: capped, hidden, and silent about whatever goes wrong."""
+
+import copy
+import pickle
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.errors import TableMismatch
+from hedgerow.private.rows import ConfidentialRows, Source
+from hedgerow.public.accounting import Guarantee
+from hedgerow.public.files import open_source
+from hedgerow.public.question import TOTAL, Marginal
+from hedgerow.public.schema import Schema
+from tests.privacy.world import PERSON, SCHEMA, Row, frame
+
+CODING = Schema.loads(SCHEMA).coding
+ME: Row = ("F", "A", "5", "n", "me")
+
+
+def rows(table: pl.DataFrame | Source, guarantee: Guarantee = PERSON) -> ConfidentialRows:
+    source = table if not isinstance(table, pl.DataFrame) else open_source(table)
+    return ConfidentialRows(source, CODING, guarantee)
+
+
+def counted(table: pl.DataFrame | Source, question: Marginal = TOTAL, guarantee: Guarantee = PERSON) -> list[int]:
+    return [int(x) for x in rows(table, guarantee).count(CountPlan([question], CODING))[0]]
+
+
+def test_of_each_person_the_first_rows_count() -> None:
+    table = frame(
+        (
+            ("F", "A", "5", "n", "me"),
+            ("M", "B", "5", "n", "you"),
+            ("F", "B", "5", "n", "me"),
+            ("M", "C", "5", "n", "me"),
+        )
+    )
+    assert counted(table) == [3]
+    assert counted(table, Marginal(("sex",))) == [2, 1]
+    assert counted(table, guarantee=Guarantee()) == [4]
+
+
+def test_rows_that_name_no_person_count_as_one_persons() -> None:
+    assert counted(frame((("F", "A", "5", "n", None), ("F", "A", "5", "n", ""), ("F", "A", "5", "n", " ")) * 3)) == [
+        2
+    ]
+
+
+def test_the_cap_holds_across_batches() -> None:
+    class InPieces:
+        columns = ("sex", "race", "pay", "area", "id")
+
+        def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+            for _ in range(50):
+                yield frame((ME, ("M", "B", "5", "n", "you"))).select(list(dict.fromkeys(columns)))
+
+    assert counted(InPieces()) == [4]
+
+
+def test_a_table_that_changes_between_two_readings_is_not_counted() -> None:
+    class Shuffled:
+        columns = ("sex", "race", "pay", "area", "id")
+        times = 0
+
+        def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+            self.times += 1
+            people = [ME, ("M", "B", "5", "n", "you")]
+            yield frame(tuple(people if self.times % 2 else people[::-1])).select(list(dict.fromkeys(columns)))
+
+    with pytest.raises(TableMismatch, match="could not be read"):
+        counted(Shuffled())
+
+
+class _Secret(Exception):
+    pass
+
+
+def test_an_error_with_rows_in_hand_carries_nothing_along() -> None:
+    class Broken:
+        columns = ("sex", "race", "pay", "area", "id")
+
+        def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+            yield frame((ME,)).select(list(dict.fromkeys(columns)))
+            raise _Secret("the pay of me is 5")
+
+    with pytest.raises(TableMismatch) as counting:
+        counted(Broken())
+    with pytest.raises(TableMismatch) as hashing:
+        rows(Broken()).fingerprint(b"key")
+    for refusal in (counting.value, hashing.value):
+        assert refusal.__context__ is None
+        assert refusal.__cause__ is None
+        assert "pay" not in str(refusal)
+
+
+def test_rows_cannot_be_shown_copied_or_pickled() -> None:
+    hidden = rows(frame((ME,)))
+    assert repr(hidden) == "ConfidentialRows(hidden)"
+    assert not hasattr(hidden, "__len__")
+    assert not hasattr(hidden, "__dict__")
+    for leak in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            leak(hidden)
+
+
+def test_the_fingerprint_knows_the_rows_in_any_order_and_format(tmp_path: Path) -> None:
+    table = frame((ME, ("M", None, "12", "s", "you"), ("M", "Z", "x", None, "you")))
+    table.write_csv(tmp_path / "t.csv")
+    table.write_parquet(tmp_path / "t.parquet")
+    shuffled = table.reverse().select("id", "pay", "sex", "area", "race")
+    prints = {
+        ConfidentialRows(open_source(t), CODING, PERSON).fingerprint(b"key")
+        for t in (table, shuffled, tmp_path / "t.csv", tmp_path / "t.parquet")
+    }
+    assert len(prints) == 1
+    other = {
+        rows(table).fingerprint(b"other key"),
+        rows(table.head(2)).fingerprint(b"key"),
+        rows(pl.concat([table, table.head(1)])).fingerprint(b"key"),
+        rows(table.with_columns(race=pl.lit("A"))).fingerprint(b"key"),
+        rows(table.with_columns(pl.col("race").reverse())).fingerprint(b"key"),  # the same columns, other rows
+    }
+    assert len(other) == 5
+    assert not other & prints
+
+
+def test_whole_numbers_have_one_fingerprint_whatever_their_type() -> None:
+    table = pl.DataFrame({"sex": ["F"], "race": ["A"], "pay": [5], "area": ["n"], "id": [7]})
+    as_float = table.with_columns(pl.col("pay", "id").cast(pl.Float64))
+    as_text = table.cast(pl.String)
+    assert len({rows(t).fingerprint(b"k") for t in (table, as_float, as_text)}) == 1
+
+
+def test_a_missing_column_is_told_from_the_header_without_listing_it() -> None:
+    with pytest.raises(TableMismatch, match="no column area") as refusal:
+        rows(frame((ME,)).drop("area"))
+    assert "race" not in str(refusal.value), "the header of a file without one is a row"
+
+
+def test_counts_do_not_depend_on_the_order_of_rows() -> None:
+    table = frame((ME, ("M", "B", "5", "n", "you"), ("M", "C", "39", "s", "she")) * 7)
+    shuffled = table[np.random.default_rng(0).permutation(len(table))]
+    question = Marginal(("sex", "pay"))
+    assert counted(table, question, Guarantee()) == counted(shuffled, question, Guarantee())

@@ -1,0 +1,62 @@
+"""The compiled kernel is kept where that is possible, and works where it is not."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hedgerow
+
+COUNT = """
+import numpy as np
+from hedgerow.counting.kernel import count_wide
+tally = np.zeros(3, np.int64)
+count_wide(np.array([1, 1, 2]), tally)
+print(tally.tolist(), len(count_wide.stats.cache_hits), len(count_wide.stats.cache_misses))
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A copy of the package in which no compiled code can be kept: even root cannot write into a file as a folder."""
+    source = Path(hedgerow.__file__).parent
+    for part in ("", "public", "counting"):
+        (tmp_path / "site" / "hedgerow" / part).mkdir(parents=True, exist_ok=True)
+        for file in (source / part).glob("*.py"):
+            shutil.copy(file, tmp_path / "site" / "hedgerow" / part)
+    (tmp_path / "site" / "hedgerow" / "counting" / "__pycache__").touch()
+    return tmp_path / "site"
+
+
+def run(installed: Path, home: Path) -> str:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_"))}
+    environment = kept | {"PYTHONPATH": str(installed), "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    ran = subprocess.run([sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
+
+
+def test_a_read_only_installation_keeps_compiled_code_in_the_users_cache(installed: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    assert run(installed, home) == "[0, 2, 1] 0 1"
+    assert list(home.rglob("*.nbi"))
+    assert run(installed, home) == "[0, 2, 1] 1 0"
+
+
+def test_without_any_place_to_write_it_compiles_every_time(installed: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.touch()
+    assert run(installed, nowhere).startswith("[0, 2, 1]")
+
+
+def test_importing_hedgerow_imports_no_compiler_and_sets_nothing() -> None:
+    check = (
+        "import os, sys; before = dict(os.environ); import hedgerow;"
+        "assert dict(os.environ) == before; assert 'numba' not in sys.modules"
+    )
+    ran = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,92 @@
+"""Plans: errors from noise scales and from pretended runs, in the terms of the uses."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hedgerow.planning.forecast import error_of, forecast, like_sample, mean_absolute
+from hedgerow.planning.uses import Use
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.question import Noise
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import Independent, PublicData
+from tests.privacy.world import SCHEMA, frame
+
+SCHEMA_ = Schema.loads(SCHEMA)
+TARIFF = Tariff(SCHEMA_.coding, Guarantee(), "pure")
+ROWS = (
+    ("F", "A", "5", "n", "a"),
+    ("M", "B", "12", "s", "b"),
+    ("M", None, "39", "n", "c"),
+    ("F", "C", "25", "s", "d"),
+)
+RACE = Use("race", ("race",), 0.01)
+
+
+def planned(use: Use, *, rows: int | None = None, relative: bool = False, epsilon: str = "1") -> float | None:
+    table = PublicTable.read(frame(ROWS * 250), SCHEMA_) if relative else None
+    plan = forecast(
+        Independent(),
+        PublicData(SCHEMA_, table),
+        tariff=TARIFF,
+        budget=Budget(epsilon),
+        uses=[use],
+        rows=rows,
+        rng=np.random.default_rng(0),
+    )
+    return plan.verdicts[0].error
+
+
+def test_the_error_falls_as_one_over_epsilon_and_rows() -> None:
+    one, two = planned(RACE, rows=10_000), planned(RACE, rows=10_000, epsilon="2")
+    assert one is not None
+    assert two is not None
+    assert one / two == pytest.approx(2, rel=0.1)
+    assert planned(RACE, rows=20_000) == pytest.approx(one / 2)
+
+
+def test_without_a_guess_of_the_size_nothing_is_claimed() -> None:
+    assert planned(RACE) is None
+    assert planned(Use("pair", ("race", "pay"), 0.1), rows=10_000) is None, "it is not measured"
+
+
+def test_a_public_table_shows_what_independence_loses() -> None:
+    pair = planned(Use("pair", ("race", "pay"), 0.1), relative=True)
+    alone = planned(RACE, relative=True)
+    assert alone is not None
+    assert pair is not None
+    assert pair > 0.5 > 5 * alone
+
+
+def test_a_part_of_a_joined_column_is_judged_by_the_sum_of_its_cells() -> None:
+    sex = planned(Use("sex", ("sex",), 0.1), rows=1000)
+    joined = planned(Use("both", ("sex_area",), 0.1), rows=1000)
+    assert sex is not None
+    assert joined is not None
+    assert 0 < sex < joined
+
+
+def test_the_mean_size_of_laplace_noise_is_exact() -> None:
+    noise = Noise("laplace", Fraction(3))
+    weight = {k: np.exp(-abs(k) / 3) for k in range(-300, 301)}
+    assert mean_absolute(noise) == pytest.approx(sum(abs(k) * w for k, w in weight.items()) / sum(weight.values()))
+
+
+def test_like_sample_is_the_share_whose_sample_errs_as_much() -> None:
+    rng = np.random.default_rng(0)
+    true = np.array([5000, 3000, 1500, 500])
+    people = np.repeat(np.arange(4), true)
+    drawn = [np.bincount(rng.choice(people, 2000, replace=False), minlength=4) for _ in range(400)]
+    error = float(np.mean([error_of(RACE, d, true) for d in drawn]))
+    assert like_sample(RACE, error, true) == pytest.approx(0.2, abs=0.02)
+
+
+def test_relative_error_looks_at_large_cells_only() -> None:
+    use = Use("cells", ("race",), 0.1, "relative", 100)
+    assert error_of(use, np.array([110, 990, 5]), np.array([100, 1000, 5])) == pytest.approx(
+        (0.1 + 0.01) / 2, abs=1e-3
+    )
+    assert np.isnan(error_of(use, np.array([1.0]), np.array([1])))
