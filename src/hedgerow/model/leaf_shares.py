@@ -96,7 +96,10 @@ def fit_leaves(nodes: Nodes, counts: Floats, start: Floats, variance: float) -> 
         tilted = guess[at] * (shares[above] / guess[above])
         tilted = _balanced(tilted, shares[above], first[at].sum(axis=1), above)
         part = np.clip(size[at] / size[above], 0.0, 1.0)
-        shares[at] = shrink(noisy[at], tilted, variance * many[at], shared=part)
+        # what the parent did not believe, its children must not believe together either
+        doubted = noisy[above] - size[above][:, None] * shares[above]
+        fresh = shrink(noisy[at] - part[:, None] * doubted, tilted, variance * many[at], shared=part)
+        shares[at] = _balanced(fresh, shares[above], first[at].sum(axis=1), above)
     out = np.empty((len(counts), counts.shape[1]))
     ends = nodes.leaf >= 0
     out[nodes.leaf[ends]] = shares[ends]
