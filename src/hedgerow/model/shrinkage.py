@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Variance = float | Floats
+_SURE = 30.0  # 5.5 standard errors, squared: squares of noise in a table of few cells have long tails
 
 
 @final
@@ -84,7 +85,7 @@ def pooled_drifts(
 ) -> tuple[Drift, ...]:
     """The drift of each table: that of all together, unless its own differs from it by more than chance would.
 
-    The weight of a table's own figure is 1 - (2 standard errors / its distance from the pooled figure)^2, at
+    The weight of a table's own figure is 1 - (5.5 standard errors / its distance from the pooled figure)^2, at
     least 0: a table that the noise does not tell apart from the others has their drift.
     ``least`` is the smallest ``chance``: 1 when the true counts are themselves a sample.
     """
@@ -97,7 +98,7 @@ def pooled_drifts(
             weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2
             scatter = 2 * (noise + pool.variance(mean)) ** 2
             error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-300) ** 2
-            trust = max(0.0, 1 - 4 * error / max((one - all_) ** 2, 1e-300))
+            trust = max(0.0, 1 - _SURE * error / max((one - all_) ** 2, 1e-300))
             chance.append(trust * one + (1 - trust) * all_)
         found.append(Drift(max(chance[0], least), chance[1]))
     return tuple(found)

@@ -44,7 +44,7 @@ def test_without_drift_the_prior_stands_and_without_noise_the_count() -> None:
 def test_margins_are_fitted_and_empty_cells_stay_empty() -> None:
     table = np.array([[0.0, 2.0], [3.0, 1.0]])
     fitted = fit_margins(table, [np.array([4.0, 6.0]), np.array([5.0, 5.0])])
-    assert fitted.sum(axis=1) == pytest.approx([4, 6], rel=1e-3)  # after twenty sweeps
+    assert fitted.sum(axis=1) == pytest.approx([4, 6], rel=1e-3)
     assert fitted[0, 0] == 0
 
 

@@ -1,0 +1,118 @@
+"""The blends on a table with known structure: associations survive, rules hold, a bad relative does no harm."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.errors import JobError
+from hedgerow.pipeline import draw_copies
+from hedgerow.planning.pretend import Pretend
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.rules import violations
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import RECIPES, PublicData
+
+SCHEMA = """
+[columns.age]
+kind = "integer"
+bins = { low = 10, high = 69, width = 1 }
+[columns.marital]
+kind = "categorical"
+values = ["married", "single"]
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+[columns.pay]
+kind = "integer"
+bins = { low = 0, high = 100, width = 10 }
+[[zero]]
+where = { marital = ["married"], age = { below = 15 } }
+"""
+
+
+def people(n: int, seed: int, *, women: float = 0.5) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(10, 70, n)
+    married = (age >= 15) & (rng.random(n) < (age - 10) / 60)
+    sex = rng.random(n) < women
+    pay = np.clip(age + 20 * (1 - sex) + rng.normal(0, 8, n), 0, 99).astype(int)
+    return pl.DataFrame(
+        {
+            "age": age,
+            "marital": np.where(married, "married", "single"),
+            "sex": np.where(sex, "F", "M"),
+            "pay": pay,
+        }
+    )
+
+
+def error(here: pl.DataFrame, there: pl.DataFrame, schema: Schema) -> float:
+    """The mean L1 distance of marital x pay, sex x pay, age x marital."""
+    found = []
+    tables = [PublicTable.read(f, schema) for f in (here, there)]
+    for a, b in (("marital", "pay"), ("sex", "pay"), ("age", "marital")):
+        size, cells = schema.size((a, b)), []
+        for t in tables:
+            codes = t.codes((a, b))
+            flat = codes[a].astype(np.int64) * schema.size((b,)) + codes[b]
+            cells.append(np.bincount(flat, minlength=size) / t.rows)
+        found.append(np.abs(cells[0] - cells[1]).sum())
+    return float(np.mean(found))
+
+
+def released(name: str, secret: pl.DataFrame, relative: pl.DataFrame | None, epsilon: str) -> pl.DataFrame:
+    schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
+    public = PublicData(schema, None if relative is None else PublicTable.read(relative, schema))
+    tariff = Tariff(schema.coding, Guarantee(), budget.measure)
+    gate = Pretend(tariff, budget, PublicTable.read(secret, schema), secret.height, np.random.default_rng(5))
+    return draw_copies(RECIPES[name]().fit(gate, public), public, copies=1, seed=3).records[0]
+
+
+def test_a_tree_blend_keeps_associations_and_structural_zeros() -> None:
+    schema, secret = Schema.loads(SCHEMA), people(20_000, 1)
+    made = released("tree_blend", secret, None, "1")
+    assert error(secret, made, schema) < 0.5 * error(secret, released("independent", secret, None, "10"), schema)
+    assert not violations(schema, made).any()
+    assert abs(made.height - 20_000) < 500
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
+@pytest.mark.parametrize("women", [0.5, 0.8], ids=["alike", "shifted"])
+def test_a_public_blend_is_no_worse_than_the_public_table_or_measuring_alone(women: float, epsilon: str) -> None:
+    schema, secret, relative = Schema.loads(SCHEMA), people(20_000, 1), people(20_000, 2, women=women)
+    made = released("public_blend", secret, relative, epsilon)
+    alone = released("tree_blend", secret, None, epsilon)
+    best = min(error(secret, relative, schema), error(secret, alone, schema))
+    assert error(secret, made, schema) < 1.1 * best
+    assert not violations(schema, made).any()
+
+
+def test_two_copies_of_a_blend_differ() -> None:
+    schema, secret, budget = Schema.loads(SCHEMA), people(2_000, 1), Budget("1", "1e-6")
+    gate = Pretend(
+        Tariff(schema.coding, Guarantee(), budget.measure),
+        budget,
+        PublicTable.read(secret, schema),
+        2_000,
+        np.random.default_rng(0),
+    )
+    public = PublicData(schema)
+    first, second = draw_copies(RECIPES["tree_blend"]().fit(gate, public), public, copies=2, seed=1).records
+    assert not first.sort(pl.all()).equals(second.sort(pl.all()))
+
+
+def test_a_public_blend_without_a_public_table_says_what_to_do() -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
+    with pytest.raises(JobError, match="tree_blend"):
+        RECIPES["public_blend"]().requests(
+            Tariff(schema.coding, Guarantee(), budget.measure), budget, PublicData(schema)
+        )
+
+
+def test_shares_that_are_no_shares_are_refused() -> None:
+    with pytest.raises(JobError, match="first_share"):
+        RECIPES["tree_blend"](first_share=1.5)  # type: ignore[call-arg]
+    with pytest.raises(JobError, match="tail"):
+        RECIPES["public_blend"](tail=-1.0)  # type: ignore[call-arg]
