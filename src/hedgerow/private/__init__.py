@@ -1,6 +1,6 @@
 """Private: the one gate. The only code that sees confidential rows or draws noise.
 
-An auditor reads this folder, PROOFS.md, and what it imports of ours; a test keeps that under 1,000 lines:
+An auditor reads this folder, PROOFS.md, and what it imports of ours; a test keeps it under 1,000 non-blank lines:
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
