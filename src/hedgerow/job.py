@@ -180,9 +180,14 @@ def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
             "No confidential row was read and nothing was spent."
         )
     try:
-        return recipe(**settings)
+        return recipe(**{key: _as_tuples(value) for key, value in settings.items()})
     except TypeError as wrong:
         raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists of the file as tuples, which cannot change."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:

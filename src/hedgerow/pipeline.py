@@ -196,6 +196,7 @@ class Drawn:
 
     records: tuple[pl.DataFrame, ...] = ()
     counts: tuple[pl.DataFrame, ...] = ()
+    margins: tuple[pl.DataFrame, ...] = ()
 
 
 def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
@@ -204,7 +205,8 @@ def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -
     if isinstance(fitted, AbstractModel):
         return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
     if isinstance(fitted, AbstractTabulation):
-        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators))
+        counts = tuple(fitted.counts(rng) for rng in generators)
+        return Drawn(counts=counts, margins=tuple(fitted.margins(c) for c in counts))
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
     return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
@@ -239,6 +241,7 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
         job=road.job.text,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
+        margins=drawn.margins[0] if drawn.margins else None,
         verdicts=road.plan.verdicts,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,

@@ -76,6 +76,7 @@ def test_every_mechanism_of_the_gate_has_a_paragraph_in_the_proofs() -> None:
     for verb in (
         "measure",
         "select",
+        "draw_urn",
         "discrete Laplace",
         "discrete Gaussian",
         "rows_per_person",

@@ -23,6 +23,8 @@ from hedgerow.public.files import open_source
 from hedgerow.public.question import TOTAL, Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
+from hedgerow.recipes import PublicData
+from hedgerow.recipes.urn_plan import UrnPlan
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import COLUMNS, SCHEMA, Pair, Row, frame, write_job
 
@@ -58,17 +60,21 @@ def _ask_everything(
         estimates = {m.question: np.maximum(m.counts, 0) for m in first}
         for _ in range(2):
             gate.select(estimates, gate.left / 2)
+        for question, size, groups in ((Marginal(("sex", "race")), 7, 0), (Marginal(("area", "sex")), 4, 1)):
+            cost = gate.left / 2
+            plan = UrnPlan("toy", question, groups, size)
+            gate.draw_urn(question, plan.urn(gate.tariff, cost, PublicData(Schema.loads(SCHEMA))), cost)
     return requests
 
 
-def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair) -> None:
+def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair, recipe: str = "independent") -> None:
     """A whole job on both tables with the same answers: the same bytes, files, lines, errors and prices."""
     tape = Tape()
     outcomes = []
     for name, rows, play in (("here", pair.here, False), ("there", pair.there, True)):
         place = folder / name
         place.mkdir()
-        job = write_job(place, guarantee, delta=delta)
+        job = write_job(place, guarantee, delta=delta, recipe=recipe)
         frame(rows).write_csv(place / "secret.csv")
         with watched(tape, play=play) as requests:
             outcomes.append((requests, *_run(job)))

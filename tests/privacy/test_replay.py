@@ -35,3 +35,15 @@ def test_every_byte_of_a_release_is_the_same_on_neighbours(kind: str, delta: str
     guarantee = GUARANTEES[kind]
     with quick_folder() as folder:
         check_run(Path(folder), guarantee, delta, data.draw(neighbours(guarantee)))
+
+
+@pytest.mark.parametrize("recipe", ["integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poisson"])
+@pytest.mark.parametrize("kind", ["record, add-remove", "person, replace-one", "record, label-change"])
+@given(data=st.data())
+@FEW
+def test_every_byte_of_a_table_of_counts_is_the_same_on_neighbours(
+    kind: str, recipe: str, data: st.DataObject
+) -> None:
+    guarantee = GUARANTEES[kind]
+    with quick_folder() as folder:
+        check_run(Path(folder), guarantee, "0", data.draw(neighbours(guarantee)), recipe)

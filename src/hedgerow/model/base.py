@@ -53,7 +53,11 @@ class AbstractTabulation(ABC):
 
     @abstractmethod
     def counts(self, rng: np.random.Generator) -> pl.DataFrame:
-        """One row per cell: a column per label column, and ``count``."""
+        """One row per cell: a column per label column, ``count``, and its interval where there is one."""
+
+    @abstractmethod
+    def margins(self, counts: pl.DataFrame) -> pl.DataFrame:
+        """The margins of ``counts``, in the same form; a column that is summed over says so."""
 
 
 Fitted = AbstractModel | AbstractAttachment | AbstractTabulation

@@ -4,11 +4,12 @@ An auditor reads this folder, PROOFS.md, and what it imports of ours; a test kee
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
+    urns.py      exact draws of synthetic counts
     rows.py      the confidential rows: streamed, capped per person, counted
     gate.py      price, book, count, mark, add noise, answer
 
     hedgerow/errors.py  public/question.py  public/accounting.py  public/spend.py  public/coding.py
-    counting/kernel.py  counting/plan.py
+    public/urn.py  counting/kernel.py  counting/plan.py
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside,
 no error that depends on a confidential value.

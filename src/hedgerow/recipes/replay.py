@@ -10,6 +10,7 @@ from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.statement import Statement
+from hedgerow.public.urn import Urn
 
 
 @runtime_checkable
@@ -28,6 +29,9 @@ class Live(Protocol):
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise."""
+
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> Measurement:
+        """Synthetic counts of ``question``, drawn from urns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +99,15 @@ class Recorded:
         if chosen is None:
             raise Refused("The record holds no choice for this selection: it belongs to another request.")
         return chosen
+
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> Measurement:
+        """The drawn table: on record, or drawn now and kept."""
+        spend = self.tariff.draw_urn(question, urn, cost)
+
+        def ask(live: Live) -> Answered:
+            return Answered(spend, (live.draw_urn(question, urn, cost),))
+
+        return self._answer(spend, ask).measurements[0]
 
     def statement(self, **more: Any) -> Statement:
         """What has been answered so far, as it is published; ``more`` are further fields of the statement."""

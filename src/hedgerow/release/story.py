@@ -61,7 +61,7 @@ def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
         rows, columns = len(contents.records[0]), len(contents.records[0].columns)
     else:
         assert contents.counts is not None
-        what, rows, columns = "cells of counts", len(contents.counts), len(contents.counts.columns) - 1
+        what, rows, columns = "cells of counts", len(contents.counts), len(contents.labels)
     capped = "" if g.unit == "record" else f", {g.rows_per_person} row{'s' * (g.rows_per_person > 1)} at most"
     return (
         (f"{rows:,}", what),
@@ -158,6 +158,8 @@ def event_rows(statement: Statement) -> tuple[EventRow, ...]:
 
 def _answer(spend: Spend) -> str:
     cells = sum(a.cells for a in spend.asked)
+    if spend.verb == "urn":
+        return f"{cells:,} drawn count{'s' * (cells != 1)}"
     return f"{cells:,} noisy count{'s' * (cells != 1)}"
 
 
