@@ -134,11 +134,17 @@ class Job:
         except ValidationError as wrong:
             raise JobError(_all_mistakes(path, text, wrong)) from None
         secret = file.confidential
+        recipe = _recipe(path, file.job.recipe, settings)
+        if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
+            raise JobError(
+                f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
+                f"Write copies = {file.job.copies} in [{recipe.name}] instead. Nothing was read or spent."
+            )
         return cls(
             path=path.resolve(),
             text=text,
             file=file,
-            recipe=_recipe(path, file.job.recipe, settings),
+            recipe=recipe,
             guarantee=Guarantee(
                 unit=secret.unit,
                 rows_per_person=secret.rows_per_person,

@@ -17,7 +17,7 @@ from hedgerow import pipeline
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.private import Gate
+from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.files import open_source
 from hedgerow.public.question import TOTAL, Marginal
@@ -60,10 +60,11 @@ def _ask_everything(
         estimates = {m.question: np.maximum(m.counts, 0) for m in first}
         for _ in range(2):
             gate.select(estimates, gate.left / 2)
-        for question, size, groups in ((Marginal(("sex", "race")), 7, 0), (Marginal(("area", "sex")), 4, 1)):
+        by_sex, by_area = Marginal(("sex", "race")), Marginal(("area", "sex"))
+        for question, size, groups, copies in ((by_sex, 7, 0, 1), (by_area, 4, 1, 1), (by_area, 2, 1, 3)):
             cost = gate.left / 2
-            plan = UrnPlan("toy", question, groups, size)
-            gate.draw_urn(question, plan.urn(gate.tariff, cost, PublicData(Schema.loads(SCHEMA))), cost)
+            plan = UrnPlan("toy", question, groups, size, copies=copies)
+            urns.draw_urn(gate, question, plan.urn(gate.tariff, cost, PublicData(Schema.loads(SCHEMA))), cost)
     return requests
 
 

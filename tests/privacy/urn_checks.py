@@ -34,7 +34,7 @@ def law_of(urn: Urn, counts: tuple[int, ...], groups: int) -> Law:
         assert bounds, "the urn was drawn from without uniform whole numbers"
         for u in product(*(range(int(b)) for b in bounds[0])):
             patch.setattr(urns, "below_each", give(u))
-            law[tuple(urns.draw(urn, np.array(counts, np.int64), groups).tolist())] += 1
+            law[tuple(urns.draw(urn, np.array(counts, np.int64), groups).ravel().tolist())] += 1
     ways = sum(law.values())
     return {z: n / ways for z, n in law.items()}
 

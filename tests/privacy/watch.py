@@ -16,14 +16,14 @@ import pytest
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.book import Ledger
-from hedgerow.model import gamma_poisson as gp
+from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import entropy, noise, urns
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.accounting import Measure, exp_floor, floor_sqrt
+from hedgerow.public.accounting import Measure, floor_sqrt
 from hedgerow.public.files import Source
 from hedgerow.public.question import Counts, Measurement, Noise
-from hedgerow.public.urn import Urn
+from hedgerow.public.urn import Urn, exp_floor
 
 PUBLIC = "public.csv"
 """The name of the public relative in the small world: anyone may read that file at any time."""
@@ -57,7 +57,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
     counts, chosen = iter(list(tape.counts)), iter(list(tape.chosen))
     spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
     count, draw, choose, words = ConfidentialRows.count, noise.draw, noise.exponential_choice, entropy.words
-    measure, draw_table, from_urn, below = Gate.measure, Gate.draw_urn, urns.draw, entropy.below
+    measure, draw_tables, from_urn, below = Gate.measure, urns.draw_urn, urns.draw, entropy.below
 
     def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
         requests.append(Request(cost, ["book"]))
@@ -105,16 +105,16 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         fresh = from_urn(urn, true, groups)
         assert now.words > before, "an urn was drawn from without asking the operating system"
         assert (true == now.counted[-1]).all(), "an urn holds something that this request did not count"
-        given = next(counts) if play else fresh
+        given = np.stack([next(counts) for _ in fresh]) if play else fresh
         now.drawn = (urn, true.copy(), groups, given.copy())
         return given
 
-    def watched_table(self: Gate, question: Any, urn: Urn, cost: Fraction) -> Measurement:
-        answer = draw_table(self, question, urn, cost)
-        _check_drawn(requests[-1], answer, urn)
+    def watched_tables(gate: Gate, question: Any, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        answers = draw_tables(gate, question, urn, cost)
+        _check_drawn(requests[-1], answers, urn)
         if not play:
-            tape.counts.append(answer.counts.copy())
-        return answer
+            tape.counts.extend(m.counts.copy() for m in answers)
+        return answers
 
     def watched_words(n: int) -> Any:
         requests[-1].words += n
@@ -142,7 +142,7 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         patch.setattr(entropy, "below", watched_below)
         patch.setattr(Gate, "measure", watched_measure)
         patch.setattr(urns, "draw", watched_urns)
-        patch.setattr(Gate, "draw_urn", watched_table)
+        patch.setattr(urns, "draw_urn", watched_tables)
         yield requests
 
 
@@ -156,30 +156,34 @@ def _check_answers(request: Request, answers: tuple[Measurement, ...]) -> None:
         assert answer.noise == law, "an answer claims another noise than was drawn"
 
 
-def _check_drawn(request: Request, answer: Measurement, urn: Urn) -> None:
-    """The answer is what was drawn, in whole numbers, as many as the public size says."""
+def _check_drawn(request: Request, answers: tuple[Measurement, ...], urn: Urn) -> None:
+    """The answers are what was drawn, in whole numbers, as many as the public size says."""
     assert request.drawn is not None, "a table was given out that no urn drew"
     held, _, groups, drawn = request.drawn
     assert held == urn, "another urn was drawn from than was asked for"
-    assert answer.counts.dtype == np.int64, "an answer is not whole numbers"
-    assert answer.counts.shape == drawn.shape and (answer.counts == drawn).all(), "an answer is not what was drawn"
-    sums = answer.counts.reshape(groups, -1).sum(axis=1)
-    assert (sums == np.broadcast_to(urn.sizes, groups)).all(), "the number of counts drawn is not the public size"
+    assert len(answers) == urn.copies == len(drawn), "there are not as many copies as were paid for"
+    for answer, due in zip(answers, drawn, strict=True):
+        assert answer.counts.dtype == np.int64, "an answer is not whole numbers"
+        assert answer.counts.shape == due.shape and (answer.counts == due).all(), "an answer is not what was drawn"
+        sums = answer.counts.reshape(groups, -1).sum(axis=1)
+        assert (sums == np.broadcast_to(urn.sizes, groups)).all(), "the number of counts drawn is not the public size"
 
 
 def urn_loss(here: Request, there: Request) -> Fraction:
-    """The largest ratio of chances over the outcomes with all balls in one cell of each group, and the one drawn."""
+    """The largest ratio of chances over the outcomes with all balls in one cell of each group, and the one drawn.
+
+    Copies are parts of one sequence of balls whose order tells nothing, so the sum over copies has their ratio.
+    """
     assert here.drawn is not None and there.drawn is not None
     (urn, a, groups, drawn), (_, b, _, _) = here.drawn, there.drawn
     cells, alphas = len(a) // groups, np.broadcast_to(urn.alphas, len(a)).tolist()
     worst = [Fraction(1), Fraction(1)]
     for g in range(groups):
         part = slice(g * cells, (g + 1) * cells)
-        size, weights = urn.sizes[g % len(urn.sizes)], [Fraction(x, urn.grain) for x in alphas[part]]
-        outcomes = [drawn[part].tolist(), *(np.eye(cells, dtype=int) * size).tolist()]
+        size, weights = urn.copies * urn.sizes[g % len(urn.sizes)], [Fraction(x, urn.grain) for x in alphas[part]]
+        outcomes = [drawn.sum(axis=0)[part].tolist(), *(np.eye(cells, dtype=int) * size).tolist()]
         one, two = a[part].tolist(), b[part].tolist()
-        pis = [Fraction(o, 10**9) for o in urn.odds or (1,) * cells]
-        ratios = [gp.probability(z, one, weights, pis) / gp.probability(z, two, weights, pis) for z in outcomes]
+        ratios = [dm.probability(z, one, weights) / dm.probability(z, two, weights) for z in outcomes]
         worst = [worst[0] * max(ratios), worst[1] / min(ratios)]
     return max(worst)
 

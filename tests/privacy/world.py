@@ -99,9 +99,9 @@ def _mixed(base: list[Row], mine: list[Row], places: list[int]) -> tuple[Row, ..
 
 _SETTINGS = {
     "integer_counts": '[integer_counts]\ncolumns = ["sex", "race"]\ngroups = ["area"]\nmargins = [["sex"], []]',
-    "dirichlet_multinomial": '[dirichlet_multinomial]\ncolumns = ["sex", "race"]\nsize = 12',
+    "dirichlet_multinomial": '[dirichlet_multinomial]\ncolumns = ["sex", "race"]\nsize = 12\ncopies = 2',
     "beta_binomial": '[beta_binomial]\ncolumn = "sex"\ngroups = ["area"]\nsize = [5, 6, 2]',
-    "gamma_poisson": '[gamma_poisson]\ncolumns = ["sex"]\nsize = 8\nexposures = [2, 3]\nb = [1, 2]',
+    "gamma_poisson": '[gamma_poisson]\ncolumns = ["sex"]\nsize = 8\nexposures = [2, 3]\nb = [4, 6]',
 }
 
 

@@ -115,10 +115,17 @@ def _fates(plan: "Plan") -> list[str]:
         return []
     lines = ["", f"{'recipe for this table':<40} {'prior weight':>14} {'distance':>10} {'cell of 10':>12}"]
     for f in plan.fates:
-        name = f.recipe + " (this job)" * f.chosen
-        figures = f"{100 * f.prior_weight:>12.0f} % {f.total_variation:>10.4f} {100 * f.small_cell_error:>7.0f} % off"
-        lines.append(f"{name:<40} {figures}")
-    return lines + [f"WARNING    {f.warning}" for f in plan.fates if f.warning]
+        name, figures = f.recipe + " (this job)" * f.chosen, f"{'-':>14} {'-':>10} {'-':>12}"
+        if f.prior_weight is not None:
+            figures = f"{100 * f.prior_weight:>12.0f} % {f.total_variation:>10.4f} {_off(f.small_cell_error):>12}"
+        lines.append(f"{name:<40} {figures}  {f.note}".rstrip())
+    lines.append("prior weight: the share of what is published that is prior; distance: total variation, expected")
+    chosen = [f.warning for f in plan.fates if f.warning and f.chosen]
+    return lines + [f"WARNING    {w}" for w in chosen or [f.warning for f in plan.fates if f.warning][:1]]
+
+
+def _off(error: float | None) -> str:
+    return "-" if error is None else f"{100 * error:.0f} % off"
 
 
 def echo(text: str) -> None:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import ceil, comb, expm1, log, prod, sqrt
 
 from hedgerow.errors import JobError
-from hedgerow.public.accounting import exp_floor
+from hedgerow.public.urn import exp_floor
 
 Number = int | float | str | Fraction
 GRAIN = 10**6

@@ -18,11 +18,10 @@ nu = 1, and this *is* the Dirichlet-multinomial with alpha = a.  Otherwise nu is
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
-from math import lcm, log, prod
+from math import comb, lcm, log, prod
 
 from hedgerow.errors import JobError
 from hedgerow.model.dirichlet_multinomial import Number, exact, rising, tables
-from hedgerow.public.urn import Urn
 
 
 def pi_of(exposure: Number, b: Number) -> Fraction:
@@ -121,6 +120,10 @@ def _weight(outcome: Sequence[int], r: Sequence[Fraction], odds: Sequence[int]) 
 
 def _coefficient(r: Sequence[Fraction], odds: Sequence[int], size: int) -> Fraction:
     """The coefficient c_S(r), with pi replaced by odds: a common factor to the power S."""
-    grain = lcm(*(x.denominator for x in r))
-    urn = Urn(sizes=(size,), alphas=(1,), grain=grain, odds=tuple(odds))
-    return Fraction(urn.sums([int(x * grain) for x in r])[-1][-1], grain**size * prod(range(1, size + 1)))
+    grain, made = lcm(*(x.denominator for x in r)), [1] + [0] * size
+    for weight, own in zip((int(x * grain) for x in r), odds, strict=True):
+        one = [1]  # z! times the chance that this area counts z, up to a common factor^z: w (w + grain) ... odds^z
+        for z in range(size):
+            one.append(one[-1] * (weight + z * grain) * own)
+        made = [sum(comb(s, z) * one[z] * made[s - z] for z in range(s + 1)) for s in range(size + 1)]
+    return Fraction(made[-1], grain**size * prod(range(1, size + 1)))

@@ -36,6 +36,8 @@ class CountTable(AbstractTabulation):
         centre: the estimate before it was made possible; intervals are around it. None for a draw.
         deviation: the standard error of each cell of ``centre``. None for a draw, whose law is its own.
         margin_deviation: the standard error of a margin, by the columns it keeps, where it is known.
+        further: further copies of the estimate, of a table that was drawn several times.
+        drawn: whether the estimate was drawn by the gate, so that another copy would cost more.
     """
 
     schema: Schema
@@ -45,6 +47,8 @@ class CountTable(AbstractTabulation):
     centre: Expected | None = None
     deviation: Expected | None = None
     margin_deviation: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    further: tuple[Expected, ...] = ()
+    drawn: bool = False
 
     def expected(self, question: Marginal) -> Expected:
         """The counts of a table within this one, flat, last column fastest."""
@@ -52,9 +56,15 @@ class CountTable(AbstractTabulation):
             raise JobError(f"The table of {' x '.join(self.columns)} cannot tell about {', '.join(missing)}.")
         return self._summed(self.estimate, question.columns)
 
-    def counts(self, rng: np.random.Generator) -> pl.DataFrame:
+    @property
+    def copies(self) -> int | None:
+        """How many copies there are; None: as many as one likes, they differ in how counts are made whole."""
+        return 1 + len(self.further) if self.drawn else None
+
+    def counts(self, rng: np.random.Generator, copy: int = 0) -> pl.DataFrame:
         """One row per cell: a column per label column, ``count``, and the interval where there is one."""
-        frame = self._labels(self.columns).with_columns(count=pl.Series(self.whole(rng), dtype=pl.Int64))
+        whole = self.whole(rng, copy if self.drawn else 0)
+        frame = self._labels(self.columns).with_columns(count=pl.Series(whole, dtype=pl.Int64))
         if self.centre is None or self.deviation is None:
             return frame
         return frame.with_columns(*_interval(self.centre, self.deviation))
@@ -75,10 +85,13 @@ class CountTable(AbstractTabulation):
             frames.append(frame)
         return pl.concat(frames, how="diagonal")
 
-    def whole(self, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    def whole(self, rng: np.random.Generator, copy: int = 0) -> npt.NDArray[np.int64]:
         """The counts as whole numbers, summing group by group to what the estimate sums to."""
-        size = len(self.estimate) // self._group_count
-        parts = [self.estimate[i : i + size] for i in range(0, len(self.estimate), size)]
+        estimate = (self.estimate, *self.further)[copy]
+        if self.drawn:
+            return np.asarray(np.rint(estimate), np.int64)
+        size = len(estimate) // self._group_count
+        parts = [estimate[i : i + size] for i in range(0, len(estimate), size)]
         return np.concatenate([whole_counts(p, round(float(p.sum())), rng) for p in parts])
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.planning.pretend import Pretend
-from hedgerow.planning.tables import Fate, side_by_side
+from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal, Noise
@@ -35,6 +35,7 @@ class Plan:
         seconds: CPU seconds it will need, about.
         remarks: what the recipe has to say of its plan.
         fates: for a table of counts, how each recipe for tables would fare.
+        imagined: the table that these fates are worked out for.
     """
 
     recipe: str
@@ -47,6 +48,7 @@ class Plan:
     seconds: float
     remarks: tuple[str, ...] = ()
     fates: tuple[Fate, ...] = ()
+    imagined: Imagined | None = None
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -132,6 +134,7 @@ def forecast(
     cells = sum(a.cells for r in requests for a in r.asked)
     columns = len(tariff.coding.columns)
     size = assumed or 1_000_000
+    table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
         tariff=tariff,
@@ -142,7 +145,8 @@ def forecast(
         memory=200_000_000 + 40 * cells + 24 * columns * size,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
         remarks=recipe.remarks(tariff, budget, public),
-        fates=side_by_side(recipe, requests, public, tariff=tariff, budget=budget, rows=assumed, rng=rng),
+        fates=() if table is None else side_by_side(recipe, table, budget, rng),
+        imagined=table,
     )
 
 

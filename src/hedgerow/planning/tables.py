@@ -1,31 +1,36 @@
 """What each recipe would make of one table of counts, side by side, before anything is read.
 
-The errors are those of a table like the public one; without one, of an uneven table (1, 1/2, 1/3, ...).
+The errors are those of a table like the public one; without one, of an uneven table (1, 1/2, 1/3, ...) of as many
+rows as the job assumes or draws.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from math import pi, sqrt
+from math import erf, exp, pi, sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.errors import HedgerowError
 from hedgerow.model.simplex import project
 from hedgerow.public.accounting import Budget, noise_for
 from hedgerow.public.question import Marginal
-from hedgerow.public.spend import Spend, Tariff
+from hedgerow.public.spend import Tariff
+from hedgerow.public.urn import Urn
 from hedgerow.recipes import AbstractRecipe, IntegerCounts, PublicData
 from hedgerow.recipes.beta_binomial import BetaBinomial
 from hedgerow.recipes.dirichlet_multinomial import DirichletMultinomial
 from hedgerow.recipes.gamma_poisson import GammaPoisson
 from hedgerow.recipes.integer_counts import public_counts
-from hedgerow.recipes.urn_plan import UrnPlan
+from hedgerow.recipes.urn_plan import Size, UrnPlan
 
 Floats = npt.NDArray[np.float64]
 SMALL = 10
-_RUNS = 40
-_MOST_CELLS = 200_000
+_WORK = 400_000
+_MOST_RUNS = 40
+_MOST_CELLS = 2_000_000
+_TABLES = (IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
 
 
 @dataclass(frozen=True)
@@ -34,18 +39,20 @@ class Fate:
 
     Attributes:
         recipe: its name.
+        chosen: whether it is the recipe of this job.
         prior_weight: the share of what it publishes that is prior; 0 when noise is added to counts instead.
         total_variation: half the expected summed difference of shares.
         small_cell_error: the expected relative error of a cell that holds 10 rows.
-        chosen: whether it is the recipe of this job.
+        note: why there are no figures, or which other recipe has the same law here.
         warning: what must be said of it in plain words; empty when nothing.
     """
 
     recipe: str
-    prior_weight: float
-    total_variation: float
-    small_cell_error: float
     chosen: bool
+    prior_weight: float | None = None
+    total_variation: float | None = None
+    small_cell_error: float | None = None
+    note: str = ""
     warning: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -53,42 +60,130 @@ class Fate:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Imagined:
+    """A table of counts as it may be, and the promise under which it is to be published.
+
+    Attributes:
+        table: the question, groups first.
+        groups: the first so many of its columns are groups.
+        counts: the imagined counts.
+        size: what urns draw.
+        alpha: the prior weights of urns.
+        copies: how many tables urns draw.
+        tariff: how requests are priced.
+        public: all that is public.
+    """
+
+    table: Marginal
+    groups: int
+    counts: Floats
+    size: Size
+    alpha: Any
+    copies: int
+    tariff: Tariff
+    public: PublicData
+
+    def noisy(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
+        """For whole-number noise: prior weight 0, expected distance, expected relative error of a small cell."""
+        law = "laplace" if budget.measure == "pure" else "gaussian"
+        noise = noise_for(budget.total, law, budget.measure, self.tariff.guarantee)  # type: ignore[arg-type]
+        scale, total = float(noise.scale), max(float(self.counts.sum()), 1.0)
+
+        def drawn() -> Floats:
+            n = len(self.counts)
+            added = rng.laplace(0, scale, n) if law == "laplace" else rng.normal(0, sqrt(scale), n)
+            return project(self.counts + np.rint(added), total)
+
+        q = exp(-1 / scale)
+        size = 2 * q / (1 - q * q) if law == "laplace" else sqrt(2 / pi * scale)
+        return 0.0, self._distance(drawn), size / SMALL
+
+    def drawn(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
+        """For an urn at this budget: prior weight, expected distance, expected relative error of a small cell."""
+        urn = self.urn(budget)
+        groups = self.tariff.coding.cells(self.table.columns[: urn.groups])
+        alphas = np.broadcast_to(np.array(urn.alphas, np.float64) / urn.grain, self.counts.shape)
+        sizes, weights = np.broadcast_to(urn.sizes, groups), (self.counts + alphas).reshape(groups, -1)
+        rows, prior, size = float(self.counts.sum()), float(alphas.sum()), int(sizes.sum())
+
+        def one() -> Floats:
+            shares = [rng.gamma(w) for w in weights]
+            parts = [rng.multinomial(s, g / max(g.sum(), 1e-300)) for s, g in zip(sizes, shares, strict=True)]
+            return np.concatenate(parts).astype(np.float64)
+
+        share = (SMALL + float(alphas.mean())) / (rows + prior)
+        spread = rows / max(size, 1) * sqrt(size * share * (1 - share) * (rows + prior + size) / (rows + prior + 1))
+        small = _folded(rows * share - SMALL, spread) / SMALL
+        return prior / (prior + rows), self._distance(one), small
+
+    def urn(self, budget: Budget) -> Urn:
+        """The urn that this budget allows."""
+        plan = UrnPlan("dirichlet_multinomial", self.table, self.groups, self.size, self.alpha, self.copies)
+        return plan.urn(self.tariff, budget.total, self.public)
+
+    def _distance(self, one: Callable[[], Floats]) -> float:
+        shares = self.counts / max(self.counts.sum(), 1.0)
+        runs = max(1, min(_MOST_RUNS, _WORK // len(shares)))
+        made = (one() for _ in range(runs))
+        return float(np.mean([np.abs(z / max(z.sum(), 1.0) - shares).sum() / 2 for z in made]))
+
+
+def imagined(
+    recipe: AbstractRecipe, public: PublicData, *, tariff: Tariff, rows: int | None, table: Marginal
+) -> Imagined | None:
+    """The table that the plan is worked out for; None when the job is no table, or nothing is known of its size."""
+    if not isinstance(recipe, _TABLES) or tariff.coding.cells(table.columns) > _MOST_CELLS:
+        return None
+    groups = len(getattr(recipe, "groups", ()))
+    size, alpha = getattr(recipe, "size", 0), getattr(recipe, "alpha", "equal")
+    copies = int(getattr(recipe, "copies", 1))
+    blocks = tariff.coding.cells(table.columns[:groups])
+    listed = [size] * blocks if isinstance(size, int) else [] if isinstance(size, str) else list(size)
+    known = rows or getattr(recipe, "total", None) or sum(listed)
+    counts = _counts(table, public, known, tariff.coding.cells(table.columns))
+    if counts is None or not counts.sum():
+        return None
+    if not listed and size != "public" or not any(listed):  # an urn in its place would draw as many as there are rows
+        size = tuple(max(1, round(s)) for s in counts.reshape(blocks, -1).sum(axis=1))
+    return Imagined(table, groups, counts, size, alpha, copies, tariff, public)
+
+
 def side_by_side(
-    recipe: AbstractRecipe,
-    requests: Sequence[Spend],
-    public: PublicData,
-    *,
-    tariff: Tariff,
-    budget: Budget,
-    rows: int | None,
-    rng: np.random.Generator,
+    recipe: AbstractRecipe, table: Imagined, budget: Budget, rng: np.random.Generator
 ) -> tuple[Fate, ...]:
-    """The fates of the recipes for tables of counts; empty when the job is not one of them."""
-    if not isinstance(recipe, IntegerCounts | DirichletMultinomial | BetaBinomial | GammaPoisson):
-        return ()
-    first = requests[0].asked[0]
-    groups = requests[0].urn.groups if requests[0].urn else len(getattr(recipe, "groups", ()))
-    true = _assumed(first.question, public, rows, first.cells)
-    if true is None or first.cells > _MOST_CELLS:
-        return ()
-    fates = [_counted(tariff, budget, true, isinstance(recipe, IntegerCounts), rng)]
-    urn = requests[0].urn
-    if urn is None:  # what the urn would do at the same price, drawing as many as there are rows
-        size = true.reshape(tariff.coding.cells(first.question.columns[:groups]), -1).sum(axis=1)
-        plan = UrnPlan("dirichlet_multinomial", first.question, groups, [max(1, round(s)) for s in size])
-        try:
-            urn = plan.urn(tariff, budget.total, public)
-        except ValueError:
-            return tuple(fates)
-    alphas = np.broadcast_to(np.array(urn.alphas, np.float64) / urn.grain, true.shape)
-    blocks = len(np.broadcast_to(urn.sizes, tariff.coding.cells(first.question.columns[: urn.groups])))
-    name = "dirichlet_multinomial" if isinstance(recipe, IntegerCounts) else recipe.name
-    fates.append(_drawn(name, alphas, np.broadcast_to(urn.sizes, blocks), true, rng))
-    return (*fates[:1], Fate(**{**asdict(fates[1]), "chosen": not isinstance(recipe, IntegerCounts)}))
+    """The fates of all recipes for tables of counts, the job's own among them."""
+    last = table.tariff.coding.cells(table.table.columns[-1:])
+    fates = [_fate(IntegerCounts.name, recipe, lambda: table.noisy(budget, rng))]
+    fates.append(_fate(DirichletMultinomial.name, recipe, lambda: table.drawn(budget, rng)))
+    if last != 2:
+        note = f"needs a column of two cells; {table.table.columns[-1]} has {last}"
+        fates.append(Fate(BetaBinomial.name, False, note=note))
+    else:
+        fates.append(_same(BetaBinomial.name, recipe, fates[1]))
+    if table.groups:
+        fates.append(Fate(GammaPoisson.name, False, note="has no groups: its sum is that of all cells"))
+    else:
+        fates.append(_same(GammaPoisson.name, recipe, fates[1]))
+    return tuple(fates)
 
 
-def _assumed(question: Marginal, public: PublicData, rows: int | None, cells: int) -> Floats | None:
-    """The counts that errors are worked out for: the public table's, or falling as 1, 1/2, 1/3, ..."""
+def _fate(name: str, recipe: AbstractRecipe, figures: Callable[[], tuple[float, float, float]]) -> Fate:
+    chosen = recipe.name == name
+    try:
+        prior, distance, small = figures()
+    except HedgerowError as refusal:
+        return Fate(name, chosen, note=str(refusal).splitlines()[0])
+    return Fate(name, chosen, prior, distance, small, warning=_warning(name, prior))
+
+
+def _same(name: str, recipe: AbstractRecipe, like: Fate) -> Fate:
+    figures = (like.prior_weight, like.total_variation, like.small_cell_error)
+    note = f"here the law of {like.recipe}"
+    return Fate(name, recipe.name == name, *figures, note, like.warning.replace(like.recipe, name))
+
+
+def _counts(question: Marginal, public: PublicData, rows: int | None, cells: int) -> Floats | None:
     if public.relative is not None:
         counts = public_counts(public.relative, question)
         return np.asarray(counts * ((rows or counts.sum()) / max(counts.sum(), 1.0)))
@@ -96,29 +191,12 @@ def _assumed(question: Marginal, public: PublicData, rows: int | None, cells: in
     return np.asarray(rows * uneven / uneven.sum()) if rows else None
 
 
-def _counted(tariff: Tariff, budget: Budget, true: Floats, chosen: bool, rng: np.random.Generator) -> Fate:
-    law = noise_for(
-        budget.total, "laplace" if budget.measure == "pure" else "gaussian", budget.measure, tariff.guarantee
-    )
-    scale, total, off = float(law.scale), max(true.sum(), 1.0), 0.0
-    for _ in range(_RUNS if len(true) < 10_000 else 3):
-        noise = rng.laplace(0, scale, len(true)) if law.law == "laplace" else rng.normal(0, sqrt(scale), len(true))
-        off += float(np.abs(project(true + np.rint(noise), total) - true).sum()) / 2 / total
-    runs = _RUNS if len(true) < 10_000 else 3
-    small = (scale if law.law == "laplace" else sqrt(2 / pi * scale)) / SMALL
-    return Fate("integer_counts", 0.0, off / runs, small, chosen)
-
-
-def _drawn(name: str, alphas: Floats, sizes: npt.NDArray[np.int64], true: Floats, rng: np.random.Generator) -> Fate:
-    shares = true / max(true.sum(), 1.0)
-    weights, off, runs = (true + alphas).reshape(len(sizes), -1), 0.0, _RUNS if len(true) < 10_000 else 3
-    for _ in range(runs):
-        drawn = np.concatenate([rng.multinomial(s, rng.dirichlet(w)) for s, w in zip(sizes, weights, strict=True)])
-        off += float(np.abs(drawn / max(drawn.sum(), 1) - shares).sum()) / 2
-    prior = float(alphas.sum() / (alphas.sum() + true.sum()))
-    mean = float(alphas.mean())
-    small = prior * abs(mean * true.sum() / max(alphas.sum(), 1e-12) - SMALL) / SMALL + sqrt(2 / pi / SMALL)
-    return Fate(name, prior, off / runs, small, True, _warning(name, prior))
+def _folded(mean: float, deviation: float) -> float:
+    """The mean size of a normal variate."""
+    if deviation <= 0:
+        return abs(mean)
+    tilt = mean / deviation
+    return deviation * sqrt(2 / pi) * exp(-tilt * tilt / 2) + mean * erf(tilt / sqrt(2))
 
 
 def _warning(name: str, prior: float) -> str:
@@ -129,3 +207,17 @@ def _warning(name: str, prior: float) -> str:
         f"{name} at this epsilon publishes {mostly}: {100 * prior:.0f} % of the weight behind each count is the "
         "public prior, only the rest is the confidential table. Take integer_counts, or a larger epsilon."
     )
+
+
+def error_curves(
+    table: Imagined, budgets: Sequence[Budget], rng: np.random.Generator
+) -> dict[str, list[tuple[float, float]]]:
+    """For each way of making the table: (epsilon, expected distance), where it can be made at all."""
+    curves: dict[str, list[tuple[float, float]]] = {IntegerCounts.name: [], DirichletMultinomial.name: []}
+    for budget in budgets:
+        for name, way in ((IntegerCounts.name, table.noisy), (DirichletMultinomial.name, table.drawn)):
+            try:
+                curves[name].append((float(budget.epsilon), way(budget, rng)[1]))
+            except HedgerowError:
+                continue
+    return curves

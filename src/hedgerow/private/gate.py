@@ -8,12 +8,11 @@ import numpy as np
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
-from hedgerow.private import noise, urns
+from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows, Source
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
-from hedgerow.public.urn import Urn
 
 
 @runtime_checkable
@@ -101,17 +100,6 @@ class Gate:
         counts = self._counted(spend, questions)
         scores = [int(np.abs(true - e).sum()) for e, true in zip(plain, counts, strict=True)]
         return questions[noise.exponential_choice(scores, spend.rate)]
-
-    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> Measurement:
-        """A synthetic table of ``question``, drawn from urns that hold its counts and the prior weights of ``urn``.
-
-        One row multiplies the chance of any outcome by at most ``Urn.ratio``; the tariff refuses a cost below
-        the logarithm of that, times the rows of a unit.  Nothing but the drawn counts exists after the draw.
-        """
-        spend = self.tariff.draw_urn(question, urn, cost)
-        (true,) = self._counted(spend, [question])
-        groups = self.tariff.coding.cells(question.columns[: urn.groups])
-        return Measurement(question, urns.draw(urn, true, groups), spend.asked[0].noise)
 
     def _counted(self, spend: Spend, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
         plan = CountPlan(questions, self.tariff.coding)

@@ -1,49 +1,53 @@
 """Drawing from urns in whole numbers: no gamma variates, no floats, and no shares that could leak (PROOFS.md)."""
 
-from math import comb
+from fractions import Fraction
 
 import numpy as np
 
 from hedgerow.private import entropy
-from hedgerow.public.question import Counts
-from hedgerow.public.urn import Urn
+from hedgerow.private.gate import Gate
+from hedgerow.public.question import Counts, Marginal, Measurement
+from hedgerow.public.urn import Urn, price
+
+_BLOCK = 1 << 18  # balls that are drawn at once: how many it is changes nothing but memory
+
+
+def draw_urn(gate: Gate, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+    """Synthetic tables of ``question``, one per copy, from urns that hold its counts and the weights of ``urn``.
+
+    One row multiplies the chance of any outcome by at most ``Urn.ratio``; ``price`` refuses a cost below the
+    logarithm of that, times the rows of a unit.  Nothing but the drawn counts exists after the draw.
+    """
+    spend = price(gate.tariff, question, urn, cost)
+    (true,) = gate._counted(spend, [question])  # noqa: SLF001  a mechanism of this room: booked, counted, marked
+    groups = gate.tariff.coding.cells(question.columns[: urn.groups])
+    return tuple(Measurement(question, z, spend.asked[0].noise) for z in draw(urn, true, groups))
 
 
 def draw(urn: Urn, counts: Counts, groups: int) -> Counts:
-    """Synthetic counts of all cells: the urn of each group holds ``counts`` and the prior weights.
+    """Synthetic counts, a row per copy and a column per cell: each group's urn holds ``counts`` and prior weights.
 
     Ball t of a group is a uniform number below w + t grain, w being the weight of counts and prior: below w
     it falls on a cell, above it repeats one of the t balls before, each with the chance of one grain.
     """
-    if urn.odds:
-        return _draw_given_sum(urn, counts)
     sizes = np.broadcast_to(np.array(urn.sizes, np.int64), groups)
     ends = np.cumsum(counts * urn.grain + np.array(urn.alphas, np.int64))
     last = ends[len(counts) // groups - 1 :: len(counts) // groups]
-    weight = np.diff(last, prepend=0)
-    group, first = np.repeat(np.arange(groups), sizes), np.repeat(np.cumsum(sizes) - sizes, sizes)
-    ball = np.arange(len(group))
-    u = below_each(weight[group] + (ball - first) * urn.grain) - weight[group]
-    copied = u >= 0
-    source = np.where(copied, first + u // urn.grain, ball)
-    while (further := source[source] != source).any():  # a copy of a copy: look up its source, doubling each time
-        source[further] = source[source[further]]
-    cell = np.searchsorted(ends, last[group] + u, side="right")  # right for the balls that are no copies
-    return np.bincount(cell[source], minlength=len(counts)).astype(np.int64)
-
-
-def _draw_given_sum(urn: Urn, counts: Counts) -> Counts:
-    """Cell by cell from the last: z with its chance times that of the cells before it to make up the rest."""
-    weights = [int(c) * urn.grain + urn.alphas[i % len(urn.alphas)] for i, c in enumerate(counts)]
-    sums, left, drawn = urn.sums(weights), urn.sizes[0], np.zeros(len(counts), np.int64)
-    for cell in range(len(weights) - 1, 0, -1):
-        one, rest = urn.rising(weights, cell), sums[cell - 1]
-        u, z = entropy.below(sums[cell][left]), 0
-        while u >= (part := comb(left, z) * one[z] * rest[left - z]):
-            u, z = u - part, z + 1
-        drawn[cell], left = z, left - z
-    drawn[0] = left
-    return drawn
+    weight, after = np.diff(last, prepend=0), np.cumsum(sizes) * urn.copies
+    cell, made = np.empty(int(after[-1]), np.int64), np.zeros(urn.copies * len(counts), np.int64)
+    for start in range(0, len(cell), _BLOCK):
+        ball = np.arange(start, min(start + _BLOCK, len(cell)))
+        group = np.searchsorted(after, ball, side="right")
+        turn = ball - (after - sizes * urn.copies)[group]  # how many balls of its group came before
+        u = below_each(weight[group] + turn * urn.grain) - weight[group]
+        source = np.where(u >= 0, ball - turn + u // urn.grain, ball)
+        while ((further := source[np.maximum(source - start, 0)]) != source)[source >= start].any():
+            source = np.where(source >= start, further, source)  # a copy of a copy: look up its source, doubling
+        cell[ball] = np.searchsorted(ends, last[group] + u, side="right")  # right for the balls that are no copies
+        cell[ball] = cell[source]
+        copy = turn // sizes[group]
+        np.add.at(made, copy * len(counts) + cell[ball], 1)
+    return made.reshape(urn.copies, len(counts))
 
 
 def below_each(bounds: Counts) -> Counts:

@@ -133,24 +133,6 @@ def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fr
     return epsilon if measure == "pure" else epsilon**2 / 8
 
 
-def exp_floor(x: Fraction, bits: int = 128) -> Fraction:
-    """A lower bound of exp(x), x >= 0, in exact arithmetic: the series at x / 2^h cut off, then squared h times.
-
-    >>> round(float(exp_floor(Fraction(5))), 6)
-    148.413159
-    """
-    h = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 1)
-    p, k = bits + 2 * h, 0
-    total = term = 1 << p
-    while term:
-        k += 1
-        term = term * x.numerator // (x.denominator * k << h)
-        total += term
-    for _ in range(h):
-        total = total * total >> p
-    return Fraction(total, 1 << p)
-
-
 def epsilon_of(rho: Fraction, delta: Fraction) -> float:
     """An epsilon with which rho-zCDP is (epsilon, delta)-DP: the tighter of two valid bounds, rounded up.
 

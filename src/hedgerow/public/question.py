@@ -38,7 +38,7 @@ class Noise:
 
     Attributes:
         law: ``laplace``: P(k) proportional to exp(-|k| / scale); ``gaussian``: to exp(-k^2 / (2 scale));
-            ``urn``: no noise is added, the counts are drawn from a Polya urn (``public/urn.py``).
+            ``urn``: nothing is added, the counts themselves are drawn (``public/urn.py``).
         scale: the Laplace scale, the variance parameter of the discrete Gaussian, or the urn's least prior weight.
     """
 

@@ -4,13 +4,11 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
-from hedgerow.errors import JobError, Refused
-from hedgerow.public.accounting import Guarantee, Measure, exp_floor, floor_sqrt, noise_for, selection_rate
+from hedgerow.errors import JobError
+from hedgerow.public.accounting import Guarantee, Measure, noise_for, selection_rate
 from hedgerow.public.coding import Coding
 from hedgerow.public.question import Law, Marginal, Noise
-from hedgerow.public.urn import Urn
 
 
 @dataclass(frozen=True)
@@ -25,14 +23,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Spend:
-    """One request: ``measure`` questions with noise, ``select`` a candidate at ``rate``, or draw from an ``urn``."""
+    """One request. ``measure``: every question answered with noise; ``select``: one candidate chosen, at ``rate``.
 
-    verb: Literal["measure", "select", "urn"]
+    Any other verb is that of a further mechanism, whose public settings are its ``detail`` (JSON).
+    """
+
+    verb: str
     asked: tuple[Asked, ...]
     cost: Fraction
     candidates: tuple[Marginal, ...] = ()
     rate: Fraction = Fraction(0)
-    urn: Urn | None = None
+    detail: str = ""
 
     @property
     def digest(self) -> str:
@@ -42,8 +43,6 @@ class Spend:
     def __str__(self) -> str:
         tables = [str(q) for q in (*(a.question for a in self.asked), *self.candidates)]
         shown = ", ".join(tables[:3]) + ", ..." * (len(tables) > 3)
-        if self.verb == "urn":
-            return f"draw from an urn: {shown}"
         return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} table(s): {shown}"
 
 
@@ -79,8 +78,6 @@ class Tariff:
                 f"Cannot price {len(questions)} questions at cost {cost} with {len(shares)} weights: ask at least\n"
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
             )
-        if law == "urn":
-            raise JobError("An urn adds no noise: ask for it with draw_urn. Nothing was read or spent.")
         law = law or ("laplace" if self.measure == "pure" else "gaussian")
         asked = []
         for question, share in zip(questions, shares, strict=True):
@@ -95,25 +92,3 @@ class Tariff:
             raise JobError("A selection needs a candidate and a cost above 0. Nothing was read or spent.")
         rate = selection_rate(cost, self.measure, self.guarantee)
         return Spend("select", (), cost, tuple(candidates), rate)
-
-    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> Spend:
-        """One table drawn from urns; ``cost`` must cover what the most that one unit can tell is worth.
-
-        A unit is at most m rows, and each multiplies the chance of an outcome by ``Urn.ratio`` at most: m times
-        its logarithm is the cost in epsilon, epsilon^2 / 2 in rho.  The comparison is in exact fractions.
-        """
-        g = self.guarantee
-        if cost <= 0 or not 0 <= urn.groups < len(question.columns):
-            raise JobError("An urn needs a cost above 0 and a column that is no group. Nothing was read or spent.")
-        by, within = question.columns[: urn.groups], question.columns[urn.groups :]
-        groups, cells = self.coding.cells(by), self.coding.cells(within)
-        urn.check(groups, cells)
-        moves, fixed = g.relation != "add-remove", g.relation == "label-change" and set(by) <= set(g.public_columns)
-        epsilon = (cost if self.measure == "pure" else floor_sqrt(2 * cost)) / g.rows_per_person
-        if urn.ratio(groups, cells, moves=moves, crosses=moves and not fixed) > exp_floor(epsilon):
-            raise Refused(
-                f"Drawing {question} from this urn tells more than epsilon = {float(epsilon):g} of one row. Give\n"
-                "the cells more prior weight, or draw fewer. No confidential row was read and nothing was spent."
-            )
-        least = Noise("urn", Fraction(min(urn.alphas), urn.grain))
-        return Spend("urn", (Asked(question, groups * cells, least, cost),), cost, urn=urn)

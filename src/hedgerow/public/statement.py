@@ -17,7 +17,6 @@ from hedgerow.errors import VerifyFailed
 from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.question import Marginal, Noise
 from hedgerow.public.spend import Asked, Spend
-from hedgerow.public.urn import Urn
 
 FORMAT = "hedgerow-statement/1"
 
@@ -163,22 +162,8 @@ def spend_to_json(spend: Spend) -> dict[str, Any]:
     ]
     candidates = [list(c.columns) for c in spend.candidates]
     rest = {"asked": asked, "candidates": candidates, "rate": str(spend.rate)}
-    drawn = {} if spend.urn is None else {"urn": _urn_to_json(spend.urn)}
-    return {"verb": spend.verb, "cost": str(spend.cost), **rest, **drawn}
-
-
-def _urn_to_json(urn: Urn) -> dict[str, Any]:
-    numbers = {"sizes": list(urn.sizes), "alphas": list(urn.alphas), "odds": list(urn.odds)}
-    return {**numbers, "grain": urn.grain, "groups": urn.groups}
-
-
-def _urn_from_json(data: Mapping[str, Any]) -> Urn:
-    numbers = {k: tuple(data[k]) for k in ("sizes", "alphas", "odds")}
-    if set(data) != {"sizes", "alphas", "odds", "grain", "groups"}:
-        raise ValueError("urn")
-    if not all(type(x) is int for x in (*(x for n in numbers.values() for x in n), data["grain"], data["groups"])):
-        raise ValueError("urn")
-    return Urn(**numbers, grain=data["grain"], groups=data["groups"])
+    further = {"detail": json.loads(spend.detail)} if spend.detail else {}
+    return {"verb": spend.verb, "cost": str(spend.cost), **rest, **further}
 
 
 def spend_from_json(data: Mapping[str, Any]) -> Spend:
@@ -193,5 +178,5 @@ def spend_from_json(data: Mapping[str, Any]) -> Spend:
         for a in data["asked"]
     )
     candidates = tuple(Marginal(tuple(c)) for c in data["candidates"])
-    urn = _urn_from_json(data["urn"]) if "urn" in data else None
-    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]), urn)
+    detail = json.dumps(data["detail"], sort_keys=True) if "detail" in data else ""
+    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]), detail)

@@ -56,8 +56,8 @@ class Answers(Protocol):
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise."""
 
-    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> Measurement:
-        """Synthetic counts of ``question``, drawn from urns."""
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        """Synthetic counts of ``question``, drawn from urns: one table per copy."""
 
 
 class AbstractRecipe(ABC):

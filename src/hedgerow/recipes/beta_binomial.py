@@ -1,5 +1,6 @@
 """``beta_binomial``: a yes/no column by group, each group's answers drawn exactly (McClure and Reiter 2012)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -22,13 +23,15 @@ class BetaBinomial(AbstractRecipe):
         groups: the columns that divide the table.
         size: how many answers are drawn in each group (S), public: one number, one per group, or ``public``.
         alpha: ``equal``, ``public``, or prior weights (no, yes) group by group in cell order.
+        copies: how many tables are drawn; m copies need m times the prior weight of one.
     """
 
     name: ClassVar[str] = "beta_binomial"
     column: str = ""
-    groups: tuple[str, ...] = ()
+    groups: Sequence[str] = ()
     size: Size = 0
     alpha: Alpha = "equal"
+    copies: int = 1
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One draw, the whole budget."""
@@ -46,4 +49,4 @@ class BetaBinomial(AbstractRecipe):
                 "No confidential row was read and nothing was spent."
             )
         table = Marginal((*self.groups, self.column))
-        return UrnPlan(self.name, table, len(self.groups), self.size, self.alpha)
+        return UrnPlan(self.name, table, len(self.groups), self.size, self.alpha, self.copies)

@@ -1,5 +1,6 @@
 """``dirichlet_multinomial``: the table of the DM-lecture, drawn exactly. A documented legacy method: see its page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -21,13 +22,15 @@ class DirichletMultinomial(AbstractRecipe):
         groups: columns that come first and divide it; each group has an urn and a size of its own.
         size: how many counts are drawn (S), a public number; one, one per group, or ``public``.
         alpha: ``equal`` (the least the budget allows), ``public``, or a prior weight per cell.
+        copies: how many tables are drawn; m copies need m times the prior weight of one.
     """
 
     name: ClassVar[str] = "dirichlet_multinomial"
-    columns: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
+    groups: Sequence[str] = ()
     size: Size = 0
     alpha: Alpha = "equal"
+    copies: int = 1
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One draw, the whole budget."""
@@ -41,4 +44,4 @@ class DirichletMultinomial(AbstractRecipe):
     def plan(self) -> UrnPlan:
         """The table and its urns."""
         order = (*self.groups, *(c for c in self.columns if c not in self.groups))
-        return UrnPlan(self.name, Marginal(order), len(self.groups), self.size, self.alpha)
+        return UrnPlan(self.name, Marginal(order), len(self.groups), self.size, self.alpha, self.copies)

@@ -26,16 +26,18 @@ class GammaPoisson(AbstractRecipe):
         columns: the columns whose cells are the areas.
         size: what the synthetic counts sum to (S), a public number.
         exposures: a public exposure per cell (population, time); empty: all alike.
-        b: a prior rate per cell; empty: proportional to the exposures, which is exact at no extra cost.
+        b: a prior rate per cell; it must be proportional to the exposures, as it is when left out.
         alpha: ``equal`` (the least the budget allows), ``public``, or a prior weight a per cell.
+        copies: how many tables are drawn; m copies need m times the prior weight of one.
     """
 
     name: ClassVar[str] = "gamma_poisson"
-    columns: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
     size: int = 0
     exposures: Sequence[_Number] = ()
     b: Sequence[_Number] = ()
     alpha: Alpha = "equal"
+    copies: int = 1
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One draw, the whole budget."""
@@ -53,8 +55,11 @@ class GammaPoisson(AbstractRecipe):
                     f"[gamma_poisson] {name} must be one number above 0 for each of the {cells} cells.\n"
                     "No confidential row was read and nothing was spent."
                 )
-        odds: tuple[int, ...] = ()
-        if self.b:  # without b it is proportional to the exposures, and all pi are alike
-            exposures = self.exposures or (1,) * cells
-            odds = odds_of([pi_of(m, b) for m, b in zip(exposures, self.b, strict=True)])
-        return UrnPlan(self.name, Marginal(tuple(self.columns)), 0, self.size, self.alpha, odds)
+        pis = [pi_of(m, b) for m, b in zip(self.exposures or (1,) * cells, self.b, strict=bool(self.b))]
+        if self.b and odds_of(pis):
+            raise JobError(
+                "[gamma_poisson] b must be proportional to the exposures: then all pi = m / (b + 2 m) are alike and\n"
+                "the draw costs what it says. Leave b out, or give b = k * exposures. (hedgerow.model.gamma_poisson\n"
+                "works out what unequal pi would cost.) No confidential row was read and nothing was spent."
+            )
+        return UrnPlan(self.name, Marginal(tuple(self.columns)), 0, self.size, self.alpha, self.copies)

@@ -1,5 +1,6 @@
 """``integer_counts``: a table of counts with whole-number noise on every cell. Our default for tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -11,9 +12,9 @@ import numpy as np
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
+from hedgerow.model.simplex import project
 from hedgerow.model.table_margins import Margin, Reconciled, reconcile
 from hedgerow.model.table_prior import shrink
-from hedgerow.model.simplex import project
 from hedgerow.model.tabulation import CountTable, check_columns
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Marginal, Measurement
@@ -41,9 +42,9 @@ class IntegerCounts(AbstractRecipe):
     """
 
     name: ClassVar[str] = "integer_counts"
-    columns: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    margins: tuple[tuple[str, ...], ...] = ()
+    columns: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    margins: Sequence[Sequence[str]] = ()
     total: int | None = None
     prior: Literal["public", "none"] = "none"
 
@@ -105,7 +106,7 @@ class IntegerCounts(AbstractRecipe):
 
     @property
     def _questions(self) -> tuple[Marginal, ...]:
-        return (self.table, *map(Marginal, self.margins))
+        return (self.table, *(Marginal(tuple(m)) for m in self.margins))
 
     @property
     def _weights(self) -> tuple[Fraction, ...]:

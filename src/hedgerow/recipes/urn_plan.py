@@ -10,10 +10,10 @@ import numpy as np
 
 from hedgerow.errors import JobError
 from hedgerow.model.tabulation import CountTable, check_columns
-from hedgerow.public.accounting import Budget, exp_floor, floor_sqrt
+from hedgerow.public.accounting import Budget, floor_sqrt
 from hedgerow.public.question import Marginal
 from hedgerow.public.spend import Spend, Tariff
-from hedgerow.public.urn import Urn
+from hedgerow.public.urn import Urn, exp_floor, price, row_epsilon, rows_cross
 from hedgerow.recipes.base import Answers, PublicData
 from hedgerow.recipes.integer_counts import public_counts, zero_cells
 
@@ -32,7 +32,7 @@ class UrnPlan:
         groups: the first so many columns divide it.
         size: how many counts each group gets (S): one number, one per group, or ``public``: as the public table has.
         alpha: ``equal``, ``public`` (in proportion to the public table) or a prior weight per cell.
-        odds: how pi compares from cell to cell; empty: all alike.
+        copies: how many synthetic tables are drawn from the same urns; they cost as one of all their counts.
     """
 
     recipe: str
@@ -40,17 +40,18 @@ class UrnPlan:
     groups: int
     size: Size
     alpha: Alpha = "equal"
-    odds: tuple[int, ...] = ()
+    copies: int = 1
 
     def request(self, tariff: Tariff, budget: Budget, public: PublicData) -> Spend:
         """The one request: the whole budget on one draw."""
-        return tariff.draw_urn(self.table, self.urn(tariff, budget.total, public), budget.total)
+        return price(tariff, self.table, self.urn(tariff, budget.total, public), budget.total)
 
     def fit(self, gate: Answers, public: PublicData) -> CountTable:
         """Draw once. What was drawn is the release: there is nothing to estimate."""
         cost = gate.left
         drawn = gate.draw_urn(self.table, self.urn(gate.tariff, cost, public), cost)
-        return CountTable(public.schema, self.table.columns, drawn.counts.astype(np.float64), self.groups)
+        first, *further = (d.counts.astype(np.float64) for d in drawn)
+        return CountTable(public.schema, self.table.columns, first, self.groups, further=tuple(further), drawn=True)
 
     def urn(self, tariff: Tariff, cost: Fraction, public: PublicData) -> Urn:
         """The urn with the least prior weights that ``cost`` covers."""
@@ -62,17 +63,16 @@ class UrnPlan:
             )
         by, within = self.table.columns[: self.groups], self.table.columns[self.groups :]
         groups, cells = tariff.coding.cells(by), tariff.coding.cells(within)
-        sizes, g = self._sizes(public, groups), tariff.guarantee
-        epsilon = (cost if tariff.measure == "pure" else floor_sqrt(2 * cost)) / g.rows_per_person
-        moves = g.relation != "add-remove"
-        fixed = g.relation == "label-change" and set(by) <= set(g.public_columns)
-        room = looseness(epsilon, cells, crosses=moves and not fixed and groups > 1)
+        sizes = self._sizes(public, groups)
+        if type(self.copies) is not int or not 1 <= self.copies <= 1000:
+            raise JobError(
+                f"[{self.recipe}] copies must be a whole number from 1 to 1,000. Each has its price: all copies\n"
+                "together cost as one table of all their counts. No confidential row was read and nothing was spent."
+            )
         if not isinstance(self.alpha, str):
             return self._given(sizes)
-        shape = self._shape(public, groups, cells)
-        if self.odds:
-            return self._scaled(sizes, shape, exp_floor(epsilon), moves)
-        return self._least(sizes, shape, room, cells)
+        room = looseness(row_epsilon(tariff, cost), cells, crosses=rows_cross(tariff, by) and groups > 1)
+        return self._least(sizes, self._shape(public, groups, cells), room, cells)
 
     def _sizes(self, public: PublicData, groups: int) -> tuple[int, ...]:
         size = self.size
@@ -102,43 +102,22 @@ class UrnPlan:
 
     def _least(self, sizes: tuple[int, ...], shape: list[list[int]], room: Fraction, cells: int) -> Urn:
         grain = 10**6
-        heaviest = ceil(max(sizes) / room) * cells * max(len(shape), len(sizes), 1)
+        heaviest = ceil(self.copies * max(sizes) / room) * cells * max(len(shape), len(sizes), 1)
         heaviest *= max((max(row) // min(row) + 1 for row in shape), default=1)
-        while grain > 1 and (heaviest + sum(sizes) * max(len(shape), 1)) * grain >= 1 << 60:
+        while grain > 1 and (heaviest + self.copies * sum(sizes) * max(len(shape), 1)) * grain >= 1 << 60:
             grain //= 10
-        base = [max(1, ceil(s * grain / room)) for s in sizes]
+        base = [max(1, ceil(self.copies * s * grain / room)) for s in sizes]
         if not shape:
             alphas = base if len(base) == 1 else [b for b in base for _ in range(cells)]
         else:
             every = base * len(shape) if len(base) == 1 else base
             alphas = [-(-b * w // min(row)) for b, row in zip(every, shape, strict=True) for w in row]
-        return Urn(sizes, tuple(alphas), grain, self.groups)
+        return Urn(sizes, tuple(alphas), grain, self.groups, self.copies)
 
     def _given(self, sizes: tuple[int, ...]) -> Urn:
         grain = 10**6
         weights = [Fraction(str(a)) for a in self.alpha]
-        return Urn(sizes, tuple(ceil(w * grain) for w in weights), grain, self.groups, self.odds)
-
-    def _scaled(self, sizes: tuple[int, ...], shape: list[list[int]], most: Fraction, moves: bool) -> Urn:
-        """Unequal odds: the smallest common weight whose exact ratio the budget covers, to a thousandth."""
-        if shape:
-            raise JobError(f"[{self.recipe}] with unequal odds takes alpha = 'equal' or a list. Nothing was spent.")
-        grain, low = 1000, 999
-        high = 1000
-        while self._odd(sizes, high, grain).ratio(1, len(self.odds), moves=moves, crosses=False) > most:
-            low, high = high, 2 * high
-            if high > 1 << 50:
-                raise JobError(f"[{self.recipe}]: no prior weight is enough for this epsilon. Nothing was spent.")
-        while high - low > 1:
-            middle = (low + high) // 2
-            held = self._odd(sizes, middle, grain).ratio(1, len(self.odds), moves=moves, crosses=False) <= most
-            low, high = (low, middle) if held else (middle, high)
-        return self._odd(sizes, high, grain)
-
-    def _odd(self, sizes: tuple[int, ...], alpha: int, grain: int) -> Urn:
-        urn = Urn(sizes, (alpha,), grain, 0, self.odds)
-        urn.check(1, len(self.odds))
-        return urn
+        return Urn(sizes, tuple(ceil(w * grain) for w in weights), grain, self.groups, self.copies)
 
 
 def looseness(epsilon: Fraction, cells: int, *, crosses: bool) -> Fraction:

@@ -15,7 +15,7 @@ from hedgerow.public.accounting import (
     selection_rate,
 )
 from hedgerow.public.spend import Asked, Spend, Tariff
-from hedgerow.public.urn import Urn
+from hedgerow.public.urn import Urn, price
 from hedgerow.release.opened import Opened
 
 _GRAIN = Fraction(2, 10**12)
@@ -47,11 +47,10 @@ def costs_are_right(bundle: Opened) -> str:
     statement = bundle.statement
     for i, spend in enumerate(statement.spends):
         try:
-            _cost_is_right(spend, statement.budget.measure, statement.guarantee)
-            if spend.urn is not None:
-                _urn_is_right(
-                    spend, spend.urn, Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
-                )
+            if spend.verb == "draw":
+                _urn_is_right(spend, Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure))
+            else:
+                _cost_is_right(spend, statement.budget.measure, statement.guarantee)
         except HedgerowError as wrong:
             raise VerifyFailed(f"Request {i + 1} ({spend}): {wrong}") from None
     return f"{sum(max(1, len(s.asked)) for s in statement.spends)} costs worked out anew"
@@ -59,7 +58,7 @@ def costs_are_right(bundle: Opened) -> str:
 
 def _cost_is_right(spend: Spend, measure: Measure, guarantee: Guarantee) -> None:
     if spend.verb == "measure":
-        if not spend.asked or spend.candidates or spend.rate or spend.urn:
+        if not spend.asked or spend.candidates or spend.rate or spend.detail:
             raise VerifyFailed("to measure, it must ask for tables and nothing else.")
         for a in spend.asked:
             _price_is_right(a, measure, guarantee)
@@ -67,19 +66,23 @@ def _cost_is_right(spend: Spend, measure: Measure, guarantee: Guarantee) -> None
         if spend.cost != added:
             raise VerifyFailed(f"it says cost {spend.cost}, but its tables cost {added}.")
     elif spend.verb == "select":
-        if spend.asked or not spend.candidates or spend.rate <= 0 or spend.cost <= 0 or spend.urn:
+        if spend.asked or not spend.candidates or spend.rate <= 0 or spend.cost <= 0 or spend.detail:
             raise VerifyFailed("to select, it must name candidates, a rate and a cost.")
         if spend.rate != selection_rate(spend.cost, measure, guarantee):
             raise VerifyFailed(f"a cost of {spend.cost} does not buy the rate {spend.rate}.")
         if selection_cost(spend.rate, measure, guarantee) > spend.cost:
             raise VerifyFailed(f"the rate {spend.rate} costs more than {spend.cost}.")
-    elif spend.verb != "urn" or spend.urn is None:
+    else:
         raise VerifyFailed("there is no such request.")
 
 
-def _urn_is_right(spend: Spend, urn: Urn, tariff: Tariff) -> None:
+def _urn_is_right(spend: Spend, tariff: Tariff) -> None:
     """A draw must be one that the gate would have agreed to at this cost."""
-    if len(spend.asked) != 1 or tariff.draw_urn(spend.asked[0].question, urn, spend.cost) != spend:
+    try:
+        urn = Urn.loads(spend.detail)
+    except ValueError:
+        raise VerifyFailed("it draws from something that is no urn.") from None
+    if not spend.asked or price(tariff, spend.asked[0].question, urn, spend.cost) != spend:
         raise VerifyFailed("its cost, cells or prior weights do not follow from one another.")
 
 

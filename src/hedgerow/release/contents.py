@@ -35,6 +35,7 @@ class Contents:
         job: the text of the job file; passwords in addresses are left out of what is published.
         records: the synthetic copies.
         counts: a table of synthetic counts: a column per label column, ``count``, its interval where there is one.
+        copies: further copies of ``counts``, in the same form.
         margins: the margins of ``counts``, in the same form.
         verdicts: how each intended use is expected to fare.
         formats: the formats of the records besides Parquet.
@@ -47,6 +48,7 @@ class Contents:
     job: str
     records: tuple[pl.DataFrame, ...] = ()
     counts: pl.DataFrame | None = None
+    copies: tuple[pl.DataFrame, ...] = ()
     margins: pl.DataFrame | None = None
     verdicts: tuple[Verdict, ...] = ()
     formats: tuple[str, ...] = ()
@@ -70,6 +72,11 @@ class Contents:
     def labels(self) -> tuple[str, ...]:
         """The label columns of the counts."""
         return () if self.counts is None else label_columns(self.counts)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the counts were drawn by the gate itself, from urns."""
+        return any(s.verb == "draw" for s in self.statement.spends)
 
     @property
     def record_names(self) -> tuple[str, ...]:

@@ -97,6 +97,14 @@ class Opened:
         return _table(pl.read_parquet, self.data("counts.parquet"), "counts.parquet")
 
     @cached_property
+    def further_counts(self) -> tuple[pl.DataFrame, ...]:
+        """The further copies of the counts, in order."""
+        found: list[pl.DataFrame] = []
+        while (name := f"counts-{len(found) + 2}.parquet") in self.names:
+            found.append(_table(pl.read_parquet, self.data(name), name))
+        return tuple(found)
+
+    @cached_property
     def margins(self) -> pl.DataFrame | None:
         """The margins of the counts; None when there are none."""
         if "margins.parquet" not in self.names:
@@ -115,6 +123,7 @@ class Opened:
             job=self.text("job.toml"),
             records=self.records,
             counts=self.counts,
+            copies=self.further_counts,
             margins=self.margins,
             verdicts=verdicts,
             formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),

@@ -60,7 +60,7 @@ def loads(text: str) -> tuple[str, tuple[Verdict, ...]]:
 
 def _resource(contents: Contents, name: str, facts: Facts) -> dict[str, Any]:
     suffix = name.rpartition(".")[2]
-    counted = count_tables(contents.counts, contents.margins)
+    counted = count_tables(contents.counts, contents.margins, contents.copies)
     frame = counted[name] if name in counted else contents.records[0]
     described = {c.name: c for c in contents.schema.columns}
     return {

@@ -77,7 +77,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
 def _card(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, Any]:
     others = sorted(set(tables) - set(_FILES))
     files = [(n, w) for n, w in _FILES.items() if n in tables or not n.startswith(("records", "counts", "margins"))]
-    files += [(n, "the synthetic records" + ("" if n.startswith("records.") else ", one copy")) for n in others]
+    files += [(n, _copy_words(n)) for n in others]
     return {
         "files": files,
         "how_made": _how_made(contents),
@@ -86,12 +86,23 @@ def _card(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, Any]:
     }
 
 
+def _copy_words(name: str) -> str:
+    if name.startswith("counts-"):
+        return "a further copy of the synthetic counts"
+    return "the synthetic records" + ("" if name.startswith("records.") else ", one copy")
+
+
 def _how_made(contents: Contents) -> str:
     s = contents.statement
     tables, cells = len(contents.answers), sum(len(m.counts) for _, m in contents.answers)
     many = f"{tables} table{'s' * (tables != 1)} with {cells:,} cell{'s' * (cells != 1)} in all"
     public = [i.name for i in s.public_inputs if i.role in ("public", "target")]
     with_help = f" with the help of the public {', '.join(public)}" if public else ""
+    if contents.drawn:
+        return (
+            f"The recipe {s.recipe or 'unnamed'} asked for {many}. The counts were drawn from urns that hold the "
+            f"true counts and public prior weights{with_help}; they are published as they were drawn."
+        )
     return (
         f"The recipe {s.recipe or 'unnamed'} asked for {many}. Each cell was answered with whole-number noise. "
         f"From the noisy answers alone{with_help} " + _what_came_of_it(contents)

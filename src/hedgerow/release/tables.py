@@ -1,9 +1,12 @@
 """The table files of a bundle: synthetic records in every format asked for, or synthetic counts.
 
 Counts stand in ``counts.csv`` (a column per label column, and ``count``), with their intervals in
-``counts.parquet``, with one column per label of the last column in ``counts-wide``, and summed in ``margins``.
+``counts.parquet``, with one column per label of the last column in ``counts-wide``, and summed in ``margins``;
+further copies in ``counts-2``, ``counts-3``, ...
 """
 
+import re
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import polars as pl
 from hedgerow.public.write import write_table
 from hedgerow.release.contents import Contents, label_columns
 
-COUNTS = ("counts.csv", "counts.parquet", "counts-wide.csv", "counts-wide.parquet", "margins.csv", "margins.parquet")
+COUNTS = re.compile(r"(counts(-wide|-[1-9][0-9]*)?|margins)\.(csv|parquet)")
 """Every file that a table of counts may have."""
 _WIDEST = 1000
 
@@ -24,16 +27,21 @@ def write_tables(folder: Path, contents: Contents) -> tuple[str, ...]:
         for stem, frame in zip(contents.record_names, contents.records, strict=True)
         for suffix in ("parquet", *contents.formats)
     }
-    for name, frame in {**frames, **count_tables(contents.counts, contents.margins)}.items():
+    frames |= count_tables(contents.counts, contents.margins, contents.copies)
+    for name, frame in frames.items():
         write_table(frame, folder / name, contents.schema)
-    return tuple({**frames, **count_tables(contents.counts, contents.margins)})
+    return tuple(frames)
 
 
-def count_tables(counts: pl.DataFrame | None, margins: pl.DataFrame | None) -> dict[str, pl.DataFrame]:
+def count_tables(
+    counts: pl.DataFrame | None, margins: pl.DataFrame | None, copies: Sequence[pl.DataFrame] = ()
+) -> dict[str, pl.DataFrame]:
     """The files of a table of counts, by name."""
     if counts is None:
         return {}
-    made = {"counts.csv": counts.select(*label_columns(counts), "count"), "counts.parquet": counts}
+    made: dict[str, pl.DataFrame] = {}
+    for stem, frame in (("counts", counts), *((f"counts-{i}", c) for i, c in enumerate(copies, 2))):
+        made |= {f"{stem}.csv": frame.select(*label_columns(frame), "count"), f"{stem}.parquet": frame}
     if (wide := wide_form(counts)) is not None:
         made |= {"counts-wide.csv": wide, "counts-wide.parquet": wide}
     if margins is not None:
