@@ -68,14 +68,14 @@ def _ask_everything(
     return requests
 
 
-def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair, recipe: str = "independent") -> None:
+def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair, **job_of: str) -> None:
     """A whole job on both tables with the same answers: the same bytes, files, lines, errors and prices."""
     tape = Tape()
     outcomes = []
     for name, rows, play in (("here", pair.here, False), ("there", pair.there, True)):
         place = folder / name
         place.mkdir()
-        job = write_job(place, guarantee, delta=delta, recipe=recipe)
+        job = write_job(place, guarantee, delta=delta, **job_of)
         frame(rows).write_csv(place / "secret.csv")
         with watched(tape, play=play) as requests:
             outcomes.append((requests, *_run(job)))
