@@ -41,8 +41,8 @@ class Guarantee:
         known = self.relation in ("add-remove", "replace-one", "label-change") and self.unit in ("record", "person")
         if not known or (self.unit == "person") != bool(self.person):
             raise JobError(
-                f"relation is {self.relation!r}: choose add-remove, replace-one or label-change. unit is {self.unit!r}:\n"
-                "choose record, or person together with person = 'COLUMN', the column that names the person."
+                f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.\n"
+                f"unit is {self.unit!r}: choose record, or person with person = 'COLUMN', which names the person."
             )
         if self.rows_per_person < 1 or (self.unit == "record" and self.rows_per_person != 1):
             raise JobError(
