@@ -86,13 +86,18 @@ class IntegerCounts(AbstractRecipe):
         names, schema = self.table.columns, public.schema
         open_cells = ~zero_cells(schema, names)
         best = self._reconciled(schema, answers)
+        law: Literal["laplace", "gaussian"] = "gaussian" if answers[0].noise.law == "gaussian" else "laplace"
         centre, variance = best.table.ravel(), max(best.variance(tuple(range(len(names)))), _LEAST)
-        total = self.total if self.total is not None else max(round(float(centre.sum())), 0)
+        sum_known = best.variance(()) if self.total is None else 0.0
         spread = np.full(len(centre), variance)
+        total = self.total if self.total is not None else max(round(float(centre.sum())), 0)
         if self.prior == "public" and public.relative is not None:
             prior = public_counts(public.relative, self.table) * open_cells
-            prior = prior * (total / max(float(prior.sum()), 1.0))
-            centre, spread = shrink(centre, prior, variance)
+            rows, squares = max(float(prior.sum()), 1.0), max(float(prior @ prior), 1.0)
+            told = sum_known < variance * rows * rows / squares  # the sum knows its total better than the cells
+            drawn = shrink(centre, prior, variance, law=law, scale=total / rows if told else None)
+            centre, spread = drawn.mean, drawn.variance
+            total = total if told else max(round(float((centre * open_cells).sum())), 0)
         centre, spread = centre * open_cells, spread * open_cells
         return CountTable(
             schema=schema,
