@@ -10,7 +10,11 @@ import pytest
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import urns
 from hedgerow.public.urn import Urn
-from tests.privacy.urn_checks import check_urn_law, law_of
+from tests.privacy.urn_checks import check_crossing, check_urn_law, law_of
+
+
+def test_a_row_that_crosses_groups_tells_no_more_than_its_price() -> None:
+    check_crossing()
 
 
 def test_the_draw_follows_its_law_exactly() -> None:
