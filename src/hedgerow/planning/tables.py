@@ -114,7 +114,7 @@ class Imagined:
             parts = [rng.multinomial(s, g / max(g.sum(), 1e-300)) for s, g in zip(sizes, shares, strict=True)]
             return np.concatenate(parts).astype(np.float64)
 
-        share = (SMALL + float(alphas.mean())) / (rows + prior)
+        share = min((SMALL + float(alphas.mean())) / (rows + prior), 1.0)
         spread = rows / max(size, 1) * sqrt(size * share * (1 - share) * (rows + prior + size) / (rows + prior + 1))
         small = _folded(rows * share - SMALL, spread) / SMALL
         return prior / (prior + rows), self._distance(one), small
