@@ -36,24 +36,27 @@ def drift_of(
     variances: Sequence[Variance],
     *,
     caution: float = 0.0,
+    least: float = 0.0,
 ) -> Drift:
     """The drift that explains how far noisy ``tables`` are from their prior ``means``, beyond the noise.
 
     Weighted least squares of (y - m)^2 - noise on m and m^2, both coefficients at least 0.  Several tables
     share one drift.  ``caution`` says how many standard errors are taken off, lest noise pass for drift.
+    ``least`` is a chance known beforehand; only what it leaves unexplained is looked at.
 
     >>> drift_of([np.array([100.0, 50.0])], [np.array([100.0, 50.0])], [9.0])
     Drift(chance=0.0, shift=0.0)
     """
     g, h, scatter = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
     for y, mean, noise in zip(tables, means, variances, strict=True):
-        excess = (np.asarray(y, np.float64) - mean) ** 2 - noise
+        excess = (np.asarray(y, np.float64) - mean) ** 2 - noise - least * mean
         basis = np.stack([mean, mean**2])
         weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2  # the 1: a row in a cell that expects none
         g += weighted @ basis.T
         h += weighted @ excess
-        scatter += weighted**2 @ np.broadcast_to(2.0 * np.asarray(noise) ** 2, mean.shape)
-    return Drift(*_least_squares(g, h - caution * np.sqrt(scatter)))
+        scatter += weighted**2 @ np.broadcast_to(2.0 * (np.asarray(noise) + least * mean) ** 2, mean.shape)
+    chance, shift = _least_squares(g, h - caution * np.sqrt(scatter))
+    return Drift(least + chance, shift)
 
 
 def _least_squares(g: Floats, h: Floats) -> tuple[float, float]:
@@ -89,10 +92,10 @@ def pooled_drifts(
     least 0: a table that the noise does not tell apart from the others has their drift.
     ``least`` is the smallest ``chance``: 1 when the true counts are themselves a sample.
     """
-    pool = drift_of(tables, means, variances, caution=2.0)
+    pool = drift_of(tables, means, variances, caution=2.0, least=least)
     found = []
     for y, mean, noise in zip(tables, means, variances, strict=True):
-        own, chance = drift_of([y], [mean], [noise]), []
+        own, chance = drift_of([y], [mean], [noise], least=least), []
         for power, one, all_ in ((1, own.chance, pool.chance), (2, own.shift, pool.shift)):
             basis = mean**power
             weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2
