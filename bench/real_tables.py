@@ -27,9 +27,9 @@ ACS = (
 )
 OPM = "Agency2 Grade OccupationalCategory Occ2 Age EducationYears BasicPay"
 COLUMNS = {"acs_ma": ACS_MA, "census": CENSUS, "acs_by_state": ACS, "acs_by_year": ACS, "opm": OPM}
-ORDERED = frozenset(
+ORDERED = (
     "age fnlwgt education-num capital-gain capital-loss hours-per-week AGEP EDU PINCP_DECILE POVPIP AGE EDUC INCTOT "
-    "weeks_worked wage_per_hour Grade Age EducationYears BasicPay".split()
+    "weeks_worked wage_per_hour Grade Age EducationYears BasicPay"
 )
 Loaded = tuple[pl.DataFrame | None, pl.DataFrame, dict[str, int]]
 
@@ -87,7 +87,7 @@ def _texts(column: Any, edges: Any) -> Any:
 def schema_of(domain: dict[str, int]) -> Schema:
     """A schema of plain codes; columns whose values have an order say so."""
     parts = (
-        f'[columns."{c}"]\nkind = "{"ordered" if c in ORDERED else "categorical"}"\n'
+        f'[columns."{c}"]\nkind = "{"ordered" if c in ORDERED.split() else "categorical"}"\n'
         f"values = {json.dumps([*map(str, range(k))])}\n"
         for c, k in domain.items()
     )

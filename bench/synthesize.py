@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from real_tables import load, schema_of
 
 from hedgerow import pipeline
 from hedgerow.public.accounting import Budget
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import RECIPES, PublicData
+from real_tables import load, schema_of
 
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
 NAMES = ("adult", "adult_halves", "adult_shifted", "acs_ma", "census", "acs_by_state")

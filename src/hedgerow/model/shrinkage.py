@@ -1,8 +1,9 @@
 """Noisy tables drawn towards a prior: the noise of nearly empty cells goes, what the noise cannot explain stays.
 
 A true cell x is taken to lie around its prior mean m with variance phi u + kappa u^2, u = m (1 - m / total): the
-part phi for chance (that of a sample), kappa for real drift (of the odds of a cell).  Both are found by the method of moments from the noisy table itself, so that nothing is
-tuned.  The estimate of a cell is its posterior mean.  This is post-processing and costs nothing.
+part phi for chance (that of a sample), kappa for real drift (of the odds of a cell).  Both are found by the method
+of moments from the noisy table itself, so that nothing is tuned.  The estimate of a cell is its posterior mean.
+This is post-processing and costs nothing.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ _SURE = 30.0  # 5.5 standard errors, squared: squares of noise in a table of few
 @final
 @dataclass(frozen=True)
 class Drift:
-    """How far true counts lie from their prior mean m: with variance ``chance`` u + ``shift`` u^2, u = m (1 - m / total)."""
+    """How far true counts lie from a prior mean m: variance ``chance`` u + ``shift`` u^2; u is m (1 - m/total)."""
 
     chance: float
     shift: float
@@ -106,7 +107,7 @@ def pooled_drifts(
             basis = _open(mean) ** power
             weighted = basis / (noise + 1 + _open(mean) + (0.1 * _open(mean)) ** 2) ** 2
             scatter = 2 * (noise + pool.variance(mean)) ** 2
-            error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-300) ** 2
+            error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-150) ** 2
             trust = max(0.0, 1 - _SURE * error / max((one - all_) ** 2, 1e-300))
             chance.append(trust * one + (1 - trust) * all_)
         found.append(Drift(max(chance[0], least), chance[1]))

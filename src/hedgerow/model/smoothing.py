@@ -88,20 +88,22 @@ def _shrunk(values: Floats, scale: float, ratio: float) -> Floats:
     return np.where(y > 1 + np.sqrt(ratio), np.sqrt(inside) / np.maximum(y, 1e-300), 0.0) * scale
 
 
-def _kernel_smoothed(table: Floats, alone: Floats, unit: float, steps: tuple[int, int]) -> tuple[Floats, tuple[int, int]]:
+def _kernel_smoothed(
+    table: Floats, alone: Floats, unit: float, steps: tuple[int, int]
+) -> tuple[Floats, tuple[int, int]]:
     """The smoothing of the ratio to ``alone`` with the least estimated error, and its widths."""
     best, least, chosen = table, np.inf, (0, 0)
     weight = 1 / (alone + unit)
     kernels = [{w: _kernel(size, s, w) for w in _widths(s)} for size, s in zip(table.shape, steps, strict=True)]
-    for width in product(*kernels):
-        down, along = kernels[0][width[0]], kernels[1][width[1]]
+    for first, second in product(kernels[0], kernels[1]):
+        down, along = kernels[0][first], kernels[1][second]
         spread = np.maximum(down @ alone @ along, 1e-300)
         made = alone + alone * (down @ (table - alone) @ along) / spread
         own = alone / spread  # how much of a cell's smoothed count is its own
         error = float((weight * (table - made) ** 2).sum() + 2 * unit * (weight * alone * own).sum())
         if error < least:
-            best, least, chosen = made, error, width
-    return best, (chosen[0], chosen[1])
+            best, least, chosen = made, error, (first, second)
+    return best, chosen
 
 
 def _widths(steps: int) -> Iterable[int]:

@@ -1,4 +1,4 @@
-"""How much of a cost each table gets, so that the predicted error of all of them together is least. Public arithmetic.
+"""How much of a cost each table gets, so that the predicted error of all together is least. Public arithmetic.
 
 A cell of a table scatters around its expectation with variance S; measured with noise of variance v, S v / (S + v)
 is left.  The error of a one-way table is in every table of its column, in proportion.  So what is left in a cell of
@@ -62,8 +62,7 @@ class Stakes:
                 others = tuple(a for a in range(len(k)) if a != at)
                 felt[i] += part.sum(axis=others) / np.maximum(self.margins[i], 1.0) ** 2
         column = [
-            float((f * (s / (s * p + 1)) ** 2).sum())
-            for f, s, p in zip(felt, self.margin_spread, known, strict=True)
+            float((f * (s / (s * p + 1)) ** 2).sum()) for f, s, p in zip(felt, self.margin_spread, known, strict=True)
         ]
         return np.array(
             [direct.get(k, 0.0) + sum(column[i] * self.shape[i] / self._size(k) for i in k) for k in keys]

@@ -126,8 +126,9 @@ class Relative:
         margins = self._margins
         for k in (k for k in self._keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
-            square = smoothed(square, total / len(self.rows), steps=(self.steps[k[0]], self.steps[k[1]])).ravel()
-            mixed = (1 - _TRACE) * square + _TRACE * outer(margins, k[0], k[1])
+            steps = (self.steps[k[0]], self.steps[k[1]])
+            mixed = (1 - _TRACE) * smoothed(square, total / len(self.rows), steps=steps).ravel()
+            mixed = mixed + _TRACE * outer(margins, k[0], k[1])
             found[k] = mixed * (total / mixed.sum())
         return found
 
@@ -136,7 +137,9 @@ class Relative:
         keys = self._keys
         known = [self.evidence.pooled(k) for k in keys]
         means = [self._means[k] for k in keys]
-        return dict(zip(keys, pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=_LEAST), strict=True))
+        return dict(
+            zip(keys, pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=_LEAST), strict=True)
+        )
 
     def _tree(self, estimates: Mapping[Key, Floats]) -> TreeModel:
         """A tree of the estimated pairs, whose records fill in what the public table lacks."""
