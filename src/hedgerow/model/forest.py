@@ -23,11 +23,11 @@ def leaf_counts(tree: Tree, sizes: Sequence[int], noisy: Floats, least: float) -
     if not len(of_split) or least <= 0:
         return out
     above = np.zeros((len(of_split), noisy.shape[1]))
-    np.add.at(above, of_leaf, noisy)
+    np.add.at(above, of_leaf[of_leaf >= 0], noisy[of_leaf >= 0])
     for s in range(len(of_split) - 1, 0, -1):
         above[of_split[s]] += above[s]
     at = of_leaf.copy()
-    short = np.flatnonzero(noisy.sum(axis=1) < least)
+    short = np.flatnonzero((noisy.sum(axis=1) < least) & (of_leaf >= 0))
     while len(short):
         out[short] = above[at[short]]
         short = short[(out[short].sum(axis=1) < least) & (of_split[at[short]] >= 0)]

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from hedgerow.model.base import Fitted
 from hedgerow.public.accounting import Budget, Relation
-from hedgerow.public.question import Counts, Law, Marginal, Measurement, Question
+from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
@@ -44,7 +44,7 @@ class Answers(Protocol):
 
     def measure(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Marginal],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,

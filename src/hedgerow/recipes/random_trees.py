@@ -13,10 +13,10 @@ from hedgerow.errors import JobError, Refused
 from hedgerow.model.attached import draw_stratified, with_columns
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.model.forest import Combine, combine, leaf_counts
-from hedgerow.model.random_tree import draw_tree, joined, reached
+from hedgerow.model.random_tree import joined, reached, sketch_tree
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.coding import Codes
-from hedgerow.public.question import Leaves, Marginal, Measurement, Tree
+from hedgerow.public.question import Marginal, Measurement, Tree
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes.attach import columns_of, lines_of, target_of
@@ -103,8 +103,8 @@ class Step:
     trees: tuple[Tree, ...]
 
 
-def _questions(steps: Sequence[Step]) -> list[Leaves]:
-    return [Leaves(t, s.labels) for s in steps for t in s.trees]
+def _questions(steps: Sequence[Step]) -> list[Marginal]:
+    return [Marginal(s.labels, t) for s in steps for t in s.trees]
 
 
 def plan_steps(recipe: RandomTrees, guarantee: Guarantee, public: PublicData) -> tuple[Step, ...]:
@@ -159,7 +159,7 @@ def _step(
     weights = [float(recipe.weights.get(a, 1.0)) for a in inside]
 
     def drawn_tree(rows: npt.NDArray[Any] | slice) -> Tree:
-        return draw_tree(lines[:, rows], sizes, weights, n_b=recipe.n_b, depth=recipe.depth, rng=rng)
+        return sketch_tree(lines[:, rows], sizes, weights, n_b=recipe.n_b, depth=recipe.depth, rng=rng)
 
     everyone = slice(None)
     if recipe.partition:
