@@ -111,10 +111,10 @@ def joined(column: str, trees: Sequence[Tree], size: int) -> Tree:
     return Tree(columns, leaves, "", tuple(np.asarray(a, np.int32) for a in arrays))
 
 
-def parents(tree: Tree, sizes: Sequence[int]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def parents(tree: Tree) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The split above each leaf, and above each split; -1 for the root, and for a leaf below several splits."""
-    look, _, child = tree.arrays
-    owner = np.repeat(np.arange(len(look)), np.array([0, *sizes])[look + 1])
+    look, first, child = tree.arrays
+    owner = np.repeat(np.arange(len(look)), np.diff(first, append=len(child)))
     of_leaf, of_split = np.full(tree.leaves, -1), np.full(len(look), -1)
     leaf, above = -1 - child[child < 0], owner[child < 0]
     of_leaf[leaf] = above

@@ -62,6 +62,13 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
+    partial_public: ClassVar[bool] = False
+    """Whether the public table may lack columns of the schema, such as the private ones."""
+
+    @property
+    def stated(self) -> str:
+        """The recipe as a statement names it."""
+        return self.name
 
     @abstractmethod
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
