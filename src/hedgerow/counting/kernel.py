@@ -77,7 +77,7 @@ def find_leaves(rows: Any, look: Any, first: Any, child: Any, at: Any) -> None:
     """Move every row from split at[r] = 0 to leaf -1 - at[r], a chunk one step at a time: no row waits for one."""
     active = np.empty(CHUNK, np.uint32)
     for low in range(0, rows.shape[1], CHUNK):
-        left = np.uint32(min(CHUNK, rows.shape[1] - low))
+        left = np.uint32(min(CHUNK, rows.shape[1] - low) if len(look) else 0)
         active[:left] = np.arange(low, low + left)
         while left:
             moving, left = left, np.uint32(0)

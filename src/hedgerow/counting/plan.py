@@ -43,8 +43,7 @@ class CountPlan:
         if self.size > MOST:
             raise JobError(
                 f"The questions have {self.size:,} cells; {MOST:,} can be counted at once.\nAsk for fewer columns"
-                f" than {max(self.questions, key=lambda q: self._full.cells(_axes(q)))}, or give them fewer bins or"
-                " values in the schema. No row was read and nothing was spent."
+                f" than {max(self.questions, key=lambda q: self._full.cells(_axes(q)))}, or fewer bins. No row was read."
             )
 
     @cached_property
@@ -142,8 +141,7 @@ def leaf_of(tree: Tree, codes: Mapping[str, Codes]) -> Any:
     """The leaf of every row of codes below their sizes, by a tree that was checked."""
     lines = [codes[c] for c in tree.columns]
     at = np.full(len(lines[0]), 0 if len(tree.arrays[0]) else -1, np.int32)
-    if len(tree.arrays[0]):
-        find_leaves(np.stack(lines, dtype=np.result_type(*lines), casting="unsafe"), *tree.arrays, at)
+    find_leaves(np.stack(lines, dtype=np.result_type(*lines), casting="unsafe"), *tree.arrays, at)
     return -1 - at
 
 

@@ -72,15 +72,10 @@ TOTAL = Marginal(())
 
 @dataclass(frozen=True)
 class Noise:
-    """The law of the noise on every cell of one answer.
+    """The law of the noise on every cell of one answer."""
 
-    Attributes:
-        law: ``laplace``: P(k) proportional to exp(-|k| / scale); ``gaussian``: to exp(-k^2 / (2 scale)).
-        scale: the Laplace scale, or the variance parameter of the discrete Gaussian. Exact.
-    """
-
-    law: Law
-    scale: Fraction
+    law: Law  # laplace: P(k) proportional to exp(-|k| / scale); gaussian: to exp(-k^2 / (2 scale))
+    scale: Fraction  # the Laplace scale, or the variance parameter of the discrete Gaussian. Exact.
 
     @property
     def variance(self) -> float:
@@ -93,17 +88,11 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """A noisy answer: whole numbers, possibly negative, not consistent with other answers.
+    """A noisy answer: whole numbers, possibly negative, not consistent with other answers."""
 
-    Attributes:
-        question: what was asked.
-        counts: the noisy count of every cell, flat, last column fastest.
-        noise: the law of what was added.
-    """
-
-    question: Marginal
-    counts: Counts
-    noise: Noise
+    question: Marginal  # what was asked
+    counts: Counts  # the noisy count of every cell, flat, last column fastest
+    noise: Noise  # the law of what was added
 
     @property
     def variance(self) -> float:
