@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import JobError
+from hedgerow.planning.tree_report import Wanted
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
@@ -55,6 +56,12 @@ class _Budget(_Part):
     delta: _Number = 0
 
 
+class _Plan(_Part):
+    p: Annotated[float, Field(ge=0, le=1)] = 0.25
+    width: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.9
+
+
 class _Ledger(_Part):
     url: str = "ledger.db"
 
@@ -81,6 +88,7 @@ class _File(_Part):
     target: _Target | None = None
     budget: _Budget
     ledger: _Ledger = _Ledger()
+    plan: _Plan = _Plan()
     use: tuple[_Use, ...] = ()
 
 
@@ -158,6 +166,11 @@ class Job:
     def schema(self) -> Schema:
         """The schema the job names; ``schema.toml`` beside the job by default."""
         return Schema.load(self.beside(self.file.schema_.file))
+
+    @property
+    def wanted(self) -> Wanted:
+        """The interval that ``hedgerow plan`` holds the leaves of trees against."""
+        return Wanted(**self.file.plan.model_dump())
 
     @property
     def digest(self) -> str:

@@ -19,6 +19,7 @@ from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
@@ -147,7 +148,9 @@ class Road:
 
 def plan(path: str | Path) -> Plan:
     """The plan of the job in ``path``. Reads no confidential row and costs nothing."""
-    return Road(Job.load(path)).plan
+    road = Road(Job.load(path))
+    rng = np.random.default_rng([road.job.file.job.seed, 1])
+    return with_attach(road.plan, road.job.recipe, road.public, wanted=road.job.wanted, rng=rng)
 
 
 def run(
@@ -250,28 +253,42 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
     )
 
 
-def sample(folder: str | Path, *, copies: int, seed: int, public_table: str | Path | None = None) -> Drawn:
+def sample(
+    folder: str | Path,
+    *,
+    copies: int,
+    seed: int,
+    public_table: str | Path | None = None,
+    target_table: str | Path | None = None,
+) -> Drawn:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
 
-    ``public_table`` is the public relative of the run, for recipes that start from it; it must be the same file.
+    ``public_table`` is the public relative of the run, for recipes that start from it, ``target_table`` the rows that
+    receive columns; they must be the same files.
     """
     folder = Path(folder)
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
-    public = PublicData(schema, None if public_table is None else _same_public(Path(public_table), schema, statement))
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
+    role: Role = "target" if job.recipe.partial_public else "public"
+    public = PublicData(
+        schema,
+        None if public_table is None else _same(Path(public_table), "public", statement, schema, role),
+        None if target_table is None else _same(Path(target_table), "target", statement, schema, "target"),
+        job.file.confidential.assumed_rows,
+    )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
-def _same_public(path: Path, schema: Schema, statement: Statement) -> PublicTable:
-    """The public relative of a run, checked to be the file that was used then."""
-    known = [i.sha256 for i in statement.public_inputs if i.role == "public"]
-    table = PublicTable.read(path, schema)
+def _same(path: Path, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable:
+    """The public relative or the target of a run, checked to be the file that was used then."""
+    known = [i.sha256 for i in statement.public_inputs if i.role == what]
+    table = PublicTable.read(path, schema, role=role)
     if file_hash(path) not in known:
         raise JobError(
-            f"{path} is not the public table of this release: its hash is another than the statement's.\n"
+            f"{path} is not the {what} table of this release: its hash is another than the statement's.\n"
             "Give the very file that the run used. Nothing confidential was read or spent."
         )
     return table

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,17 @@ from hedgerow.public.statement import spend_to_json
 from hedgerow.recipes import AbstractRecipe, PublicData
 
 _RUNS = 3
+
+
+@runtime_checkable
+class AbstractDetails(Protocol):
+    """What a kind of job has to say besides: as plain data, and in lines for people."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+
+    def lines(self) -> list[str]:
+        """The details for people."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,7 @@ class Plan:
         memory: bytes the run will need, about.
         seconds: CPU seconds it will need, about.
         remarks: what the recipe has to say of its plan.
+        attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
 
     recipe: str
@@ -44,6 +56,7 @@ class Plan:
     memory: int
     seconds: float
     remarks: tuple[str, ...] = ()
+    attach: AbstractDetails | None = None
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -96,7 +109,9 @@ class Plan:
                 }
                 for v in self.verdicts
             ],
+            "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
+            **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
         }
 
