@@ -75,9 +75,7 @@ class Noise:
     """The law of the noise on every cell of one answer."""
 
     law: Law  # laplace: P(k) proportional to exp(-|k| / scale); gaussian: to exp(-k^2 / (2 scale)); or public/urn.py
-    scale: (
-        Fraction  # of Laplace; the variance parameter of the discrete Gaussian; an urn's least weight. Exact.
-    )
+    scale: Fraction  # of Laplace; the variance parameter of the discrete Gaussian; an urn's least weight. Exact.
 
     @property
     def variance(self) -> float:
