@@ -1,7 +1,7 @@
 """Whole records: error, CPU and memory of the two blends on real tables, beside lines that anyone can draw.
 
-    python bench/synthesize.py                     every table, three seeds
-    python bench/synthesize.py adult 1 10          one table, some epsilons
+    python -m bench.synthesize                     every table, three seeds
+    python -m bench.synthesize adult 1 10          one table, some epsilons
 Error is the mean over all 2-way (3-way) tables of the L1 distance of shares, 0 to 2, full domain.  Each run is a
 process of its own through the gate with exact noise; CPU includes counting, noise, fitting and drawing.
 """
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bench.real_tables import load, schema_of
 from hedgerow import pipeline
 from hedgerow.public.accounting import Budget
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import RECIPES, PublicData
-from real_tables import load, schema_of
 
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
 NAMES = ("adult", "adult_halves", "adult_shifted", "acs_ma", "census", "acs_by_state")
