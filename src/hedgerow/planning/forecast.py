@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,17 @@ from hedgerow.public.statement import spend_to_json
 from hedgerow.recipes import AbstractRecipe, PublicData
 
 _RUNS = 3
+
+
+@runtime_checkable
+class AbstractDetails(Protocol):
+    """What a kind of job has to say besides: as plain data, and in lines for people."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+
+    def lines(self) -> list[str]:
+        """The details for people."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,7 @@ class Plan:
         remarks: what the recipe has to say of its plan.
         fates: for a table of counts, how each recipe for tables would fare.
         imagined: the table that these fates are worked out for.
+        attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
 
     recipe: str
@@ -49,6 +61,7 @@ class Plan:
     remarks: tuple[str, ...] = ()
     fates: tuple[Fate, ...] = ()
     imagined: Imagined | None = None
+    attach: AbstractDetails | None = None
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -101,8 +114,10 @@ class Plan:
                 }
                 for v in self.verdicts
             ],
+            "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
             "tables_side_by_side": [f.to_json() for f in self.fates],
+            **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
         }
 
