@@ -1,4 +1,4 @@
-"""Tables of counts through the whole road: the example of the lecture, copies, groups, awkward tables, the steward."""
+"""Tables of counts through the whole road: the example of the lecture, copies, groups, odd tables, the steward."""
 
 import json
 import re
