@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +19,7 @@ from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
@@ -112,6 +113,7 @@ class Road:
             uses=self.job.uses,
             rows=self.job.file.confidential.assumed_rows,
             rng=np.random.default_rng(self.job.file.job.seed),
+            limit=machine_memory() if (said := self.job.file.job.memory_gb) is None else int(said * 1e9),
         )
 
     @cached_property
@@ -179,10 +181,9 @@ def run(
     if not resume and not confirm(road):
         raise Refused("You said no. No confidential row was read and nothing was spent.")
     gate = _open(road, source, name, journal)
-    watch("counting behind the gate and adding noise")
+    gate.tell = watch
     fitted = job.recipe.fit(gate, road.public)
-    watch("drawing synthetic data")
-    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
+    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed, watch=watch)
     watch("writing the release")
     anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
     write_bundle(folder, _contents(road, gate, drawn, anchor))
@@ -198,16 +199,23 @@ class Drawn:
     counts: tuple[pl.DataFrame, ...] = ()
 
 
-def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+def draw_copies(
+    fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Watch = lambda phase: None
+) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
+
+    def generators() -> Iterator[np.random.Generator]:
+        for copy in range(copies):
+            watch("drawing synthetic data" + f", copy {copy + 1} of {copies}" * (copies > 1))
+            yield np.random.default_rng([seed, copy])
+
     if isinstance(fitted, AbstractModel):
-        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
+        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators()))
     if isinstance(fitted, AbstractTabulation):
-        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators))
+        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators()))
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
-    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
+    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators()))
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:

@@ -177,6 +177,18 @@ def cheaper_than_it_is_worth(patch: Patch) -> None:
     patch.setattr(Tariff, "measure_all", priced)
 
 
+def count_in_the_progress(patch: Patch) -> None:
+    """Progress tells how many rows there are."""
+    exact, measure = _exact(patch), Recorded.measure
+
+    def told(self: Recorded, questions: Any, cost: Fraction, **more: Any) -> tuple[Measurement, ...]:
+        answers = measure(self, questions, cost, **more)
+        self.tell(f"{int(exact[-1][0].sum())} rows" if exact else "no rows")
+        return answers
+
+    patch.setattr("hedgerow.recipes.replay.Recorded.measure", told)
+
+
 RECIPE_MUTANTS: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (confidential_rows_as_the_public_relative, ("dpsyn, one_way, repaired", "dpsyn, two_way, paper", "public_blend")),
     (confidential_rows_under_the_public_name, ("dpsyn, public_only, repaired", "public_blend")),
@@ -185,6 +197,7 @@ RECIPE_MUTANTS: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
     (groups_that_occur, ("dpsyn, public_only, repaired", "dpsyn, one_way, paper")),
     (regime_by_the_true_number_of_rows, ("dpsyn, one_way, repaired", "dpsyn, one_way, paper")),
     (group_sizes_without_noise, ("dpsyn, two_way, repaired",)),
+    (count_in_the_progress, ("dpsyn, one_way, repaired", "tree_blend", "public_blend")),
     (selection_without_cost, ("tree_blend",)),
     (exact_margins_in_the_model, ("tree_blend",)),
     (exact_total_in_the_model, ("tree_blend", "public_blend")),

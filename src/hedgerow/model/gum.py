@@ -73,7 +73,7 @@ class PairTargets:
 
     def error(self, records: Records) -> float:
         """The mean over tables of the L1 distance between the records' shares and the wanted ones: 0 to 2."""
-        if not len(self.design):
+        if not len(self.design) or not len(records):
             return 0.0
         gap = _excess(records, self.design, self.shares * len(records))
         return float(np.abs(gap).sum() / len(records) / len(self.design))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from hedgerow.model.gum import PairTargets, Records
 from hedgerow.model.raking import rake
 
-_MOST = 50_000_000  # keys held at once: 200 MB
+MOST_KEYS = 50_000_000  # keys held at once: 200 MB
 
 
 def reweighted(
@@ -20,7 +20,7 @@ def reweighted(
     ones to aim at as long as the public records have room for what changed.  Very many records are thinned.
     """
     tables = len(targets.design)
-    keep = min(len(public), max(_MOST // max(tables, 1), 1))
+    keep = min(len(public), max(MOST_KEYS // max(tables, 1), 1))
     rows = public[np.arange(keep) * len(public) // keep]
     keys = np.empty((tables, keep), np.int32)
     cells = []

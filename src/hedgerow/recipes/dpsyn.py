@@ -12,6 +12,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.consistency import pairs_of
 from hedgerow.model.grouped import GroupedModel
 from hedgerow.model.gum import Records
+from hedgerow.model.reweighted import MOST_KEYS
 from hedgerow.model.simplex import project
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import TOTAL, Law, Marginal, Measurement
@@ -21,6 +22,7 @@ from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.dpsyn_budget import PAPER, Rule, Split, split_budget, total_share
 from hedgerow.recipes.dpsyn_prices import Prices, first_price, prices_of, said_in_plan
 from hedgerow.recipes.dpsyn_tables import PaperWay, RepairedWay
+from hedgerow.recipes.memory import pair_records_memory
 
 
 @final
@@ -107,6 +109,16 @@ class DPSyn(AbstractRecipe):
         rows = public.assumed_rows or self.rows or relative.rows
         split = self._split(tariff, budget, rows, len(columns))
         return said_in_plan(split, self.requests(tariff, budget, public), tariff, budget, rows)
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
+        columns, known = self._columns(public), _relative(public).rows
+        records = max(self.rows or rows, public.schema.size(self.groups) * self.floor if self.groups else 0)
+        tables = max(len(columns) * (len(columns) - 1) // 2, 1)
+        support = min(known, max(MOST_KEYS // tables, 1))
+        return (
+            pair_records_memory(public.schema, columns, records=records, support=support) + 8 * len(columns) * known
+        )
 
     def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
         """Ask for the number of rows, the group sizes and the tables; make them agree; fit the pool."""

@@ -76,7 +76,7 @@ class PaperWay(AbstractWay):
             near = PairTargets.of(self.columns, self.sizes, tables)
             found = margins(tables)
             ones = [found[c] for c in self.columns]
-        start = np.stack([_drawn(s, self.pool) for s in ones], axis=1).astype(np.uint16)
+        start = np.stack([_drawn(s, self.pool) for s in ones], axis=1)
         pool = update.fit(start, PairTargets.of(self.columns, self.sizes, tables), _STATE)
         return Material(pool, near, update)
 
@@ -140,7 +140,8 @@ def _shaped(noisy: Sequence[Floats], like: Tables) -> Tables:
     return {pair: t.reshape(like[pair].shape) for pair, t in zip(like, noisy, strict=True)}
 
 
-def _drawn(shares: Floats, n: int) -> Floats:
+def _drawn(shares: Floats, n: int) -> Records:
     """``n`` values with these shares, in an order that does not depend on other columns."""
     stream = np.random.Generator(np.random.PCG64([_STATE, *np.rint(1e9 * shares).astype(np.int64).tolist()]))
-    return stream.permutation(np.repeat(np.arange(len(shares)), systematic_counts(shares, n, stream)))
+    values = np.arange(len(shares), dtype=np.uint16)
+    return stream.permutation(np.repeat(values, systematic_counts(shares, n, stream)))
