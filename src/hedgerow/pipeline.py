@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,6 +20,7 @@ from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
 from hedgerow.planning.attach import with_attach
+from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
@@ -118,6 +119,7 @@ class Road:
             uses=self.job.uses,
             rows=self.job.file.confidential.assumed_rows,
             rng=np.random.default_rng(self.job.file.job.seed),
+            limit=machine_memory() if (said := self.job.file.job.memory_gb) is None else int(said * 1e9),
         )
 
     @cached_property
@@ -187,10 +189,9 @@ def run(
     if not resume and not confirm(road):
         raise Refused("You said no. No confidential row was read and nothing was spent.")
     gate = _open(road, source, name, journal)
-    watch("counting behind the gate and adding noise")
+    gate.tell = watch
     fitted = job.recipe.fit(gate, road.public)
-    watch("drawing synthetic data")
-    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
+    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed, watch=watch)
     watch("writing the release")
     anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
     write_bundle(folder, _contents(road, gate, drawn, anchor))
@@ -207,25 +208,31 @@ class Drawn:
     margins: tuple[pl.DataFrame, ...] = ()
 
 
-def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+def draw_copies(
+    fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Watch = lambda phase: None
+) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
+
+    def generators() -> Iterator[np.random.Generator]:
+        for copy in range(copies):
+            watch("drawing synthetic data" + f", copy {copy + 1} of {copies}" * (copies > 1))
+            yield np.random.default_rng([seed, copy])
+
     if isinstance(fitted, AbstractModel):
-        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
+        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators()))
     if isinstance(fitted, AbstractTabulation):
-        if fitted.copies is not None:  # each was drawn and paid for: they all go out, and no other can be made
-            if copies not in (1, fitted.copies):
-                raise JobError(
-                    f"This table was drawn in {fitted.copies} copies, each paid for; you ask for {copies}. A draw\n"
-                    "is not repeated for free: write copies = ... in the recipe's own part of a new job.\n"
-                    "Nothing confidential was read or spent."
-                )
-            generators = [np.random.default_rng([seed, copy]) for copy in range(fitted.copies)]
-        counts = tuple(fitted.counts(rng, copy) for copy, rng in enumerate(generators))
+        if copies not in (1, copies if fitted.copies is None else fitted.copies):
+            raise JobError(
+                f"This table was drawn in {fitted.copies} copies, each paid for; you ask for {copies}. A draw\n"
+                "is not repeated for free: write copies = ... in the recipe's own part of a new job.\n"
+                "Nothing confidential was read or spent."
+            )
+        copies = copies if fitted.copies is None else fitted.copies
+        counts = tuple(fitted.counts(rng, copy) for copy, rng in enumerate(generators()))
         return Drawn(counts=counts, margins=tuple(fitted.margins(c) for c in counts[:1]))
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
-    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
+    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators()))
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
