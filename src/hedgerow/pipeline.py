@@ -3,7 +3,7 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -18,8 +18,9 @@ from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.model.base import AbstractTabulation, Fitted
 from hedgerow.planning.attach import with_attach
+from hedgerow.planning.drawing import copies_of, draw_one
 from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.private import Gate, urns
@@ -31,7 +32,6 @@ from hedgerow.public.statement import PublicInput, Statement
 from hedgerow.public.table import PublicTable, Role
 from hedgerow.recipes import PublicData
 from hedgerow.recipes.replay import Answered, Recorded
-from hedgerow.records.draw import draw_records
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
@@ -212,27 +212,13 @@ def draw_copies(
     fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Watch = lambda phase: None
 ) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-
-    def generators() -> Iterator[np.random.Generator]:
-        for copy in range(copies):
-            watch("drawing synthetic data" + f", copy {copy + 1} of {copies}" * (copies > 1))
-            yield np.random.default_rng([seed, copy])
-
-    if isinstance(fitted, AbstractModel):
-        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators()))
-    if isinstance(fitted, AbstractTabulation):
-        if copies not in (1, copies if fitted.copies is None else fitted.copies):
-            raise JobError(
-                f"This table was drawn in {fitted.copies} copies, each paid for; you ask for {copies}. A draw\n"
-                "is not repeated for free: write copies = ... in the recipe's own part of a new job.\n"
-                "Nothing confidential was read or spent."
-            )
-        copies = copies if fitted.copies is None else fitted.copies
-        counts = tuple(fitted.counts(rng, copy) for copy, rng in enumerate(generators()))
-        return Drawn(counts=counts, margins=tuple(fitted.margins(c) for c in counts[:1]))
-    if public.target is None:
-        raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
-    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators()))
+    made, n = [], copies_of(fitted, copies)
+    for copy in range(n):
+        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
+        made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
+    counts = tuple(c.frame for c in made if c.counted)
+    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
+    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
