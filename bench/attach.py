@@ -129,7 +129,7 @@ def speed(rows: int) -> None:
             recursion(tables, secret["label"], sizes, n_b, np.random.default_rng(2))
             slow = time.process_time() - begun
             print(
-                f"{rows:,} rows, n_B {n_b:3}, {len(tables)} tables: ours {mine:.3f} CPU-s, the papers' way {slow:.2f}:"
+                f"{rows:,} rows, n_B {n_b:3}, {len(tables)} tables: ours {mine:.3f} CPU-s, papers' way {slow:.2f}:"
                 f" {slow / mine:.0f} x; {ours['leaves']:,.0f} leaves",
                 flush=True,
             )

@@ -141,7 +141,13 @@ class Job:
             file = _File.model_validate(data)
         except ValidationError as wrong:
             raise JobError(_all_mistakes(path, text, wrong)) from None
-        secret, recipe = file.confidential, _recipe(path, file.job.recipe, settings)
+        secret = file.confidential
+        recipe = _recipe(path, file.job.recipe, settings)
+        if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
+            raise JobError(
+                f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
+                f"Write copies = {file.job.copies} in [{recipe.name}] instead. Nothing was read or spent."
+            )
         return cls(
             path=path.resolve(),
             text=text,
@@ -193,9 +199,14 @@ def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
             "No confidential row was read and nothing was spent."
         )
     try:
-        return recipe(**settings)
+        return recipe(**{key: _as_tuples(value) for key, value in settings.items()})
     except TypeError as wrong:
         raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists of the file as tuples, which cannot change."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:

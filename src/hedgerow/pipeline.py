@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Gate
+from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
@@ -204,6 +204,7 @@ class Drawn:
 
     records: tuple[pl.DataFrame, ...] = ()
     counts: tuple[pl.DataFrame, ...] = ()
+    margins: tuple[pl.DataFrame, ...] = ()
 
 
 def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
@@ -212,7 +213,16 @@ def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -
     if isinstance(fitted, AbstractModel):
         return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
     if isinstance(fitted, AbstractTabulation):
-        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators))
+        if fitted.copies is not None:  # each was drawn and paid for: they all go out, and no other can be made
+            if copies not in (1, fitted.copies):
+                raise JobError(
+                    f"This table was drawn in {fitted.copies} copies, each paid for; you ask for {copies}. A draw\n"
+                    "is not repeated for free: write copies = ... in the recipe's own part of a new job.\n"
+                    "Nothing confidential was read or spent."
+                )
+            generators = [np.random.default_rng([seed, copy]) for copy in range(fitted.copies)]
+        counts = tuple(fitted.counts(rng, copy) for copy, rng in enumerate(generators))
+        return Drawn(counts=counts, margins=tuple(fitted.margins(c) for c in counts[:1]))
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
     return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
@@ -233,7 +243,10 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     def keep(answered: Answered) -> None:
         journal.keep(len(record), answered)
 
-    return Recorded(road.tariff, road.job.budget, record, live=gate, keep=keep, table=road.job.table, run=name)
+    draw = partial(urns.draw_urn, gate)
+    return Recorded(
+        road.tariff, road.job.budget, record, live=gate, urns=draw, keep=keep, table=road.job.table, run=name
+    )
 
 
 def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents:
@@ -247,6 +260,8 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
         job=road.job.text,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
+        copies=drawn.counts[1:],
+        margins=drawn.margins[0] if drawn.margins else None,
         verdicts=road.plan.verdicts,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,
@@ -330,7 +345,7 @@ def open_gate(
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     gate = Gate(open_source(table), tariff, budget, account)
-    return Recorded(tariff, budget, [], live=gate, table=called, run=run)
+    return Recorded(tariff, budget, [], live=gate, urns=partial(urns.draw_urn, gate), table=called, run=run)
 
 
 def write_release(

@@ -50,8 +50,8 @@ def test_a_saved_model_is_a_function_of_noisy_answers_and_public_inputs(
     saved = pickle.dumps(recipe.fit(gate, public))
     alone = Recorded(gate.tariff, gate.budget, gate.record)  # nobody to ask: the noisy answers are all there is
     loaded = Looking(saved)
-    model = loaded.load()
-    again = recipe.fit(alone, public)
+    model: Any = loaded.load()
+    again: Any = recipe.fit(alone, public)
     rows = [m.attach(target, np.random.default_rng(5)) for m in (model, again)]
     assert rows[0].equals(rows[1]), "the saved model knows something that the answers do not say"
     assert not [c for c in loaded.found if "private" in c or "Source" in c or "Gate" in c or "ledger" in c]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal, Noise
@@ -44,6 +45,8 @@ class Plan:
         memory: bytes the run will need, about.
         seconds: CPU seconds it will need, about.
         remarks: what the recipe has to say of its plan.
+        fates: for a table of counts, how each recipe for tables would fare.
+        imagined: the table that these fates are worked out for.
         attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
 
@@ -56,6 +59,8 @@ class Plan:
     memory: int
     seconds: float
     remarks: tuple[str, ...] = ()
+    fates: tuple[Fate, ...] = ()
+    imagined: Imagined | None = None
     attach: AbstractDetails | None = None
 
     @property
@@ -111,6 +116,7 @@ class Plan:
             ],
             "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
+            "tables_side_by_side": [f.to_json() for f in self.fates],
             **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
         }
@@ -143,6 +149,7 @@ def forecast(
     cells = sum(a.cells for r in requests for a in r.asked)
     columns = len(tariff.coding.columns)
     size = assumed or 1_000_000
+    table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
         tariff=tariff,
@@ -153,6 +160,8 @@ def forecast(
         memory=200_000_000 + 40 * cells + 24 * columns * size,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
         remarks=recipe.remarks(tariff, budget, public),
+        fates=() if table is None else side_by_side(recipe, table, budget, rng),
+        imagined=table,
     )
 
 
@@ -205,7 +214,8 @@ def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int 
     sizes = [
         mean_absolute(a.noise) * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
         for a in (a for r in requests for a in r.asked)
-        if set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
+        if a.noise.law != "urn"
+        and set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
     ]
     if not sizes:
         return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
@@ -220,5 +230,7 @@ def mean_absolute(noise: Noise) -> float:
     """The mean size of the noise on one cell."""
     if noise.law == "gaussian":
         return sqrt(2 / pi * float(noise.scale))
+    if noise.law == "urn":
+        return float("nan")
     q = float(np.exp(-1 / float(noise.scale)))
     return 2 * q / (1 - q * q)

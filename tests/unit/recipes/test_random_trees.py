@@ -93,11 +93,11 @@ def test_a_million_rows_are_routed_as_by_a_slow_reference() -> None:
         assert found[r] == -1 - at
     assert found.min() >= 0 and found.max() < tree.leaves
     # and all million against another algorithm: level by level in NumPy
-    at = np.zeros(1_000_000, np.int64)
-    while (live := np.flatnonzero(at >= 0)).size:
-        s = at[live]
-        at[live] = tree.arrays[2][tree.arrays[1][s] + lines[tree.arrays[0][s], live]]
-    assert (found == -1 - at).all()
+    ats = np.zeros(1_000_000, np.int64)
+    while (live := np.flatnonzero(ats >= 0)).size:
+        s = ats[live]
+        ats[live] = tree.arrays[2][tree.arrays[1][s] + lines[tree.arrays[0][s], live]]
+    assert (found == -1 - ats).all()
 
 
 def test_every_node_draws_its_own_attribute_and_no_path_uses_one_twice() -> None:
@@ -106,7 +106,8 @@ def test_every_node_draws_its_own_attribute_and_no_path_uses_one_twice() -> None
     lines = rng.integers(0, 3, (4, 5000)).astype(np.uint8)
     tree = sketch_tree(lines, sizes, [1.0] * 4, n_b=10, depth=4, rng=rng)
     look, first, child = tree.arrays
-    stack, on_level = [(0, ())], dict[int, set[int]]()
+    stack: list[tuple[int, tuple[int, ...]]] = [(0, ())]
+    on_level = dict[int, set[int]]()
     while stack:
         at, used = stack.pop()
         assert look[at] not in used
@@ -152,7 +153,9 @@ def test_by_fits_each_group_on_its_own_and_the_plan_says_what_a_person_bears() -
         pl.when(pl.col("age") == "0").then(pl.lit("F")).otherwise("sex").alias("sex")
     )
     out = fitted(RandomTrees(by="age", trees=1, n_b=10**6), secret, "20")
-    assert (out.filter(pl.col("age") == "0")["sex"] == "F").mean() > 0.97
+    assert (
+        out.filter(pl.col("age") == "0")["sex"].to_list().count("F") > 0.97 * out.filter(pl.col("age") == "0").height
+    )
     recipe = RandomTrees(by="age", n_b=100)
     tariff = Tariff(public_data().schema.coding, LABEL_CHANGE, "pure")
     said = " ".join(recipe.remarks(tariff, Budget("2"), public_data()))
