@@ -151,7 +151,8 @@ def with_columns(target: PublicTable, schema: Schema, drawn: Any, rng: np.random
     def built(which: npt.NDArray[Any], codes: Mapping[str, Any]) -> pl.DataFrame:
         every = {a: public[a][which] for a in given} | dict(codes)
         fresh = decode(schema, every, rng, columns=made)
-        return kept[which].with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
+        mine = kept if len(which) == len(kept) else kept[which]
+        return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
 
     frame = built(rows, cells)
     for _ in range(_ROUNDS if schema.zeros or schema.rules else 0):
