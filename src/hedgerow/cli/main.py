@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import compare, demo, interval, ledger, plan, run, sample, schema, steward, verify
+from hedgerow.cli import compare, demo, interval, ledger, plan, run, sample, schema, steward, steward_table, verify
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command("verify")(verify.verify)
 app.command("compare")(compare.compare)
 app.add_typer(steward.app, name="steward")
 app.add_typer(ledger.app, name="ledger")
+steward.app.command("table")(steward_table.table)
 
 
 @app.callback(invoke_without_command=True)
