@@ -17,7 +17,7 @@ from hedgerow.model.support import SupportModel
 from hedgerow.model.tree import TreeModel, spanning_forest
 from hedgerow.public.column import BINNED, Column
 from hedgerow.recipes.allocation import Key, Stakes
-from hedgerow.recipes.evidence import Evidence, Floats, outer
+from hedgerow.recipes.evidence import Evidence, Floats, outer, said_by
 
 _TRACE = 0.003  # of independence in the public tables, so that no cell is impossible
 _LEAST = 1.5  # of chance: both tables are samples, and the public one is smoothed
@@ -51,10 +51,11 @@ class Relative:
         e, keys = self.evidence, self._keys
         estimates = self.estimates
         rows, start = self.rows, self._tilted
-        extra = round(tail * len(rows))
+        extra = max(round(tail * len(rows)), e.total - len(rows) if tail else 0)
         if extra and len(e.names) > 1:
             rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
-            start = np.concatenate([start * (1 - _TAIL), np.full(extra, _TAIL * start.sum() / extra)])
+            new = max(_TAIL, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))
+            start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
         raked = rake([cells(rows, e.shape, k) for k in keys], [estimates[k] for k in keys], start)
         pairs = {(k[0], k[1]): estimates[k] for k in keys if len(k) == 2}
         targets = pair_targets(e.shape, pairs, float(e.total)) if refine and pairs else None
@@ -93,7 +94,7 @@ class Relative:
         """The public one-way tables, scaled to the number of records."""
         total = float(self.evidence.total)
         counts = [
-            smoothed_line(counted(c, np.ones(len(c)), size), steps=steps) + 0.01
+            smoothed_line(counted(c, np.ones(len(c)), size), steps=steps) + 1 / size
             for c, size, steps in zip(self._columns, self.evidence.shape, self.steps, strict=True)
         ]
         return [m * (total / float(m.sum())) for m in counts]
@@ -120,6 +121,14 @@ class Relative:
 
     @cached_property
     def _means(self) -> dict[Key, Floats]:
+        """What is expected of each table before its own noisy counts: the public tables and the tree, in between."""
+        found = dict(self._said)
+        for k, share in self._trust.items():
+            found[k] = share * self._said[k] + (1 - share) * self._alone[k]
+        return found
+
+    @cached_property
+    def _said(self) -> dict[Key, Floats]:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
         e, weights, total = self.evidence, self._tilted, float(self.evidence.total)
         found = {k: counted(cells(self.rows, e.shape, k), weights, _size(e.shape, k)) for k in self._keys}
@@ -127,9 +136,56 @@ class Relative:
         for k in (k for k in self._keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
-            mixed = (1 - _TRACE) * smoothed(square, total / len(self.rows), steps=steps).ravel()
-            mixed = mixed + _TRACE * outer(margins, k[0], k[1])
-            found[k] = mixed * (total / mixed.sum())
+            mixed = (1 - _TRACE) * smoothed(square, total / len(self.rows), steps=steps)
+            mixed = mixed + _TRACE * outer(margins, k[0], k[1]).reshape(square.shape)
+            found[k] = fit_margins(mixed, [margins[i] for i in k], sweeps=8).ravel()
+        return found
+
+    @cached_property
+    def _alone(self) -> dict[Key, Floats]:
+        """What would be expected of each pair without a public table: what a tree of the noisy pairs says of it."""
+        e, margins = self.evidence, self._margins
+        tree = e.tree()
+        said = said_by(tree, e.pairs())
+        found: dict[Key, Floats] = {}
+        for p in e.pairs():
+            alone = outer(margins, *p)
+            table = alone if p in tree.tables else 0.98 * e.total * said[p] + 0.02 * alone
+            square = table.reshape(e.shape[p[0]], e.shape[p[1]])
+            found[p] = fit_margins(square + 1e-9, [margins[i] for i in p], sweeps=5).ravel()
+        return found
+
+    @cached_property
+    def _trust(self) -> dict[Key, float]:
+        """How much of the expectation of each pair is the public table's: the share that fits its noisy counts best.
+
+        A regression of y - tree on public - tree, weighted by precision.  The share of a table differs from that
+        of all only by what two standard errors do not explain.
+        """
+        pool, found = self._trust_of_all, {}
+        for k, (above, below) in self._regressed.items():
+            off = above / max(below, 1e-12) - pool
+            beyond = max(abs(off) - 2 / max(below, 1e-12) ** 0.5, 0.0)
+            found[k] = min(max(pool + (beyond if off > 0 else -beyond), 0.0), 1.0)
+        return found
+
+    @property
+    def _trust_of_all(self) -> float:
+        """The same for all pairs together; less than 1 only by what two standard errors do not explain."""
+        above, below = (
+            (sum(x) for x in zip(*self._regressed.values(), strict=True)) if self._regressed else (1.0, 1.0)
+        )
+        return min(max((above + 2 * below**0.5) / max(below, 1e-300), 0.0), 1.0)
+
+    @cached_property
+    def _regressed(self) -> dict[Key, tuple[float, float]]:
+        """For every pair, the two sums of its regression: what fits, and how much there is to fit."""
+        found = {}
+        for k in (k for k in self._keys if len(k) == 2):
+            table, noise = self.evidence.pooled(k)
+            apart = self._said[k] - self._alone[k]
+            weight = 1 / (noise + 2 * (self._said[k] + self._alone[k]))
+            found[k] = float((weight * apart * (table - self._alone[k])).sum()), float((weight * apart**2).sum())
         return found
 
     @cached_property
@@ -137,9 +193,8 @@ class Relative:
         keys = self._keys
         known = [self.evidence.pooled(k) for k in keys]
         means = [self._means[k] for k in keys]
-        return dict(
-            zip(keys, pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=_LEAST), strict=True)
-        )
+        found = pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=_LEAST)
+        return dict(zip(keys, found, strict=True))
 
     def _tree(self, estimates: Mapping[Key, Floats]) -> TreeModel:
         """A tree of the estimated pairs, whose records fill in what the public table lacks."""
