@@ -103,7 +103,7 @@ class Relative:
 
     @cached_property
     def _margin_trust(self) -> list[float]:
-        """How much of what is expected of each one-way table is the public one's; the rest is even. See ``_trust``."""
+        """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
         found = []
         for said, (table, noise) in zip(self._said_alone, self.evidence.noisy_margins(), strict=True):
             even = float(said.sum()) / len(said)
