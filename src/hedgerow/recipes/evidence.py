@@ -158,10 +158,10 @@ class Evidence:
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
         square = np.maximum(table, 0.0).reshape(self.shape[pair[0]], self.shape[pair[1]])
-        mixed = self._allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
+        mixed = self.allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
         return fit_margins(mixed, [margins[pair[0]], margins[pair[1]]], sweeps=5).ravel()
 
-    def _allowed(self, pair: Pair) -> "Floats | float":
+    def allowed(self, pair: Pair) -> "Floats | float":
         """0 where a structural zero or rule forbids every record of a cell, else 1."""
         schema = self.axes.schema
         if not (schema.zeros or schema.rules):

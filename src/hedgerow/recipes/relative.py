@@ -71,7 +71,7 @@ class Relative:
             table, noise = e.pooled(k)
             mean = self._means[k]
             drawn = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
-            square = drawn.reshape(e.shape[k[0]], e.shape[k[1]])
+            square = drawn.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
             found[k] = fit_margins(square, [self._margins[i] for i in k], sweeps=8).ravel()
         return found
 

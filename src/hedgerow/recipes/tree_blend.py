@@ -79,6 +79,7 @@ class TreeBlend(AbstractRecipe):
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""
         axes, total = self._axes(public), gate.budget.total
+        declared = axes.keys(self.tables, self.name)
         first = self.requests(gate.tariff, gate.budget, public)[0]
         ones = gate.measure(
             [a.question for a in first.asked], first.cost, weights=[a.cost / first.cost for a in first.asked]
@@ -96,7 +97,6 @@ class TreeBlend(AbstractRecipe):
             return self._split(evidence.model(), axes)
         answers = gate.measure([evidence.question(p) for p in chosen], cost)
         evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
-        declared = axes.keys(self.tables, self.name)
         kept = self._part(self.table_share) * gate.left if declared or self.triples else Fraction(0)
         evidence = self._second_look(gate, evidence, gate.left - kept)
         return self._split(self._with_triples(gate, evidence, declared) if kept else evidence.model(), axes)
