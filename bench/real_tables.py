@@ -43,7 +43,7 @@ def load(name: str) -> Loaded:
         whole = pl.read_parquet(DATA / "nltcs/nltcs.parquet")
         return whole.gather_every(2), whole.gather_every(2, 1), dict.fromkeys(whole.columns, 2)
     sys.path.insert(0, str(DATA))
-    import splits  # type: ignore[import-not-found]
+    import splits
 
     if name.startswith("adult"):
         domain = json.loads((DATA / "adult/adult-domain.json").read_text())

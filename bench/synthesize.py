@@ -1,7 +1,7 @@
 """Whole records: error, CPU and memory of the two blends on real tables, beside lines that anyone can draw.
 
-    python bench/synthesize.py                     every table, every epsilon, three runs
-    python bench/synthesize.py adult 1 10          one table, some epsilons
+    python -m bench.synthesize                     every table, every epsilon, three runs
+    python -m bench.synthesize adult 1 10          one table, some epsilons
 Error is the mean over all 2-way (3-way) tables of the L1 distance of shares, 0 to 2, full domain, as in
 shared/tools/scorer.py.  Every run goes through the gate with exact noise; CPU includes counting, noise, fitting and
 drawing, not reading the file.  Each recipe runs in a process of its own, whose peak memory is shown.
@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bench.real_tables import load, schema_of
 from hedgerow import pipeline
 from hedgerow.public.accounting import Budget
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import RECIPES, PublicData
-from real_tables import load, schema_of
 
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
 NAMES = ("adult", "adult_halves", "adult_shifted", "adult_coarse", "acs_ma", "census", "acs_by_state")
@@ -103,7 +103,7 @@ def report(name: str, epsilons: tuple[str, ...]) -> None:
         "public_blend": "public_blend",
     }
     for recipe in list(labels)[: 2 + (public is not None)]:
-        asked = [sys.executable, __file__, "--runs", name, recipe, *epsilons]
+        asked = [sys.executable, "-m", "bench.synthesize", "--runs", name, recipe, *epsilons]
         found = json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)
         for epsilon in epsilons:
             at = {k: [r[k] for r in found if r["epsilon"] == epsilon] for k in ("l2", "l3", "cpu", "mb")}
