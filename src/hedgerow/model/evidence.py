@@ -12,7 +12,9 @@ what chance did in these very rows: it is the s that minimises
     sum over rows of KL(s, prior)  +  sum over all counts of (count - sum of s)^2 / (2 v),
 
 so several tables are weighed against each other and against the prior by their precision, and no count is fitted
-more closely than its noise allows.  All of it is post-processing and costs nothing.
+more closely than its noise allows.  Beyond two scales of the noise the square goes on as a straight line: a count
+with Laplace noise of scale b never moves a log share by more than 1 / b.  All of it is post-processing and costs
+nothing.
 """
 
 from collections.abc import Sequence
@@ -139,8 +141,9 @@ def settle(shares: Shares, evidence: Sequence[Evidence]) -> Shares:
     for _ in range(_SWEEPS):
         for e, done in zip(evidence, moved, strict=True):
             held, spread = _sums(out, e)
-            step = (e.counts - held) / e.variance - done
-            _move(out, e, done, step / (1 + np.minimum(2 * spread, held) / e.variance))
+            step = ((e.counts - held) / e.variance - done) / (1 + np.minimum(2 * spread, held) / e.variance)
+            most = np.sqrt(2 / e.variance)  # 1 / b for Laplace noise of this variance
+            _move(out, e, done, np.clip(done + step, -most, most) - done)
     return out
 
 

@@ -23,7 +23,7 @@ Shares = npt.NDArray[np.float32]
 _MOST = 400_000  # public rows that a tree or a boosted model is grown on
 _SMALLEST, _DEEPEST = 8, 24
 _PARTS = tuple(Fraction(i, 4) for i in range(4))  # of the budget, for attribute x private tables: the ones considered
-_CHARGES = (1.0, 8.0, 64.0)  # how many times its noise a leaf is charged: the trees considered
+_CHARGES = (8.0, 64.0)  # how many times its noise a leaf is charged when a model tells rows apart: trees considered
 _SMOOTH = 5.0  # rows of the whole table's mix that the public labels of a leaf are given
 
 
@@ -155,7 +155,7 @@ def leaves_and_tables(wishes: Wishes, have: Known, shares: Shares, tariff: Tarif
     if have.labels is None:
         parts = (Fraction(0),)  # the tables have been asked
     # without a model of the labels the tree itself must tell rows apart: then a leaf is charged its noise, no more
-    charges = _CHARGES if wishes.modelled else _CHARGES[:1]
+    charges = _CHARGES if wishes.modelled else (1.0,)
 
     def candidate(part: Fraction, charge: float) -> Asked:
         variance = _variance(tariff, cost * rest * (1 - part))
