@@ -24,6 +24,7 @@ from bench.attach_splits import NAMES, Split, load
 from hedgerow import pipeline
 from hedgerow.model import boosted
 from hedgerow.model.attached import Attached
+from hedgerow.model.base import AbstractAttachment
 from hedgerow.public.accounting import Budget
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import GuidedTree, PublicData, RandomTrees, guided_tree
@@ -123,7 +124,8 @@ def by_recipe(judge: Judge, recipe: Any, epsilon: str) -> Callable[[int], pl.Dat
                 ledger=Path(folder) / "ledger.db",
                 name=uuid.uuid4().hex,
             )
-            return recipe(seed).fit(gate, judge.public).attach(judge.target, np.random.default_rng(seed))
+            made: AbstractAttachment = recipe(seed).fit(gate, judge.public)
+            return made.attach(judge.target, np.random.default_rng(seed))
 
     return drawn
 

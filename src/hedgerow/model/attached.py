@@ -115,6 +115,13 @@ def draw_stratified(shares: Any, strata: Any, rng: np.random.Generator) -> npt.N
     return cells
 
 
+def draw_each(shares: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A cell for every row, each drawn by itself from its own shares: the papers' way."""
+    cells = np.empty(len(shares), np.int64)
+    _pick(shares, rng.random(len(shares)), cells)
+    return cells
+
+
 @compiled
 def _pick(shares: Any, u: Any, cells: Any) -> None:
     last = shares.shape[1] - 1
@@ -147,7 +154,8 @@ def with_columns(target: PublicTable, schema: Schema, drawn: Any, rng: np.random
     def built(which: npt.NDArray[Any], codes: Mapping[str, Any]) -> pl.DataFrame:
         every = {a: public[a][which] for a in given} | dict(codes)
         fresh = decode(schema, every, rng, columns=made)
-        return kept[which].with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
+        mine = kept if len(which) == len(kept) else kept[which]
+        return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
 
     frame = built(rows, cells)
     for _ in range(_ROUNDS if schema.zeros or schema.rules else 0):

@@ -8,10 +8,11 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from hedgerow.model.base import Fitted
 from hedgerow.public.accounting import Budget, Relation
-from hedgerow.public.question import Counts, Law, Marginal, Measurement, Question
+from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
+from hedgerow.public.urn import Urn
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Answers(Protocol):
 
     def measure(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Marginal],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,
@@ -55,6 +56,9 @@ class Answers(Protocol):
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise."""
 
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        """Synthetic counts of ``question``, drawn from urns: one table per copy."""
+
 
 class AbstractRecipe(ABC):
     """A named way to spend a budget. Settings are fields; the plan is the body; it never holds a table."""
@@ -62,6 +66,13 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
+    partial_public: ClassVar[bool] = False
+    """Whether the public table may lack columns of the schema, such as the private ones."""
+
+    @property
+    def stated(self) -> str:
+        """The recipe as a statement names it."""
+        return self.name
 
     @abstractmethod
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:

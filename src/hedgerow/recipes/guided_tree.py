@@ -14,7 +14,7 @@ from hedgerow.model.boosted import boost
 from hedgerow.model.evidence import Evidence, Shares, follow, merged, on_target, settle, together
 from hedgerow.model.growing import above
 from hedgerow.public.accounting import Budget, Relation
-from hedgerow.public.question import Leaves, Measurement
+from hedgerow.public.question import Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.attach import cells_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
@@ -154,7 +154,7 @@ def _answered(gate: Answers, have: Known, asked: Asked, cost: Fraction) -> list[
     answers: Sequence[Measurement] = gate.measure(asked.questions, cost, weights=asked.weights, law="laplace")
     found = []
     for a in answers:
-        if isinstance(a.question, Leaves):
+        if a.question.tree is not None:
             group = leaf_of(a.question.tree, have.codes(have.lines))
         else:
             group = cells_of(have.target, [c for c in a.question.columns if c not in have.private])

@@ -13,7 +13,7 @@ from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.attach_error import Partition, expected_error
 from hedgerow.model.growing import Binary, as_tree, grow, pruned
-from hedgerow.public.question import TOTAL, Leaves, Marginal, Question, Tree
+from hedgerow.public.question import TOTAL, Marginal, Tree
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes.attach import cells_of, columns_of, is_ordered, lines_of, target_of
@@ -120,7 +120,7 @@ class Asked:
         expected: the mean error of (attribute, labels) tables that public knowledge expects.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[Marginal, ...]
     weights: tuple[Fraction, ...]
     grown: Binary | None = None
     ends: npt.NDArray[np.int64] | None = None
@@ -130,7 +130,7 @@ class Asked:
     def tree(self) -> Tree:
         """The tree whose leaves are asked."""
         first = self.questions[0]
-        assert isinstance(first, Leaves)
+        assert first.tree is not None
         return first.tree
 
 
@@ -171,12 +171,12 @@ def leaves_and_tables(wishes: Wishes, have: Known, shares: Shares, tariff: Tarif
     return min((candidate(p, c) for p, c in product(parts, charges)), key=lambda a: a.expected)
 
 
-def _questions(wishes: Wishes, have: Known, tree: Tree, part: Fraction) -> dict[Question, Fraction]:
+def _questions(wishes: Wishes, have: Known, tree: Tree, part: Fraction) -> dict[Marginal, Fraction]:
     """The leaves, the attributes' own tables when they get a ``part``, and the analyses; each with its weight."""
     share = wishes.share if wishes.analyses else Fraction(0)
     weights = wishes.weights([a for a in have.given if (a,) not in wishes.analyses]) if part else {}
     part = part if weights else Fraction(0)
-    asked: dict[Question, Fraction] = {Leaves(tree, have.private): (1 - share) * (1 - part)}
+    asked: dict[Marginal, Fraction] = {Marginal(have.private, tree): (1 - share) * (1 - part)}
     for a, w in weights.items():
         asked[Marginal((a, *have.private))] = (1 - share) * part * w / sum(weights.values())
     for t in wishes.analyses:
