@@ -18,10 +18,12 @@ from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.model.base import Fitted
+from hedgerow.planning.drawing import draw_one
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
+from hedgerow.public.coding import as_text
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
@@ -29,7 +31,6 @@ from hedgerow.public.statement import PublicInput, Statement
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import PublicData
 from hedgerow.recipes.replay import Answered, Recorded
-from hedgerow.records.draw import draw_records
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
@@ -111,8 +112,20 @@ class Road:
             budget=self.job.budget,
             uses=self.job.uses,
             rows=self.job.file.confidential.assumed_rows,
+            person=self.person,
             rng=np.random.default_rng(self.job.file.job.seed),
         )
+
+    @cached_property
+    def person(self) -> pl.Series | None:
+        """Whose each row of the public table is, as text; None when the unit is a record or it does not say."""
+        part, person = self.job.file.public, self.guarantee.person
+        if part is None or not person:
+            return None
+        source = open_source(self.job.beside(part.table))
+        if person not in source.columns:
+            return None
+        return pl.concat(as_text(b[person]) for b in source.batches([person]))
 
     @cached_property
     def inputs(self) -> tuple[PublicInput, ...]:
@@ -124,6 +137,13 @@ class Road:
                 file = self.job.beside(part.table)
                 found.append(PublicInput(role, file.name, file_hash(file), getattr(part, "provenance", "")))
         return tuple(found)
+
+    @property
+    def rehearsal_key(self) -> str:
+        """A hash of all that a rehearsal depends on but epsilon: of which rehearsals speak of this job."""
+        told = (self.job.recipe, self.guarantee, self.job.budget.delta, self.job.uses, self.inputs)
+        rows = self.job.file.confidential.assumed_rows
+        return hashlib.sha256(repr((told, rows, __version__)).encode()).hexdigest()
 
     @property
     def digest(self) -> str:
@@ -201,13 +221,8 @@ class Drawn:
 def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
     generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
-    if isinstance(fitted, AbstractModel):
-        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
-    if isinstance(fitted, AbstractTabulation):
-        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators))
-    if public.target is None:
-        raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
-    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
+    made = [draw_one(fitted, public, rng) for rng in generators]
+    return Drawn(tuple(c.frame for c in made if not c.counted), tuple(c.frame for c in made if c.counted))
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:

@@ -21,9 +21,11 @@ class UseRow:
     measured: str
     tolerance: str
     error: str
+    band: str
     like: str
     verdict: str
     kind: str
+    note: str
 
 
 @dataclass(frozen=True)
@@ -115,23 +117,27 @@ def use_rows(verdicts: Iterable[Verdict]) -> tuple[UseRow, ...]:
 
 
 def _use_row(v: Verdict) -> UseRow:
-    crossed = " x ".join(v.use.columns)
-    if v.use.within == "relative":
-        measured = f"{crossed}: relative error" + (
-            f" of cells of {v.use.cell_size:,} or more" if v.use.cell_size else ""
-        )
-    else:
-        measured = f"{crossed}: total variation"
-    like = percent(v.like_sample)
+    show = percent if v.use.as_share else _small
     word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
-    show = percent if v.use.within == "relative" else _small
-    return UseRow(v.use.name, measured, show(v.use.tolerance), show(v.error), like, word, kind)
+    return UseRow(
+        name=v.use.name,
+        measured=v.use.what,
+        tolerance=show(v.use.tolerance),
+        error=show(v.error),
+        band="" if v.high is None else f"{show(v.low)} to {show(v.high)}",
+        like=percent(v.like_sample),
+        verdict=word if v.sign_kept is not False else "sign lost",
+        kind=kind,
+        note=v.note,
+    )
 
 
 def _small(value: float | None) -> str:
     """A small number with two digits that count, and at least three decimals."""
     if value is None:
         return "-"
+    if value >= 100:
+        return f"{value:,.0f}"
     places = 3 if value >= 0.01 or value <= 0 else min(8, ceil(-log10(value)) + 1)
     return f"{value:.{places}f}"
 
