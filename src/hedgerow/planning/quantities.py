@@ -88,8 +88,9 @@ class Judged:
 
 
 def _place(values: pl.Series, among: pl.Series) -> Codes:
-    places = pl.Series(range(len(among)), dtype=pl.Int64)
-    return np.asarray(values.replace_strict(among, places, default=len(among) - 1, return_dtype=pl.Int64))
+    places = pl.Series(range(len(among)), dtype=pl.UInt32)
+    found = values.replace_strict(among, places, default=len(among) - 1, return_dtype=pl.UInt32)
+    return np.asarray(found.to_numpy())
 
 
 @final
