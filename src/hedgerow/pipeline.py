@@ -19,8 +19,10 @@ from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import Fitted
+from hedgerow.planning.curve import Rehearsal
 from hedgerow.planning.drawing import draw_one
 from hedgerow.planning.forecast import Plan, forecast
+from hedgerow.planning.uses import Verdict
 from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.coding import as_text
@@ -34,6 +36,7 @@ from hedgerow.recipes.replay import Answered, Recorded
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
+from hedgerow.release.rehearsed import kept
 
 Watch = Callable[[str], None]
 
@@ -146,6 +149,17 @@ class Road:
         return hashlib.sha256(repr((told, rows, __version__)).encode()).hexdigest()
 
     @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """How each use is expected to fare: by the rehearsal when there was one, by the plan otherwise."""
+        played = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
+        return self.plan.verdicts if played is None else played.verdicts
+
+    @cached_property
+    def rehearsal(self) -> Rehearsal | None:
+        """What ``hedgerow rehearse`` found of this very job, if it was asked."""
+        return kept(self.job, self.rehearsal_key)
+
+    @property
     def digest(self) -> str:
         """A hash of the job and all its public inputs: a run is resumed only with the same ones."""
         return hashlib.sha256((self.job.text + repr(self.inputs)).encode()).hexdigest()
@@ -254,7 +268,8 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
         job=road.job.text,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
-        verdicts=road.plan.verdicts,
+        verdicts=road.verdicts,
+        rehearsal=road.rehearsal,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,
     )

@@ -63,9 +63,15 @@ class Judged:
         for name in columns:  # a table of counts has labels where records have values
             if name not in self.frame.columns:
                 raise JobError(f"The synthetic table of counts has no column {name!r} to judge this use by.")
-            label = pl.Series(list(self.schema.cell_labels(name)), dtype=pl.String)
-            found[name] = _place(self.frame[name].cast(pl.String), label)
+            found[name] = _place(self.frame[name].cast(pl.String), self._words(name))
         return found
+
+    def _words(self, name: str) -> dict[str, int]:
+        """What may stand in a table of counts for each code: the value as in the file, or else its label."""
+        labels = {word: code for code, word in enumerate(self.schema.cell_labels(name))}
+        if any(j.name == name for j in self.schema.joined):
+            return labels
+        return {**labels, **{word: code for code, word in enumerate(self.schema.column(name).cell_texts)}}
 
     def numbers(self, name: str) -> Floats:
         """The values of a column as numbers, NaN where there is none; of counts, the middle of each bin."""
@@ -87,9 +93,8 @@ class Judged:
         return np.isin(self._codes((name,))[name], codes)
 
 
-def _place(values: pl.Series, among: pl.Series) -> Codes:
-    places = pl.Series(range(len(among)), dtype=pl.UInt32)
-    found = values.replace_strict(among, places, default=len(among) - 1, return_dtype=pl.UInt32)
+def _place(values: pl.Series, words: dict[str, int]) -> Codes:
+    found = values.fill_null("").replace_strict(words, default=max(words.values()), return_dtype=pl.UInt32)
     return np.asarray(found.to_numpy())
 
 

@@ -99,7 +99,7 @@ class Opened:
     @cached_property
     def contents(self) -> Contents:
         """Everything the bundle says, put together again."""
-        title, verdicts = package.loads(self.text(package.NAME))
+        title, verdicts, rehearsal = package.loads(self.text(package.NAME))
         stems = {n.removesuffix(".parquet") for n in self.copies}
         return Contents(
             schema=self.schema,
@@ -109,6 +109,7 @@ class Opened:
             records=self.records,
             counts=self.counts,
             verdicts=verdicts,
+            rehearsal=rehearsal,
             formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),
             title=title,
         )

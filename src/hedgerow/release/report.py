@@ -11,6 +11,7 @@ from hedgerow.public.statement import Statement
 from hedgerow.release import figures, story
 from hedgerow.release.contents import Contents
 from hedgerow.release.oneway import OneWay, one_ways
+from hedgerow.release.sections import sections
 from hedgerow.release.words import Promise, decimal, percent, plus_minus
 
 _MOST_TABLES = 200
@@ -61,6 +62,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),
         "total_note": _total_note(contents, ones),
+        **sections(contents),
     }
 
 

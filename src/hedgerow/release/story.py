@@ -4,13 +4,12 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log10
 
 from hedgerow.planning.uses import Verdict
 from hedgerow.public.spend import Spend
 from hedgerow.public.statement import Statement
 from hedgerow.release.contents import Contents
-from hedgerow.release.words import Promise, decimal, of_100, percent
+from hedgerow.release.words import Promise, decimal, of_100, percent, small
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def use_rows(verdicts: Iterable[Verdict]) -> tuple[UseRow, ...]:
 
 
 def _use_row(v: Verdict) -> UseRow:
-    show = percent if v.use.as_share else _small
+    show = percent if v.use.as_share else small
     word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
     return UseRow(
         name=v.use.name,
@@ -130,16 +129,6 @@ def _use_row(v: Verdict) -> UseRow:
         kind=kind,
         note=v.note,
     )
-
-
-def _small(value: float | None) -> str:
-    """A small number with two digits that count, and at least three decimals."""
-    if value is None:
-        return "-"
-    if value >= 100:
-        return f"{value:,.0f}"
-    places = 3 if value >= 0.01 or value <= 0 else min(8, ceil(-log10(value)) + 1)
-    return f"{value:.{places}f}"
 
 
 def notes(verdicts: Iterable[Verdict]) -> str:

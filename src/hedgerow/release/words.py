@@ -11,7 +11,7 @@ come, which is two steps under add-remove and one under replace-one and label-ch
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from math import ceil, exp, floor, log, sqrt
+from math import ceil, exp, floor, log, log10, sqrt
 
 from hedgerow.public.accounting import Guarantee
 from hedgerow.public.question import Noise
@@ -158,3 +158,17 @@ def percent(share: float | None) -> str:
     if share is None:
         return "-"
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %" if share >= 0.001 else "below 0.1 %"
+
+
+def small(value: float | None) -> str:
+    """A number with two digits that count and at least three decimals; a large one without decimals.
+
+    >>> small(0.0113), small(0.00021), small(-0.1), small(61234.5)
+    ('0.011', '0.00021', '-0.100', '61,234')
+    """
+    if value is None:
+        return "-"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    places = 3 if abs(value) >= 0.01 or value == 0 else min(8, ceil(-log10(abs(value))) + 1)
+    return f"{value:.{places}f}"
