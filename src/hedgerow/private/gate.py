@@ -90,9 +90,7 @@ class Gate:
         """
         questions = list(estimates)
         spend = self.tariff.select_one(questions, cost)
-        plain = [
-            np.array(e, np.int64) for e in estimates.values()
-        ]  # copies of the plainest type: nothing else looks on
+        plain = [np.array(e, np.int64) for e in estimates.values()]  # copies of the plainest type: none looks on
         for q, e in zip(questions, plain, strict=True):
             cells = self.tariff.coding.cells(q.columns)
             if e.shape != (cells,) or max(int(e.max()), -int(e.min())) > (1 << 61) // cells:  # no sum overflows

@@ -1,7 +1,6 @@
-"""Exact noise in whole numbers: a readable reference, and a fast path with the same law (PROOFS.md).
+"""Exact noise in whole numbers (PROOFS.md; tests hold it to a slow, readable reference with the same law).
 
-The reference is Canonne, Kamath and Steinke 2020, Algorithms 1 to 3.  The fast path reads a random word
-as the first bits of a uniform number U and finds where U falls among the cumulative sums of the law.
+A random word is read as the first bits of a uniform number U: where does U fall among the cumulative sums of the law?
 Each sum is held as a lower and an upper bound, rounded outwards.  A word between the two gets more bits,
 and the bounds more digits, until it is certain.  Nothing is rounded to the nearest or cut off.
 """
@@ -45,27 +44,6 @@ def bernoulli_exp(x: Fraction, below: Below = entropy.below, k: int = 1) -> bool
     while below(x.denominator * k) < x.numerator:
         k += 1
     return k % 2 == 1
-
-
-def discrete_laplace(scale: Fraction, below: Below = entropy.below) -> int:
-    """A whole number k with probability proportional to exp(-|k| / scale)."""
-    while True:
-        u, v = below(scale.numerator), 0
-        if bernoulli_exp(Fraction(u, scale.numerator), below):
-            while bernoulli_exp(Fraction(1), below):
-                v += 1
-            size, negative = (u + scale.numerator * v) // scale.denominator, below(2)
-            if size or not negative:
-                return -size if negative else size
-
-
-def discrete_gaussian(variance: Fraction, below: Below = entropy.below) -> int:
-    """A whole number k with probability proportional to exp(-k^2 / (2 variance))."""
-    t = isqrt(int(variance)) + 1
-    while True:
-        y = discrete_laplace(Fraction(t), below)
-        if bernoulli_exp((abs(y) - variance / t) ** 2 / (2 * variance), below):
-            return y
 
 
 def exponential_choice(scores: Sequence[int], rate: Fraction, below: Below = entropy.below) -> int:

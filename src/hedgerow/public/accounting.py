@@ -41,9 +41,8 @@ class Guarantee:
         known = self.relation in ("add-remove", "replace-one", "label-change") and self.unit in ("record", "person")
         if not known or (self.unit == "person") != bool(self.person):
             raise JobError(
-                f"relation is {self.relation!r}: choose add-remove, replace-one or label-change. unit is "
-                f"{self.unit!r}:\n"
-                "choose record, or person together with person = 'COLUMN', the column that names the person."
+                f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.\n"
+                f"unit is {self.unit!r}: choose record, or person with person = 'COLUMN', which names the person."
             )
         if self.rows_per_person < 1 or (self.unit == "record" and self.rows_per_person != 1):
             raise JobError(
@@ -109,28 +108,12 @@ def noise_for(cost: Fraction, law: Law, measure: Measure, guarantee: Guarantee) 
     return Noise(law, guarantee.l2_squared / (2 * cost))
 
 
-def cost_of(noise: Noise, measure: Measure, guarantee: Guarantee) -> Fraction:
-    """What noise on one table of counts costs: the inverse of ``noise_for``, never below the truth."""
-    if noise.law == "laplace":
-        epsilon = guarantee.l1 / noise.scale
-        return epsilon if measure == "pure" else epsilon**2 / 2
-    if measure == "pure":
-        raise JobError("Gaussian noise has no pure epsilon.")
-    return guarantee.l2_squared / (2 * noise.scale)
-
-
 def selection_rate(cost: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:
     """The rate of the exponential mechanism on L1 scores, which one unit moves by at most l1.
 
     Rate epsilon / (2 l1) is epsilon-DP and epsilon^2 / 8-zCDP (Cesar and Rogers 2021); nothing monotone is claimed.
     """
     return (cost if measure == "pure" else floor_sqrt(8 * cost)) / (2 * guarantee.l1)
-
-
-def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:
-    """What a selection at this rate costs: the inverse of ``selection_rate``, never below the truth."""
-    epsilon = rate * 2 * guarantee.l1
-    return epsilon if measure == "pure" else epsilon**2 / 8
 
 
 def epsilon_of(rho: Fraction, delta: Fraction) -> float:

@@ -64,13 +64,8 @@ class Tariff:
         One unit moves every table at once, so the costs of the tables add: sum of epsilons or of rhos.
         """
         shares = [Fraction(1)] * len(questions) if weights is None else [Fraction(w) for w in weights]
-        if (
-            not isinstance(cost, Fraction)
-            or not questions
-            or len(shares) != len(questions)
-            or min(shares) <= 0
-            or cost <= 0
-        ):
+        fits = 0 < len(questions) == len(shares) and min(shares) > 0
+        if not (fits and isinstance(cost, Fraction) and cost > 0):
             raise JobError(
                 f"Cannot price {len(questions)} questions at cost {cost} with {len(shares)} weights: ask at least\n"
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."

@@ -8,12 +8,11 @@ from hedgerow.errors import VerifyFailed
 from hedgerow.public.accounting import (
     Guarantee,
     Measure,
-    cost_of,
     epsilon_of,
     noise_for,
-    selection_cost,
     selection_rate,
 )
+from hedgerow.public.question import Noise
 from hedgerow.public.spend import Asked, Spend
 from hedgerow.release.opened import Opened
 
@@ -76,13 +75,27 @@ def _price_is_right(asked: Asked, measure: Measure, guarantee: Guarantee) -> Non
     noise = asked.noise
     if noise.law not in ("laplace", "gaussian") or noise.scale <= 0 or asked.cost <= 0:
         raise VerifyFailed(f"{asked.question} has no noise that exists, or no cost.")
-    if noise.law == "gaussian" and measure == "pure":
-        raise VerifyFailed(f"{asked.question} has Gaussian noise, which has no pure epsilon.")
     due = cost_of(noise, measure, guarantee)
     if due > asked.cost or noise != noise_for(asked.cost, noise.law, measure, guarantee):
         raise VerifyFailed(
             f"{asked.question} says cost {asked.cost}, but its noise of scale {noise.scale} costs {due}."
         )
+
+
+def cost_of(noise: Noise, measure: Measure, guarantee: Guarantee) -> Fraction:
+    """What noise on one table of counts costs: the inverse of ``noise_for``, never below the truth."""
+    if noise.law == "laplace":
+        epsilon = guarantee.l1 / noise.scale
+        return epsilon if measure == "pure" else epsilon**2 / 2
+    if measure == "pure":
+        raise VerifyFailed("Gaussian noise has no pure epsilon.")
+    return guarantee.l2_squared / (2 * noise.scale)
+
+
+def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:
+    """What a selection at this rate costs: the inverse of ``selection_rate``, never below the truth."""
+    epsilon = rate * 2 * guarantee.l1
+    return epsilon if measure == "pure" else epsilon**2 / 8
 
 
 def cells_are_right(bundle: Opened) -> str:

@@ -16,13 +16,10 @@ from hedgerow.public.accounting import (
     Budget,
     Guarantee,
     Relation,
-    cost_of,
     epsilon_of,
     floor_sqrt,
     noise_for,
     rho_for,
-    selection_cost,
-    selection_rate,
 )
 
 ORACLE = Path(__file__).parents[4] / "shared" / "oracles" / "accounting.json"
@@ -73,16 +70,6 @@ def test_rho_keeps_its_promise_and_wastes_nothing(epsilon: Fraction, delta: Frac
     rho = rho_for(epsilon, delta)
     assert epsilon_of(rho, delta) <= epsilon
     assert epsilon_of(rho + Fraction(2, 10**12), delta) > epsilon
-
-
-@given(cost=rhos, relation=st.sampled_from(RELATIONS), m=st.integers(1, 9))
-def test_noise_is_never_worth_more_than_its_cost(cost: Fraction, relation: Relation, m: int) -> None:
-    guarantee = Guarantee("person", m, relation, ("x",) if relation == "label-change" else (), "id")
-    assert cost_of(noise_for(cost, "laplace", "pure", guarantee), "pure", guarantee) == cost
-    assert cost_of(noise_for(cost, "gaussian", "zcdp", guarantee), "zcdp", guarantee) == cost
-    assert cost_of(noise_for(cost, "laplace", "zcdp", guarantee), "zcdp", guarantee) <= cost
-    assert selection_cost(selection_rate(cost, "pure", guarantee), "pure", guarantee) == cost
-    assert selection_cost(selection_rate(cost, "zcdp", guarantee), "zcdp", guarantee) <= cost
 
 
 def test_gaussian_noise_has_no_pure_epsilon() -> None:
