@@ -103,7 +103,9 @@ def joints(contents: Contents, copies: tuple[Judged, ...]) -> tuple[Joint, ...]:
     """Every measured table of two columns or more, those furthest outside their bands first."""
     found = []
     for m in _latest(contents):
-        made = synthetic(copies, m.question.columns) if len(m.counts) <= _MOST_CELLS else None
+        if not len(m.counts) == contents.schema.size(m.question.columns) <= _MOST_CELLS:
+            continue
+        made = synthetic(copies, m.question.columns)
         if made is not None:
             shape = contents.schema.shape(m.question.columns)
             found.append(Joint(m.question.columns, shape, m.counts, plus_minus(m.noise), made))
