@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError
+from hedgerow.planning.coefficients import by_group, settled
 from hedgerow.planning.uses import Use
 from hedgerow.public.coding import Codes
 from hedgerow.public.schema import Schema
@@ -166,7 +167,10 @@ def _quantiles(number: Floats, group: Places, weight: Floats, size: int, at: tup
 
 
 def _coefficients(use: Use, table: Judged) -> Quantity:
-    raise JobError("Coefficients cannot be judged yet.")
+    if table.counts is not None:
+        raise JobError("A coefficient cannot be judged on a table of counts: it needs records. Nothing was spent.")
+    values, errors, sizes = by_group(use, table.schema, table.frame, table.cells(use.columns))
+    return Quantity(values, sizes, errors)
 
 
 def labels(use: Use, schema: Schema, places: Places) -> tuple[str, ...]:
@@ -186,6 +190,8 @@ def labels(use: Use, schema: Schema, places: Places) -> tuple[str, ...]:
 def check(use: Use, schema: Schema) -> None:
     """Refuse a use that the schema cannot answer, before anything is done."""
     schema.shape(use.columns)
+    if use.kind == "coefficient":
+        settled(use, schema)
     if use.kind in ("mean", "quantile"):
         column = schema.column(use.of)
         if column.kind not in _NUMBERS or (column.kind == "ordered" and column.type != "integer"):
