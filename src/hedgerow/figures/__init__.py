@@ -2,6 +2,7 @@
 
 svg.py      lines, texts, axes
 charts.py   curves with bands, scatters, heat tables, estimates with ranges
+words.py    numbers as people read them
 page.py     one self-contained page: style, one small script by its hash, no network
 
 Every figure is a function of its numbers, drawn with whole or one-decimal coordinates, so equal numbers give

@@ -199,3 +199,45 @@ def estimates(ranges: Sequence[Range], *, said: str, show: Callable[[float], str
             + "</g>"
         )
     return svg("".join(out), WIDE, ground + 24, said)
+
+
+@final
+@dataclass(frozen=True)
+class Twin:
+    """The same figure from two tables: the authentic one with its interval, the synthetic one with its range."""
+
+    label: str
+    true: float
+    interval: tuple[float, float]
+    made: float
+    range: tuple[float, float]
+
+
+def twins(pairs: Sequence[Twin], *, said: str, show: Callable[[float], str]) -> Markup:
+    """Authentic above synthetic for every label, each with how far it may range."""
+    left, right, step, top = 150, 12, 26, 6
+    ends = [v for p in pairs for v in (*p.interval, *p.range)]
+    low, high = min(ends), max(ends)
+    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
+    low, high = (0.0 if low >= 0 and low < 0.4 * high else low - room), high + room
+    ground = top + step * len(pairs)
+
+    def at(v: float) -> float:
+        return left + (v - low) / (high - low) * (WIDE - left - right)
+
+    marks = ticks(low, high)
+    out = [line("zero" if t == 0 else "grid", at(t), top, at(t), ground) for t in marks]
+    out += [text(at(t), ground + 16, number(t), "tick", "middle") for t in marks]
+    for i, p in enumerate(pairs):
+        y = top + i * step + step / 2
+        out.append(
+            f"<g><title>{escape(f'{p.label}: authentic {show(p.true)}, synthetic {show(p.made)}')}</title>"
+            f'<rect class="hit" x="0" y="{y - step / 2:.1f}" width="{WIDE}" height="{step}"/>'
+            + text(left - 8, y + 4, short(p.label, 22), "label", "end")
+            + line("band", at(p.interval[0]), y - 4, at(p.interval[1]), y - 4)
+            + dot("dot", at(p.true), y - 4, 3.5)
+            + line("band made", at(p.range[0]), y + 5, at(p.range[1]), y + 5)
+            + dot("dot made", at(p.made), y + 5, 3.5)
+            + "</g>"
+        )
+    return svg("".join(out), WIDE, ground + 24, said)

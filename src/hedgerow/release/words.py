@@ -11,8 +11,10 @@ come, which is two steps under add-remove and one under replace-one and label-ch
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from math import ceil, exp, floor, log, log10, sqrt
+from math import ceil, exp, floor, log, sqrt
 
+from hedgerow.figures.words import percent as percent
+from hedgerow.figures.words import small as small
 from hedgerow.public.accounting import Guarantee
 from hedgerow.public.question import Noise
 from hedgerow.public.statement import Statement
@@ -151,24 +153,3 @@ def decimal(value: Fraction, digits: int = 5) -> str:
     whole = Context(prec=max(digits, len(str(int(value)))), rounding=ROUND_CEILING)
     shown = whole.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
     return f"{shown:,f}" if shown == 0 or shown.adjusted() >= -7 else f"{shown:e}".replace("e-0", "e-")
-
-
-def percent(share: float | None) -> str:
-    """A share as a percentage, with a digit more when it is small."""
-    if share is None:
-        return "-"
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %" if share >= 0.001 else "below 0.1 %"
-
-
-def small(value: float | None) -> str:
-    """A number with two digits that count and at least three decimals; a large one without decimals.
-
-    >>> small(0.0113), small(0.00021), small(-0.1), small(61234.5)
-    ('0.011', '0.00021', '-0.100', '61,234')
-    """
-    if value is None:
-        return "-"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    places = 3 if abs(value) >= 0.01 or value == 0 else min(8, ceil(-log10(abs(value))) + 1)
-    return f"{value:.{places}f}"
