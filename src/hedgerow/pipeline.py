@@ -22,7 +22,6 @@ from hedgerow.model.base import Fitted
 from hedgerow.planning.curve import Rehearsal
 from hedgerow.planning.drawing import draw_one
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.planning.uses import Verdict
 from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.coding import as_text
@@ -107,17 +106,19 @@ class Road:
 
     @cached_property
     def plan(self) -> Plan:
-        """What the job will ask, cost and give."""
-        return forecast(
+        """What the job will ask, cost and give; how uses will fare by its rehearsal, if there was one."""
+        played = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
+        found = forecast(
             self.job.recipe,
             self.public,
             tariff=self.tariff,
             budget=self.job.budget,
-            uses=self.job.uses,
+            uses=() if played else self.job.uses,
             rows=self.job.file.confidential.assumed_rows,
             person=self.person,
             rng=np.random.default_rng(self.job.file.job.seed),
         )
+        return replace(found, verdicts=played.verdicts) if played else found
 
     @cached_property
     def person(self) -> pl.Series | None:
@@ -147,12 +148,6 @@ class Road:
         told = (self.job.recipe, self.guarantee, self.job.budget.delta, self.job.uses, self.inputs)
         rows = self.job.file.confidential.assumed_rows
         return hashlib.sha256(repr((told, rows, __version__)).encode()).hexdigest()
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """How each use is expected to fare: by the rehearsal when there was one, by the plan otherwise."""
-        played = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
-        return self.plan.verdicts if played is None else played.verdicts
 
     @cached_property
     def rehearsal(self) -> Rehearsal | None:
@@ -268,7 +263,7 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
         job=road.job.text,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
-        verdicts=road.verdicts,
+        verdicts=road.plan.verdicts,
         rehearsal=road.rehearsal,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,

@@ -82,7 +82,7 @@ def promise(epsilon: float, delta: float) -> str:
     return f"epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
 
 
-def plan_text(plan: "Plan") -> str:
+def plan_text(plan: "Plan", tables: int = 40) -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
     from hedgerow.release.story import use_rows
     from hedgerow.release.words import plus_minus
@@ -100,10 +100,10 @@ def plan_text(plan: "Plan") -> str:
         "",
         f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]
-    for a in plan.asked[:40]:
+    for a in plan.asked[:tables]:
         lines.append(f"{str(a.question)[:40]:<40} {a.cells:>10,} {'+/- ' + format(plus_minus(a.noise), ',.0f'):>14}")
-    if len(plan.asked) > 40:
-        lines.append(f"... and {len(plan.asked) - 40} more (--json shows all)")
+    if len(plan.asked) > tables:
+        lines.append(f"... and {len(plan.asked) - tables} more (--json shows all)")
     if plan.verdicts:
         lines += ["", *use_lines(use_rows(plan.verdicts))]
     lines += ["", "No confidential row was read and nothing was spent."]

@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from math import ceil, log10
+from math import ceil, isfinite, log10
 
 
 def percent(share: float | None) -> str:
@@ -16,7 +16,7 @@ def small(value: float | None) -> str:
     >>> small(0.0113), small(0.00021), small(-0.1), small(61234.5)
     ('0.011', '0.00021', '-0.100', '61,234')
     """
-    if value is None:
+    if value is None or not isfinite(value):
         return "-"
     if abs(value) >= 100:
         return f"{value:,.0f}"

@@ -61,7 +61,8 @@ class Use:
         unit = "cells" if self.kind == "table" else "groups"
         large = f", {unit} of {self.cell_size:,} or more" if self.cell_size else ""
         sign = ", sign kept" if self.kind == "coefficient" else ""
-        return f"{subject}{by}: {how[self.within]}{large}{sign}{', the worst' if self.over == 'worst' else ''}"
+        worst = ", the worst" if self.over == "worst" and crossed else ""
+        return f"{subject}{by}: {how[self.within]}{large}{sign}{worst}"
 
     @property
     def as_share(self) -> bool:

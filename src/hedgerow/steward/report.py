@@ -15,7 +15,7 @@ from hedgerow.planning.uses import Verdict
 from hedgerow.steward.exact_uses import ExactUse, exact_uses
 
 NAME = "CONFIDENTIAL-report.html"
-_MOST = 60
+_MOST, _DRAWN = 60, 24
 
 
 def write_report(
@@ -79,7 +79,7 @@ def _card(u: ExactUse) -> dict[str, Any]:
     places = np.arange(min(len(u.true), _MOST)) if order is None else order
     pairs = [
         charts.Twin(u.names[i], float(u.true[i]), _reach(u, i), float(made[i]), _copies(u, i))
-        for i in places.tolist()
+        for i in places[:_DRAWN].tolist()
         if np.isfinite(made[i])
     ]
     rows = [
@@ -109,4 +109,4 @@ def _copies(u: ExactUse, i: int) -> tuple[float, float]:
 
 
 def _whole(value: float) -> str:
-    return f"{value:,.0f}"
+    return f"{value:,.0f}" if np.isfinite(value) else "-"

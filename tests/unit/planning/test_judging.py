@@ -144,6 +144,50 @@ def test_blowing_up_a_table_shrinks_what_a_half_of_it_misses() -> None:
         assert one == pytest.approx(2 * four)
 
 
+GAP = Use(
+    "gap",
+    ("year",),
+    0.1,
+    "absolute",
+    kind="coefficient",
+    formula="ln(pay) ~ sex + union",
+    term="sex[F]",
+    over="worst",
+)
+
+
+def test_a_coefficient_is_that_of_least_squares_in_each_group() -> None:
+    frame = people().filter(pl.col("pay") > 0)
+    found = quantity(GAP, Judged(SCHEMA, frame))
+    for i, year in enumerate((2001, 2002)):
+        part = frame.filter(pl.col("year") == year)
+        ones, female = np.ones(len(part)), (part["sex"] == "F").cast(float).to_numpy()
+        x = np.column_stack([ones, female, part["union"].cast(float).to_numpy()])
+        y = np.log(part["pay"].to_numpy())
+        beta = np.linalg.lstsq(x, y, rcond=None)[0]
+        bread = np.linalg.inv(x.T @ x)
+        meat = (x * (y - x @ beta)[:, None] ** 2).T @ x * len(x) / (len(x) - 3)
+        assert found.values[i] == pytest.approx(beta[1])
+        assert found.errors[i] == pytest.approx(np.sqrt((bread @ meat @ bread)[1, 1]))
+        assert found.sizes[i] == len(part)
+
+
+@pytest.mark.parametrize("term", ["sex[F]", "sex[female]", "sex=F"])
+def test_a_term_may_be_named_by_value_or_label(term: str) -> None:
+    frame = people(400).filter(pl.col("pay") > 0)
+    one, two = (quantity(replace(GAP, term=t), Judged(SCHEMA, frame)).values for t in (term, "sex[F]"))
+    assert one.tolist() == two.tolist()
+
+
+def test_a_factor_is_compared_with_the_same_level_in_every_table() -> None:
+    few = people(600).filter(pl.col("pay") > 0)
+    women = few.filter((pl.col("sex") == "F") | (pl.int_range(pl.len()) % 7 == 0))  # here F is the most frequent
+    assert (women["sex"] == "F").mean() > 0.6  # type: ignore[operator]
+    assert np.isfinite(quantity(GAP, Judged(SCHEMA, women)).values).all()
+    turned = replace(GAP, formula="ln(pay) ~ C(sex, ref=F) + union", term="sex[M]")
+    assert quantity(turned, Judged(SCHEMA, few)).values == pytest.approx(-quantity(GAP, Judged(SCHEMA, few)).values)
+
+
 def test_groups_are_called_by_their_labels() -> None:
     assert labels(MEDIAN, SCHEMA, np.array([0, 3])) == ("female at 0.5", "male at 0.9")
     assert labels(replace(UNION, columns=()), SCHEMA, np.array([0])) == ("all rows",)
@@ -157,6 +201,10 @@ def test_groups_are_called_by_their_labels() -> None:
         (replace(UNION, of="pay", values=("5",)), "does not list"),
         (replace(MEAN, columns=("height",)), "height"),
         (replace(MEAN, of="height"), "height"),
+        (replace(GAP, term="sex[M]"), "compared with"),
+        (replace(GAP, term="race[A]"), "does not have"),
+        (replace(GAP, formula="pay ~ height"), "height"),
+        (replace(GAP, formula="pay"), "cannot be read"),
     ],
 )
 def test_a_use_the_schema_cannot_answer_is_refused(use: Use, word: str) -> None:
