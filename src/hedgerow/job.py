@@ -187,11 +187,17 @@ class Job:
         except ValidationError as wrong:
             raise JobError(_all_mistakes(path, text, wrong)) from None
         secret = file.confidential
+        recipe = _recipe(path, file.job.recipe, settings)
+        if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
+            raise JobError(
+                f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
+                f"Write copies = {file.job.copies} in [{recipe.name}] instead. Nothing was read or spent."
+            )
         return cls(
             path=path.resolve(),
             text=text,
             file=file,
-            recipe=_recipe(path, file.job.recipe, settings),
+            recipe=recipe,
             guarantee=Guarantee(
                 unit=secret.unit,
                 rows_per_person=secret.rows_per_person,
@@ -233,9 +239,14 @@ def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
             "No confidential row was read and nothing was spent."
         )
     try:
-        return recipe(**settings)
+        return recipe(**{key: _as_tuples(value) for key, value in settings.items()})
     except TypeError as wrong:
         raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists of the file as tuples, which cannot change."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.base import Fitted
+from hedgerow.model.base import AbstractTabulation, Fitted
 from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.drawing import draw_one
+from hedgerow.planning.drawing import copies_of, draw_one
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Gate
+from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.coding import as_text
 from hedgerow.public.files import Source, open_source
@@ -225,13 +225,16 @@ class Drawn:
 
     records: tuple[pl.DataFrame, ...] = ()
     counts: tuple[pl.DataFrame, ...] = ()
+    margins: tuple[pl.DataFrame, ...] = ()
 
 
 def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
-    made = [draw_one(fitted, public, rng) for rng in generators]
-    return Drawn(tuple(c.frame for c in made if not c.counted), tuple(c.frame for c in made if c.counted))
+    generators = [np.random.default_rng([seed, copy]) for copy in range(copies_of(fitted, copies))]
+    made = [draw_one(fitted, public, rng, copy) for copy, rng in enumerate(generators)]
+    counts = tuple(c.frame for c in made if c.counted)
+    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
+    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
@@ -249,7 +252,10 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     def keep(answered: Answered) -> None:
         journal.keep(len(record), answered)
 
-    return Recorded(road.tariff, road.job.budget, record, live=gate, keep=keep, table=road.job.table, run=name)
+    draw = partial(urns.draw_urn, gate)
+    return Recorded(
+        road.tariff, road.job.budget, record, live=gate, urns=draw, keep=keep, table=road.job.table, run=name
+    )
 
 
 def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents:
@@ -263,6 +269,8 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
         job=road.job.text,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
+        copies=drawn.counts[1:],
+        margins=drawn.margins[0] if drawn.margins else None,
         verdicts=road.plan.verdicts,
         rehearsal=road.rehearsal,
         formats=road.job.file.job.formats,
@@ -333,7 +341,7 @@ def open_gate(
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     gate = Gate(open_source(table), tariff, budget, account)
-    return Recorded(tariff, budget, [], live=gate, table=called, run=run)
+    return Recorded(tariff, budget, [], live=gate, urns=partial(urns.draw_urn, gate), table=called, run=run)
 
 
 def write_release(

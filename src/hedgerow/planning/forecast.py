@@ -11,6 +11,7 @@ import polars as pl
 from hedgerow.planning.quantities import check
 from hedgerow.planning.rehearsal import quick
 from hedgerow.planning.stand_in import FEWEST, Stage
+from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Noise
@@ -35,6 +36,8 @@ class Plan:
         memory: bytes the run will need, about.
         seconds: CPU seconds it will need, about.
         remarks: what the recipe has to say of its plan.
+        fates: for a table of counts, how each recipe for tables would fare.
+        imagined: the table that these fates are worked out for.
     """
 
     recipe: str
@@ -46,6 +49,8 @@ class Plan:
     memory: int
     seconds: float
     remarks: tuple[str, ...] = ()
+    fates: tuple[Fate, ...] = ()
+    imagined: Imagined | None = None
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -87,6 +92,7 @@ class Plan:
             "cpu_seconds": self.seconds,
             "uses": [v.to_json() for v in self.verdicts],
             "remarks": list(self.remarks),
+            "tables_side_by_side": [f.to_json() for f in self.fates],
             "confidential_rows_read": 0,
         }
 
@@ -119,6 +125,7 @@ def forecast(
     cells = sum(a.cells for r in requests for a in r.asked)
     columns = len(tariff.coding.columns)
     size = assumed or 1_000_000
+    table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
         tariff=tariff,
@@ -129,6 +136,8 @@ def forecast(
         memory=200_000_000 + 40 * cells + 24 * columns * size,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
         remarks=recipe.remarks(tariff, budget, public),
+        fates=() if table is None else side_by_side(recipe, table, budget, rng),
+        imagined=table,
     )
 
 
@@ -139,7 +148,8 @@ def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int 
     sizes = [
         mean_absolute(a.noise) * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
         for a in (a for r in requests for a in r.asked)
-        if set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
+        if a.noise.law != "urn"
+        and set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
     ]
     if not sizes:
         return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
@@ -156,5 +166,7 @@ def mean_absolute(noise: Noise) -> float:
     """The mean size of the noise on one cell."""
     if noise.law == "gaussian":
         return sqrt(2 / pi * float(noise.scale))
+    if noise.law == "urn":
+        return float("nan")
     q = float(np.exp(-1 / float(noise.scale)))
     return 2 * q / (1 - q * q)

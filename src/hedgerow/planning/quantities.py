@@ -61,9 +61,14 @@ class Judged:
         if self.counts is None:
             return self.schema.coding.encode(self.frame, list(columns))
         found: dict[str, Codes] = {}
+        known = {c.name for c in self.schema.columns}
         for name in columns:  # a table of counts has labels where records have values
             if name not in self.frame.columns:
-                raise JobError(f"The synthetic table of counts has no column {name!r} to judge this use by.")
+                raise JobError(
+                    f"An intended use needs the column {name!r}, which the table of counts does not have. It has: "
+                    f"{', '.join(c for c in self.frame.columns if c in known)}.\n"
+                    "Change the use or the recipe's columns. No confidential row was read and nothing was spent."
+                )
             found[name] = _place(self.frame[name].cast(pl.String), self._words(name))
         return found
 

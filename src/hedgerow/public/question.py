@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 Counts = npt.NDArray[np.int64]
-Law = Literal["laplace", "gaussian"]
+Law = Literal["laplace", "gaussian", "urn"]
 
 
 @dataclass(frozen=True, order=True)
@@ -37,8 +37,9 @@ class Noise:
     """The law of the noise on every cell of one answer.
 
     Attributes:
-        law: ``laplace``: P(k) proportional to exp(-|k| / scale); ``gaussian``: to exp(-k^2 / (2 scale)).
-        scale: the Laplace scale, or the variance parameter of the discrete Gaussian. Exact.
+        law: ``laplace``: P(k) proportional to exp(-|k| / scale); ``gaussian``: to exp(-k^2 / (2 scale));
+            ``urn``: nothing is added, the counts themselves are drawn (``public/urn.py``).
+        scale: the Laplace scale, the variance parameter of the discrete Gaussian, or the urn's least prior weight.
     """
 
     law: Law
@@ -46,7 +47,9 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """The variance of the noise: exact for Laplace, an upper bound (tight above 1/2) for Gaussian."""
+        """The variance of the noise: exact for Laplace, an upper bound (tight above 1/2) for Gaussian, else NaN."""
+        if self.law == "urn":
+            return float("nan")
         if self.law == "gaussian":
             return float(self.scale)
         q = np.exp(-1 / float(self.scale))

@@ -30,7 +30,7 @@ def copies_of(contents: Contents) -> tuple[Judged, ...]:
     if contents.records:
         return tuple(Judged(contents.schema, r) for r in contents.records)
     assert contents.counts is not None
-    return (Judged.of_counts(contents.schema, contents.counts),)
+    return tuple(Judged.of_counts(contents.schema, c) for c in (contents.counts, *contents.copies))
 
 
 def synthetic(copies: tuple[Judged, ...], columns: tuple[str, ...]) -> Floats | None:
