@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hedgerow.errors import JobError
+from hedgerow.planning.tree_report import Wanted
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
@@ -36,7 +37,7 @@ class _Confidential(_Part):
     unit: Literal["record", "person"] = "record"
     person: str = ""
     rows_per_person: Annotated[int, Field(ge=1)] = 1
-    relation: Literal["add-remove", "replace-one", "label-change"] = "add-remove"
+    relation: Literal["add-remove", "replace-one", "label-change"] | None = None
     public_columns: tuple[str, ...] = ()
     assumed_rows: Annotated[int, Field(ge=1)] | None = None
 
@@ -53,6 +54,12 @@ class _Target(_Part):
 class _Budget(_Part):
     epsilon: _Number
     delta: _Number = 0
+
+
+class _Plan(_Part):
+    p: Annotated[float, Field(ge=0, le=1)] = 0.25
+    width: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.9
 
 
 class _Ledger(_Part):
@@ -134,6 +141,7 @@ class _File(_Part):
     target: _Target | None = None
     budget: _Budget
     ledger: _Ledger = _Ledger()
+    plan: _Plan = _Plan()
     use: tuple[_Use, ...] = ()
 
 
@@ -201,7 +209,7 @@ class Job:
             guarantee=Guarantee(
                 unit=secret.unit,
                 rows_per_person=secret.rows_per_person,
-                relation=secret.relation,
+                relation=secret.relation or recipe.relation,
                 public_columns=secret.public_columns,
                 person=secret.person,
             ),
@@ -217,6 +225,11 @@ class Job:
     def schema(self) -> Schema:
         """The schema the job names; ``schema.toml`` beside the job by default."""
         return Schema.load(self.beside(self.file.schema_.file))
+
+    @property
+    def wanted(self) -> Wanted:
+        """The interval that ``hedgerow plan`` holds the leaves of trees against."""
+        return Wanted(**self.file.plan.model_dump())
 
     @property
     def digest(self) -> str:

@@ -18,18 +18,19 @@ from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.base import AbstractTabulation, Fitted
+from hedgerow.planning.attach import with_attach
 from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.drawing import copies_of, draw_one
+from hedgerow.planning.drawing import Drawn as Drawn
+from hedgerow.planning.drawing import draw_copies as draw_copies
 from hedgerow.planning.forecast import Plan, forecast
+from hedgerow.planning.stand_in import persons
 from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
-from hedgerow.public.coding import as_text
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.statement import PublicInput, Statement
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import PublicTable, Role
 from hedgerow.recipes import PublicData
 from hedgerow.recipes.replay import Answered, Recorded
 from hedgerow.release import measurements
@@ -66,10 +67,15 @@ class Road:
         relative, target = self.job.file.public, self.job.file.target
         return PublicData(
             self.schema,
-            None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema),
+            None if relative is None else self._relative(relative.table),
             None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
             self.job.file.confidential.assumed_rows,
         )
+
+    def _relative(self, table: str) -> PublicTable:
+        """The public table, which some recipes take without the private columns."""
+        role: Role = "target" if self.job.recipe.partial_public else "public"
+        return PublicTable.read(self.job.beside(table), self.schema, role=role)
 
     @cached_property
     def schema(self) -> Schema:
@@ -124,12 +130,7 @@ class Road:
     def person(self) -> pl.Series | None:
         """Whose each row of the public table is, as text; None when the unit is a record or it does not say."""
         part, person = self.job.file.public, self.guarantee.person
-        if part is None or not person:
-            return None
-        source = open_source(self.job.beside(part.table))
-        if person not in source.columns:
-            return None
-        return pl.concat(as_text(b[person]) for b in source.batches([person]))
+        return persons(open_source(self.job.beside(part.table)), person) if part and person else None
 
     @cached_property
     def inputs(self) -> tuple[PublicInput, ...]:
@@ -171,7 +172,9 @@ class Road:
 
 def plan(path: str | Path) -> Plan:
     """The plan of the job in ``path``. Reads no confidential row and costs nothing."""
-    return Road(Job.load(path)).plan
+    road = Road(Job.load(path))
+    rng = np.random.default_rng([road.job.file.job.seed, 1])
+    return with_attach(road.plan, road.job.recipe, road.public, wanted=road.job.wanted, rng=rng)
 
 
 def run(
@@ -219,24 +222,6 @@ def run(
     return folder
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Synthetic data: copies of records, or of a table of counts."""
-
-    records: tuple[pl.DataFrame, ...] = ()
-    counts: tuple[pl.DataFrame, ...] = ()
-    margins: tuple[pl.DataFrame, ...] = ()
-
-
-def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
-    """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    generators = [np.random.default_rng([seed, copy]) for copy in range(copies_of(fitted, copies))]
-    made = [draw_one(fitted, public, rng, copy) for copy, rng in enumerate(generators)]
-    counts = tuple(c.frame for c in made if c.counted)
-    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
-    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)
-
-
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
     record, resumed = journal.answers(), journal.exists
@@ -263,7 +248,7 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
     return Contents(
         schema=road.schema,
         statement=gate.statement(
-            public_inputs=road.inputs, recipe=road.job.recipe.name, anchor=anchor, version=__version__
+            public_inputs=road.inputs, recipe=road.job.recipe.stated, anchor=anchor, version=__version__
         ),
         answers=flatten(gate.record),
         job=road.job.text,
@@ -278,28 +263,42 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
     )
 
 
-def sample(folder: str | Path, *, copies: int, seed: int, public_table: str | Path | None = None) -> Drawn:
+def sample(
+    folder: str | Path,
+    *,
+    copies: int,
+    seed: int,
+    public_table: str | Path | None = None,
+    target_table: str | Path | None = None,
+) -> Drawn:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
 
-    ``public_table`` is the public relative of the run, for recipes that start from it; it must be the same file.
+    ``public_table`` is the public relative of the run, for recipes that start from it, ``target_table`` the rows that
+    receive columns; they must be the same files.
     """
     folder = Path(folder)
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
-    public = PublicData(schema, None if public_table is None else _same_public(Path(public_table), schema, statement))
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
+    role: Role = "target" if job.recipe.partial_public else "public"
+    public = PublicData(
+        schema,
+        None if public_table is None else _same(Path(public_table), "public", statement, schema, role),
+        None if target_table is None else _same(Path(target_table), "target", statement, schema, "target"),
+        job.file.confidential.assumed_rows,
+    )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
-def _same_public(path: Path, schema: Schema, statement: Statement) -> PublicTable:
-    """The public relative of a run, checked to be the file that was used then."""
-    known = [i.sha256 for i in statement.public_inputs if i.role == "public"]
-    table = PublicTable.read(path, schema)
+def _same(path: Path, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable:
+    """The public relative or the target of a run, checked to be the file that was used then."""
+    known = [i.sha256 for i in statement.public_inputs if i.role == what]
+    table = PublicTable.read(path, schema, role=role)
     if file_hash(path) not in known:
         raise JobError(
-            f"{path} is not the public table of this release: its hash is another than the statement's.\n"
+            f"{path} is not the {what} table of this release: its hash is another than the statement's.\n"
             "Give the very file that the run used. Nothing confidential was read or spent."
         )
     return table

@@ -12,7 +12,7 @@ from hedgerow.pipeline import Road
 from hedgerow.planning.curve import Rehearsal
 from hedgerow.planning.quantities import check
 from hedgerow.planning.rehearsal import RUNS, rehearse
-from hedgerow.planning.stand_in import Stage
+from hedgerow.planning.stand_in import Stage, lacking
 
 
 def stage_of(road: Road) -> Stage:
@@ -21,6 +21,11 @@ def stage_of(road: Road) -> Stage:
         raise JobError(
             "A rehearsal plays the job on its public table, and the job names none. Add [public] table = '...',\n"
             "a relative of the confidential table that anyone may see. Nothing was read or spent."
+        )
+    if absent := lacking(road.public.relative):
+        raise JobError(
+            f"A rehearsal needs a public table with every column of the schema; this one lacks {', '.join(absent)}.\n"
+            "Name a public table that has them, if there is one. Nothing was read or spent."
         )
     if not road.job.uses:
         raise JobError(

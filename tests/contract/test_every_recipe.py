@@ -25,6 +25,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     "dirichlet_multinomial": {"columns": ["sex", "race"], "size": 9, "copies": 2},
     "beta_binomial": {"column": "sex", "groups": ["area"], "size": "public", "copies": 2},
     "gamma_poisson": {"columns": ["area"], "size": 5, "exposures": [1, 2, 3], "copies": 2},
+    "random_trees": {"private": ["race"], "n_b": 3},
+    "guided_tree": {"private": ["race"]},
 }
 """The settings each recipe is tried with on the toy table of tests/privacy/world.py."""
 
@@ -44,7 +46,9 @@ def recipe_of(name: str) -> AbstractRecipe:
 
 def world(rows: int) -> PublicData:
     schema = Schema.loads(SCHEMA)
-    return PublicData(schema, PublicTable.read(frame((ROWS * rows)[:rows]), schema))
+    known = frame((ROWS * rows)[:rows])
+    target = PublicTable.read(known.drop("race"), schema, role="target")  # for the recipes that attach race
+    return PublicData(schema, PublicTable.read(known, schema), target)
 
 
 def pretend(public: PublicData, budget: Budget, seed: int = 0) -> Recorded:

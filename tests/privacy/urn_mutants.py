@@ -31,7 +31,8 @@ def urn_without_the_dirichlet_draw(patch: Patch) -> None:
             size = urn.sizes[g % len(urn.sizes)]
             u = urns.below_each(np.full(size * urn.copies, ends[g, -1]))
             cell = np.searchsorted(ends[g], u, side="right")
-            np.add.at(out, (np.arange(len(cell)) // size, g, cell), 1)
+            for copy, c in zip(np.arange(len(cell)) // size, cell, strict=True):
+                out[copy, g, c] += 1
         return out.reshape(urn.copies, -1)
 
     patch.setattr(urns, "draw", draw)

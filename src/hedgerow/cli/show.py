@@ -97,6 +97,7 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
         f"asks       {len(plan.asked)} tables, {plan.cells:,} cells",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
         *(f"           {line}" for line in plan.remarks),
+        *([] if plan.attach is None else plan.attach.lines()),
         "",
         f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]

@@ -43,3 +43,22 @@ def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy:
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
     return Copy(fitted.attach(public.target, rng))
+
+
+@final
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic data: copies of records, or of a table of counts."""
+
+    records: tuple[pl.DataFrame, ...] = ()
+    counts: tuple[pl.DataFrame, ...] = ()
+    margins: tuple[pl.DataFrame, ...] = ()
+
+
+def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+    """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
+    generators = [np.random.default_rng([seed, copy]) for copy in range(copies_of(fitted, copies))]
+    made = [draw_one(fitted, public, rng, copy) for copy, rng in enumerate(generators)]
+    counts = tuple(c.frame for c in made if c.counted)
+    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
+    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)

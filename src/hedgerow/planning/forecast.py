@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
 
 from hedgerow.planning.quantities import check
 from hedgerow.planning.rehearsal import quick
-from hedgerow.planning.stand_in import FEWEST, Stage
+from hedgerow.planning.stand_in import FEWEST, Stage, lacking
 from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
@@ -20,6 +20,17 @@ from hedgerow.public.statement import spend_to_json
 from hedgerow.recipes import AbstractRecipe, PublicData
 
 _RUNS = 3
+
+
+@runtime_checkable
+class AbstractDetails(Protocol):
+    """What a kind of job has to say besides: as plain data, and in lines for people."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+
+    def lines(self) -> list[str]:
+        """The details for people."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class Plan:
         remarks: what the recipe has to say of its plan.
         fates: for a table of counts, how each recipe for tables would fare.
         imagined: the table that these fates are worked out for.
+        attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
 
     recipe: str
@@ -51,6 +63,7 @@ class Plan:
     remarks: tuple[str, ...] = ()
     fates: tuple[Fate, ...] = ()
     imagined: Imagined | None = None
+    attach: AbstractDetails | None = None
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -91,8 +104,10 @@ class Plan:
             "memory_bytes": self.memory,
             "cpu_seconds": self.seconds,
             "uses": [v.to_json() for v in self.verdicts],
+            "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
             "tables_side_by_side": [f.to_json() for f in self.fates],
+            **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
         }
 
@@ -118,7 +133,7 @@ def forecast(
         check(use, public.schema)
     relative = public.relative
     assumed = rows if rows is not None else relative.rows if relative is not None else None
-    if relative is not None and relative.rows >= FEWEST and assumed and uses:
+    if relative is not None and relative.rows >= FEWEST and not lacking(relative) and assumed and uses:
         verdicts = quick(Stage(recipe, public, tariff, tuple(uses), assumed, person), budget, _RUNS, rng)
     else:
         verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)

@@ -17,6 +17,8 @@ from hedgerow.planning.pretend import Pretend
 from hedgerow.planning.quantities import Judged, Places, quantity
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget
+from hedgerow.public.coding import as_text
+from hedgerow.public.files import Source
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
@@ -52,6 +54,18 @@ class Stage:
         """The public table."""
         assert self.public.relative is not None, "there is nothing to rehearse on"
         return self.public.relative
+
+
+def lacking(table: PublicTable) -> tuple[str, ...]:
+    """The columns of the schema that a public table would need to play the confidential one, and does not have."""
+    return tuple(c.name for c in table.schema.columns if c.name not in table.frame.columns)
+
+
+def persons(source: Source, person: str) -> pl.Series | None:
+    """Whose each row of a public table is, as text; None when it has no column of that name."""
+    if person not in source.columns:
+        return None
+    return pl.concat(as_text(b[person]) for b in source.batches([person]))
 
 
 @final

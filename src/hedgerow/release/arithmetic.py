@@ -44,23 +44,22 @@ def says_what_follows(bundle: Opened) -> str:
 def costs_are_right(bundle: Opened) -> str:
     """The cost of every table and selection follows from its noise, the relation and the rows per person."""
     statement = bundle.statement
+    tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
     for i, spend in enumerate(statement.spends):
         try:
-            if spend.verb == "draw":
-                _urn_is_right(spend, Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure))
-            else:
-                _cost_is_right(spend, statement.budget.measure, statement.guarantee)
+            (_urn_is_right if spend.verb == "draw" else _cost_is_right)(spend, tariff)
         except HedgerowError as wrong:
             raise VerifyFailed(f"Request {i + 1} ({spend}): {wrong}") from None
     return f"{sum(max(1, len(s.asked)) for s in statement.spends)} costs worked out anew"
 
 
-def _cost_is_right(spend: Spend, measure: Measure, guarantee: Guarantee) -> None:
+def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
+    measure, guarantee = tariff.measure, tariff.guarantee
     if spend.verb == "measure":
         if not spend.asked or spend.candidates or spend.rate or spend.detail:
             raise VerifyFailed("to measure, it must ask for tables and nothing else.")
         for a in spend.asked:
-            _price_is_right(a, measure, guarantee)
+            _price_is_right(a, measure, tariff.guarantee_of(a.question))
         added = sum((a.cost for a in spend.asked), Fraction(0))
         if spend.cost != added:
             raise VerifyFailed(f"it says cost {spend.cost}, but its tables cost {added}.")
@@ -117,8 +116,7 @@ def cells_are_right(bundle: Opened) -> str:
     coding, statement = bundle.schema.coding, bundle.statement
     for spend in statement.spends:
         for a in spend.asked:
-            if a.cells != coding.cells(a.question.columns):
-                due = coding.cells(a.question.columns)
+            if a.cells != (due := a.question.leaves * coding.cells(a.question.columns)):
                 raise VerifyFailed(f"The table {a.question} says {a.cells} cells; the schema gives it {due}.")
         for c in spend.candidates:
             coding.cells(c.columns)

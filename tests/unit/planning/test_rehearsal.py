@@ -43,7 +43,7 @@ def stage(
     guarantee: Guarantee | None = None,
 ) -> Stage:
     table = frame((ROWS * rows)[:rows])
-    target = PublicTable.read(table.drop("sex", "race"), SCHEMA_, role="target")  # for recipes that attach columns
+    target = PublicTable.read(table.drop("race"), SCHEMA_, role="target")  # for recipes that attach columns
     public = PublicData(SCHEMA_, PublicTable.read(table, SCHEMA_), target)
     tariff = Tariff(SCHEMA_.coding, guarantee or Guarantee(), "pure")
     return Stage(RECIPES[recipe](**SETTINGS[recipe]), public, tariff, uses, assumed or rows, person)
