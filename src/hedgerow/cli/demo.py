@@ -132,7 +132,7 @@ def _make_room(folder: Path, force: bool) -> None:
         "job.toml",
         "ledger.db",
     }
-    ours |= {"release", "release.run", "release-copies", "release-rehearsal", "release-steward"}
+    ours |= {"release", "release.run", "release-copies", "release-rehearsal", "release-INSIDE-ONLY"}
     if folder.exists():
         found = {p.name for p in folder.iterdir()} if folder.is_dir() else {folder.name}
         if found and (not force or not found <= ours):

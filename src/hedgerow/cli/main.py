@@ -6,7 +6,20 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import demo, interval, ledger, plan, rehearse, run, sample, schema, steward_report, verify
+from hedgerow.cli import (
+    compare,
+    demo,
+    interval,
+    ledger,
+    plan,
+    rehearse,
+    run,
+    sample,
+    schema,
+    steward,
+    steward_report,
+    verify,
+)
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -24,11 +37,10 @@ app.command("interval")(interval.interval)
 app.command("run")(run.run)
 app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
+app.command("compare")(compare.compare)
+steward.app.command("report")(steward_report.report)
+app.add_typer(steward.app, name="steward")
 app.add_typer(ledger.app, name="ledger")
-steward = typer.Typer(help="Exact looks at the confidential table. Inside only.", no_args_is_help=True)
-steward.callback()(lambda: None)
-steward.command("report")(steward_report.report)
-app.add_typer(steward, name="steward")
 
 
 @app.callback(invoke_without_command=True)

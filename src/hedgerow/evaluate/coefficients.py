@@ -102,8 +102,8 @@ def combined(copies: Sequence[Estimates], rule: Rule, *, rows: int) -> Estimates
     * ``simple`` (Raab, Nowok and Dibben 2016): copies drawn from one fitted model, as ``hedgerow sample`` draws them:
       u (k / n + 1 / m).
     * ``partial`` (Reiter 2003): some columns synthetic, parameters drawn anew for each copy: u + b / m.
-    * ``full`` (Raghunathan, Reiter and Rubin 2003): all synthetic, parameters drawn anew: (1 + 1/m) b - u; where that
-      is not positive, Reiter's bound u k / n.
+    * ``full`` (Raghunathan, Reiter and Rubin 2003): all synthetic, parameters drawn anew: (1 + 1/m) b - u, which
+      needs many copies (tens); where it is not positive, Reiter's bound u k / n.
 
     None of them counts the gate's noise, which all copies of one release share: see docs/metrics.md.
     """

@@ -92,7 +92,8 @@ class LinearModel(AbstractMetric):
             if self.by:
                 raise DoesNotApply(f"{by} must have 2 to {_MOST_PERIODS} values to fit by it")
             return ""
-        return by
+        shared = set.intersection(*({str(v) for v in t.frame[by].unique()} for t in tables)) if by else set()
+        return by if shared or self.by else ""
 
     def _result(self, formula: Formula, found: Agreement, by: str, used: float, copies: int) -> Result:
         s = found.summary

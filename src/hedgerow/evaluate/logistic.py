@@ -43,22 +43,25 @@ def logistic(design: Design) -> Logistic:
     beta, best = np.zeros(wide.size), -np.inf
     share = min(max(float(y.mean()), 1e-6), 1 - 1e-6)
     beta[0] = np.log(share / (1 - share))
-    hessian, converged = np.eye(wide.size), False
+    hessian, settled = np.eye(wide.size), False
     for _ in range(_STEPS):
         eta = wide.times(beta)
         p = 1 / (1 + np.exp(-np.clip(eta, -35, 35)))
         likelihood = float(np.sum(y * eta - np.logaddexp(0, eta)))
         hessian = wide.gram(p * (1 - p))
-        step = _solve(hessian, wide.sums(y - p))
-        if abs(likelihood - best) < 1e-10 * (1 + abs(likelihood)) and np.abs(step).max() < 1e-6:
-            converged = True
+        if settled:
             break
-        best = likelihood
+        step = _solve(hessian, wide.sums(y - p))
         beta = beta + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
+        settled = abs(likelihood - best) < 1e-8 * (1 + abs(likelihood))  # one step more then doubles the digits
+        best = likelihood
     covariance = _inverse(hessian)
-    return Logistic(
-        _unscaled(design, beta, covariance, centres, scales), p, converged and bool(np.abs(beta).max() < 18)
-    )
+    unused = wide.sums(np.ones(design.rows)) == 0
+    unused[wide.size - len(numbers) :] = False  # a centred number sums to 0 and is used all the same
+    beta[unused] = 0.0
+    estimates = _unscaled(design, beta, covariance, centres, scales)
+    estimates.values[unused] = estimates.errors[unused] = np.nan  # a level without rows has no coefficient
+    return Logistic(estimates, p, settled and bool(np.abs(beta).max() < 12))
 
 
 def _unscaled(design: Design, beta: Floats, covariance: Floats, centres: Floats, scales: Floats) -> Estimates:

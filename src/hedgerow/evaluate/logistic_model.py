@@ -89,12 +89,15 @@ def _first_label(tables: Sequence[Table], schema: Schema) -> Formula:
     if not labels:
         raise DoesNotApply("no column has two values: give a formula such as 'race=B ~ agency'")
     label = labels[0]
-    terms = [
-        Term(c.name, "factor") for c in there if c is not label and c.kind not in BINNED and 1 < c.size <= _LEVELS
-    ]
+    few = [c.name for c in there if c is not label and c.kind not in BINNED and 1 < c.size <= _LEVELS]
+    terms = [Term(n, "factor") for n in few if len(_shared_levels(tables, n)) > 1]
     if not terms:
         raise DoesNotApply(f"no other column of few values could explain {label.name}: give a formula")
     return Formula(Term(label.name, "equals", level=label.cell_texts[0]), tuple(terms))
+
+
+def _shared_levels(tables: Sequence[Table], name: str) -> set[int]:
+    return set.intersection(*(set(np.unique(t.codes([name])[name]).tolist()) for t in tables))
 
 
 def _common_levels(made: Sequence[Design], least: int) -> tuple[list[Design], list[str]]:

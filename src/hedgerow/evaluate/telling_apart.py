@@ -24,8 +24,9 @@ class TellingApart(AbstractMetric):
     """The propensity mean squared error of a logistic model, as a multiple of what equal populations would give.
 
     The pooled rows are labelled by their table, and a logistic model with every level of every column predicts the
-    label. pMSE is the mean of (prediction - share of B)^2; for two samples of one population it is on average
-    (k - 1) (1 - c)^2 c / N, with k coefficients and the share c of B among N rows (Snoke et al. 2018).
+    label.  pMSE is the mean of (prediction - c)^2, where c is B's share of the N rows.  For two samples of one
+    population it is on average (k - 1) c (1 - c) / N with k coefficients.  Snoke et al. (2018) take as null a
+    synthesis by the right model fitted to A, which gives 1 - c times that: their numbers are told too.
 
     Attributes:
         columns: what the model sees; all columns that both tables have, by default.
@@ -53,12 +54,14 @@ class TellingApart(AbstractMetric):
         c, n = float(label.mean()), len(label)
         k = 1 + sum(len(np.unique(x)) - 1 for x in codes)
         pmse = float(np.mean((fit.fitted - c) ** 2))
-        expected = (k - 1) * (1 - c) ** 2 * c / n
+        expected = (k - 1) * (1 - c) * c / n
+        snoke = (1 - c) * expected
         found = {
             "pmse": pmse,
             "expected_pmse": expected,
             "pmse_ratio": pmse / expected,
-            "standardized_pmse": (pmse - expected) / (sqrt(2 * (k - 1)) * (1 - c) ** 2 * c / n),
+            "snoke_ratio": pmse / snoke,
+            "snoke_standardized": (pmse - snoke) / (snoke * sqrt(2 / (k - 1))),
             "coefficients": float(k),
             "auc_logistic": auc(label, _held_out(codes, label, names, rng)),
         }

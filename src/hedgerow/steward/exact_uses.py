@@ -16,17 +16,17 @@ from hedgerow.job import Job
 from hedgerow.planning.judging import half_sample_error, judge, like_sample
 from hedgerow.planning.quantities import Floats, Judged, Quantity, labels, quantity
 from hedgerow.planning.uses import Use, Verdict
-from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.typed import typed_as
+from hedgerow.steward.exact import ExactTable, exact_table
+from hedgerow.steward.inside import InsideOnly
 
 _NOTE = "exact: the confidential table itself; not protected"
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExactUse:
-    """One use as it came out. INSIDE ONLY: every number but ``foretold`` and ``made`` is confidential.
+    """One use as it came out. It never leaves an ``InsideOnly``: all but ``foretold`` and ``made`` is confidential.
 
     Attributes:
         verdict: the exact error and whether it keeps the tolerance.
@@ -45,24 +45,25 @@ class ExactUse:
     errors: Floats
     made: Floats
 
+    def __repr__(self) -> str:
+        return "ExactUse(hidden)"
 
-def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> tuple[ExactUse, ...]:
+
+def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> InsideOnly[tuple[ExactUse, ...]]:
     """Every use of ``job``, judged on the confidential table and the copies in ``release``."""
     if not job.uses:
         raise JobError(
             "The job names no intended use, so there is nothing to judge. Add a [[use]]. Nothing was spent."
         )
     schema, copies = _release(release)
-    source = open_source(job.beside(job.file.confidential.table))
-    columns = [c.name for c in schema.columns]
-    if lacking := [c for c in columns if c not in source.columns]:
-        raise JobError(f"The confidential table has no column {', '.join(lacking)}. Nothing was spent.")
-    frame = pl.concat(source.batches(columns), how="vertical_relaxed")
-    truth = Judged(schema, frame.with_columns(typed_as(c, frame[c.name]) for c in schema.columns))
+    table = exact_table(job.beside(job.file.confidential.table), schema)
     foretold = {v.use: v for v in _foretold(release)}
-    return tuple(
-        _exact(u, truth, copies, foretold.get(u), r) for u, r in zip(job.uses, rng.spawn(len(job.uses)), strict=True)
-    )
+
+    def work(confidential: ExactTable) -> tuple[ExactUse, ...]:
+        truth, generators = Judged(schema, confidential.frame), rng.spawn(len(job.uses))
+        return tuple(_exact(u, truth, copies, foretold.get(u), r) for u, r in zip(job.uses, generators, strict=True))
+
+    return table.map(work)
 
 
 def _exact(

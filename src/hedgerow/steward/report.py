@@ -13,14 +13,16 @@ from hedgerow.figures.words import percent, small
 from hedgerow.job import Job
 from hedgerow.planning.uses import Verdict
 from hedgerow.steward.exact_uses import ExactUse, exact_uses
+from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
+from hedgerow.steward.writing import SUFFIX, inside_folder
 
-NAME = "CONFIDENTIAL-report.html"
+NAME = "uses.html"
 _MOST, _DRAWN = 60, 24
 
 
 def write_report(
     path: str | Path, *, out: Path | None, rng: np.random.Generator
-) -> tuple[Path, tuple[ExactUse, ...]]:
+) -> tuple[Path, InsideOnly[tuple[ExactUse, ...]]]:
     """Judge the release of the job in ``path`` exactly, and write the page; never into the release itself."""
     job = Job.load(path)
     release = job.beside(job.file.job.out)
@@ -28,15 +30,26 @@ def write_report(
         raise JobError(
             f"There is no release in {release}. Run the job first: hedgerow run {path}\nNothing was spent."
         )
-    folder = (out or release.with_name(release.name + "-steward")).resolve()
-    if folder == release or release in folder.parents:
-        raise JobError(
-            f"{folder} is part of the release, which is published. Choose another --out. Nothing was written."
-        )
+    folder = inside_folder(out or release.with_name(release.name + SUFFIX), (release,))
     found = exact_uses(job, release, rng)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / NAME).write_text(page_of(job, found), "utf-8")
-    return folder / NAME, found
+    folder.chmod(0o700)
+    place = folder / NAME
+    place.touch(mode=0o600, exist_ok=True)
+    place.write_text(page_of(job, found.reveal()), "utf-8", newline="\n")
+    return place, found
+
+
+def text_of(found: InsideOnly[tuple[ExactUse, ...]]) -> str:
+    """The uses in lines for the steward's terminal."""
+    head = f"{'intended use':<40} {'tolerance':>10} {'foretold':>20} {'exact':>10} {'like a':>18}"
+    rows = [_row(u) for u in found.reveal()]
+    lines = [
+        f"{r['name'][:40]:<40} {r['tolerance']:>10} {r['foretold']:>20} {r['error']:>10} {r['like'] + ' sample':>18}"
+        f"  {r['word'].upper() if r['kind'] == 'missed' else r['word']}"
+        for r in rows
+    ]
+    return "\n".join([f"{WATERMARK}: {WARNING}", "", head, *lines])
 
 
 def page_of(job: Job, found: tuple[ExactUse, ...]) -> str:

@@ -37,7 +37,10 @@ def released(hedgerow: Command, job: Path) -> Path:
 
 
 def test_errors_are_those_of_the_confidential_table(released: Path) -> None:
-    sex, pay = exact_uses(Job.load(released), released.parent / "release", np.random.default_rng(0))
+    found = exact_uses(Job.load(released), released.parent / "release", np.random.default_rng(0))
+    assert repr(found) == "InsideOnly(hidden)"
+    sex, pay = found.reveal()
+    assert repr(sex) == "ExactUse(hidden)"
     made = pl.read_parquet(released.parent / "release" / "records.parquet")
     true = frame(SECRET)
     share = [sum(s == "F" for s in t["sex"]) / len(t) for t in (true, made)]
@@ -53,8 +56,9 @@ def test_the_page_is_marked_and_apart_from_the_release(hedgerow: Command, releas
     before = {p.name: p.read_bytes() for p in (released.parent / "release").iterdir()}
     done = hedgerow("steward", "report", released)
     assert done.code == 0, done.err
-    assert done.out.startswith("CONFIDENTIAL")
-    page = released.parent / "release-steward" / NAME
+    assert done.out.startswith("INSIDE ONLY")
+    page = released.parent / "release-INSIDE-ONLY" / NAME
+    assert page.stat().st_mode & 0o077 == 0, "for its owner only"
     text = page.read_text()
     assert text.count("CONFIDENTIAL") >= 3 and "INSIDE ONLY" in text
     assert before == {p.name: p.read_bytes() for p in (released.parent / "release").iterdir()}
@@ -65,8 +69,8 @@ def test_the_page_is_marked_and_apart_from_the_release(hedgerow: Command, releas
 
 def test_it_is_never_written_into_the_release(released: Path) -> None:
     rng = np.random.default_rng(0)
-    for place in ("release", "release/inside", "release/../release"):
-        with pytest.raises(JobError, match="part of the release"):
+    for place in ("release", "release/inside", "release/../release", "."):
+        with pytest.raises(JobError, match="must not lie beside"):
             write_report(released, out=released.parent / place, rng=rng)
 
 
@@ -77,6 +81,6 @@ def test_without_a_release_it_says_what_to_type(hedgerow: Command, job: Path) ->
 
 def test_a_release_that_holds_the_page_does_not_verify(hedgerow: Command, released: Path) -> None:
     hedgerow("steward", "report", released)
-    page = released.parent / "release-steward" / NAME
+    page = released.parent / "release-INSIDE-ONLY" / NAME
     (released.parent / "release" / NAME).write_bytes(page.read_bytes())
     assert hedgerow("verify", released.parent / "release").code == 6
