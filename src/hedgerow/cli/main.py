@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import demo, interval, ledger, plan, run, sample, schema, verify
+from hedgerow.cli import demo, experiment, interval, ledger, plan, run, sample, schema, verify
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app.command("demo")(demo.demo)
 app.add_typer(schema.app, name="schema")
 app.command("plan")(plan.plan)
 app.command("interval")(interval.interval)
+app.command("experiment")(experiment.experiment)
 app.command("run")(run.run)
 app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
