@@ -36,7 +36,7 @@ class _Confidential(_Part):
     unit: Literal["record", "person"] = "record"
     person: str = ""
     rows_per_person: Annotated[int, Field(ge=1)] = 1
-    relation: Literal["add-remove", "replace-one", "label-change"] = "add-remove"
+    relation: Literal["add-remove", "replace-one", "label-change"] | None = None
     public_columns: tuple[str, ...] = ()
     assumed_rows: Annotated[int, Field(ge=1)] | None = None
 
@@ -133,16 +133,16 @@ class Job:
             file = _File.model_validate(data)
         except ValidationError as wrong:
             raise JobError(_all_mistakes(path, text, wrong)) from None
-        secret = file.confidential
+        secret, recipe = file.confidential, _recipe(path, file.job.recipe, settings)
         return cls(
             path=path.resolve(),
             text=text,
             file=file,
-            recipe=_recipe(path, file.job.recipe, settings),
+            recipe=recipe,
             guarantee=Guarantee(
                 unit=secret.unit,
                 rows_per_person=secret.rows_per_person,
-                relation=secret.relation,
+                relation=secret.relation or recipe.relation,
                 public_columns=secret.public_columns,
                 person=secret.person,
             ),

@@ -21,6 +21,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     "dpsyn": {"groups": ["pay"], "floor": 0, "pool": 50, "round_measured": 1},
     "tree_blend": {},
     "public_blend": {},
+    "random_trees": {"private": ["race"], "n_b": 3},
+    "guided_tree": {"private": ["race"]},
 }
 """The settings each recipe is tried with on the toy table of tests/privacy/world.py."""
 
@@ -40,7 +42,9 @@ def recipe_of(name: str) -> AbstractRecipe:
 
 def world(rows: int) -> PublicData:
     schema = Schema.loads(SCHEMA)
-    return PublicData(schema, PublicTable.read(frame((ROWS * rows)[:rows]), schema))
+    known = frame((ROWS * rows)[:rows])
+    target = PublicTable.read(known.drop("race"), schema, role="target")  # for the recipes that attach race
+    return PublicData(schema, PublicTable.read(known, schema), target)
 
 
 def pretend(public: PublicData, budget: Budget, seed: int = 0) -> Recorded:

@@ -24,7 +24,7 @@ _16, _32, _48 = np.uint64(16), np.uint64(32), np.uint64(48)
 _Numbers = npt.NDArray[np.int64]
 
 
-def _compiled(loop: Any) -> Any:
+def compiled(loop: Any) -> Any:
     """``loop`` as machine code, made on first use and kept beside the package or in the user's cache.
 
     When neither can be written it is made anew in every process: a directory that others can write, such
@@ -36,7 +36,7 @@ def _compiled(loop: Any) -> Any:
         return njit(nogil=True)(loop)
 
 
-@_compiled
+@compiled
 def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tally: _Numbers) -> None:
     """Add up to TILE rows to ``tally``, the counts of all cells of all blocks.
 
@@ -72,7 +72,17 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
         odd[: len(block)] = 0
 
 
-@_compiled
+@compiled
+def find_leaves(rows: Any, look: Any, first: Any, child: Any, leaf: Any) -> None:
+    """Put the leaf of every row into ``leaf``. Each line of ``rows`` has the codes of one column of the tree."""
+    for r in range(rows.shape[1]):
+        at = 0
+        while at >= 0:
+            at = child[first[at] + rows[look[at], r]]
+        leaf[r] = -1 - at
+
+
+@compiled
 def count_wide(cells: _Numbers, tally: _Numbers) -> None:
     """Add one to ``tally`` for each of ``cells``."""
     for c in cells:

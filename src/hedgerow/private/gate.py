@@ -11,7 +11,7 @@ from hedgerow.errors import JobError
 from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows, Source
 from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Counts, Law, Marginal, Measurement
+from hedgerow.public.question import Counts, Law, Marginal, Measurement, Question
 from hedgerow.public.spend import Spend, Tariff
 
 
@@ -62,7 +62,7 @@ class Gate:
 
     def measure(
         self,
-        questions: Sequence[Marginal],
+        questions: Sequence[Question],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,
@@ -99,7 +99,7 @@ class Gate:
         scores = [int(np.abs(true - e).sum()) for e, true in zip(plain, counts, strict=True)]
         return questions[noise.exponential_choice(scores, spend.rate)]
 
-    def _counted(self, spend: Spend, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
+    def _counted(self, spend: Spend, questions: Sequence[Question]) -> tuple[Counts, ...]:
         plan = CountPlan(questions, self.tariff.coding)
         self._account.book(spend)
         if not self._recognised:

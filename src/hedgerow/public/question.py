@@ -7,9 +7,10 @@ public by the time it exists.  A question is data, never code: the gate interpre
     ('sex x race', 'total')
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ class Marginal:
     """How many rows fall in each cell of the cross of ``columns``; no columns: how many rows in all."""
 
     columns: tuple[str, ...]
+    leaves: ClassVar[int] = 1
 
     def __str__(self) -> str:
         return " x ".join(self.columns) or "total"
@@ -30,6 +32,51 @@ class Marginal:
 
 TOTAL = Marginal(())
 """The number of rows. A question like any other: under add-remove it is never free."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree over coded columns, decided from public knowledge: every row of any table falls in at most one leaf.
+
+    Split s looks at column ``look[s]`` of ``columns``; code c leads to ``child[first[s] + c]``, which is a later
+    split, or x below 0: the leaf -1 - x.  Leaf number ``leaves`` is nowhere: its rows are not counted.
+    A tree is known by its hash; one read back from a release has no arrays and cannot be counted again.
+    """
+
+    columns: tuple[str, ...]
+    leaves: int
+    sha256: str
+    arrays: tuple[Any, Any, Any] | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], leaves: int, *arrays: Any) -> "Tree":
+        """The tree of ``look``, ``first`` and ``child``, whole numbers of 32 bits."""
+        held = [np.ascontiguousarray(a, np.int32) for a in arrays]
+        name = hashlib.sha256(repr((columns, leaves, [len(a) for a in held])).encode())
+        for a in held:
+            a.setflags(write=False)
+            name.update(a.tobytes())
+        return cls(columns, leaves, name.hexdigest(), (held[0], held[1], held[2]))
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """How many rows fall in each leaf of ``tree`` and each cell of the cross of ``columns``, the labels."""
+
+    tree: Tree
+    columns: tuple[str, ...]
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves are counted."""
+        return self.tree.leaves
+
+    def __str__(self) -> str:
+        return f"{self.leaves:,} leaves x {' x '.join(self.columns)}"
+
+
+Question = Marginal | Leaves
+"""Either way one row adds one to at most one cell; there are ``leaves`` times the cross of ``columns`` of them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +110,7 @@ class Measurement:
         noise: the law of what was added.
     """
 
-    question: Marginal
+    question: Question
     counts: Counts
     noise: Noise
 

@@ -9,14 +9,14 @@ from typing import Literal
 from hedgerow.errors import JobError
 from hedgerow.public.accounting import Guarantee, Measure, noise_for, selection_rate
 from hedgerow.public.coding import Coding
-from hedgerow.public.question import Law, Marginal, Noise
+from hedgerow.public.question import Law, Marginal, Noise, Question
 
 
 @dataclass(frozen=True)
 class Asked:
     """One question of a request: its cells, the noise on each of them, and its part of the cost."""
 
-    question: Marginal
+    question: Question
     cells: int
     noise: Noise
     cost: Fraction
@@ -53,7 +53,7 @@ class Tariff:
 
     def measure_all(
         self,
-        questions: Sequence[Marginal],
+        questions: Sequence[Question],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,
@@ -75,7 +75,7 @@ class Tariff:
         for question, share in zip(questions, shares, strict=True):
             part = cost * share / sum(shares)
             noise = noise_for(part, law, self.measure, self.guarantee)
-            asked.append(Asked(question, self.coding.cells(question.columns), noise, part))
+            asked.append(Asked(question, question.leaves * self.coding.cells(question.columns), noise, part))
         return Spend("measure", tuple(asked), cost)
 
     def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:

@@ -15,7 +15,7 @@ from typing import Any
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
-from hedgerow.public.question import Marginal, Noise
+from hedgerow.public.question import Leaves, Marginal, Noise, Question, Tree
 from hedgerow.public.spend import Asked, Spend
 
 FORMAT = "hedgerow-statement/1"
@@ -148,11 +148,40 @@ class Statement:
             raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
 
 
+def question_to_json(question: Question) -> list[str] | dict[str, Any]:
+    """A question as plain data: the columns of a cross; or the labels, and a tree by its hash and columns."""
+    if isinstance(question, Marginal):
+        return list(question.columns)
+    tree = question.tree
+    known = {"columns": list(tree.columns), "leaves": tree.leaves, "sha256": tree.sha256}
+    return {"columns": list(question.columns), "tree": known}
+
+
+def question_from_json(data: Any) -> Question:
+    """The question that ``question_to_json`` wrote; a tree comes back by name only."""
+    if isinstance(data, list):
+        if not all(isinstance(c, str) for c in data):
+            raise ValueError("a question names columns")
+        return Marginal(tuple(data))
+    tree, labels = data["tree"], question_from_json(data["columns"])
+    inside = question_from_json(tree["columns"])
+    if set(data) != {"columns", "tree"} or set(tree) != {"columns", "leaves", "sha256"}:
+        raise ValueError("a tree has columns, leaves and sha256")
+    if type(tree["leaves"]) is not int or tree["leaves"] < 1 or not isinstance(tree["sha256"], str):
+        raise ValueError("a tree has leaves and is named by its hash")
+    return Leaves(Tree(inside.columns, tree["leaves"], tree["sha256"]), labels.columns)
+
+
+def _as_keys(question: Question) -> dict[str, Any]:
+    data = question_to_json(question)
+    return data if isinstance(data, dict) else {"columns": data}
+
+
 def spend_to_json(spend: Spend) -> dict[str, Any]:
     """A request as plain data, fractions exact."""
     asked = [
         {
-            "columns": list(a.question.columns),
+            **_as_keys(a.question),
             "cells": a.cells,
             "law": a.noise.law,
             "scale": str(a.noise.scale),
@@ -169,7 +198,7 @@ def spend_from_json(data: Mapping[str, Any]) -> Spend:
     """The request that ``spend_to_json`` wrote."""
     asked = tuple(
         Asked(
-            Marginal(tuple(a["columns"])),
+            question_from_json({k: a[k] for k in ("columns", "tree")} if "tree" in a else a["columns"]),
             int(a["cells"]),
             Noise(a["law"], Fraction(a["scale"])),
             Fraction(a["cost"]),

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
 from hedgerow.model.base import Fitted
-from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Counts, Law, Marginal, Measurement
+from hedgerow.public.accounting import Budget, Relation
+from hedgerow.public.question import Counts, Law, Marginal, Measurement, Question
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
@@ -44,7 +44,7 @@ class Answers(Protocol):
 
     def measure(
         self,
-        questions: Sequence[Marginal],
+        questions: Sequence[Question],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,
@@ -60,6 +60,8 @@ class AbstractRecipe(ABC):
     """A named way to spend a budget. Settings are fields; the plan is the body; it never holds a table."""
 
     name: ClassVar[str]
+    relation: ClassVar[Relation] = "add-remove"
+    """The relation of a job that does not say one."""
 
     @abstractmethod
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:

@@ -103,8 +103,7 @@ def cells_are_right(bundle: Opened) -> str:
     coding, statement = bundle.schema.coding, bundle.statement
     for spend in statement.spends:
         for a in spend.asked:
-            if a.cells != coding.cells(a.question.columns):
-                due = coding.cells(a.question.columns)
+            if a.cells != (due := a.question.leaves * coding.cells(a.question.columns)):
                 raise VerifyFailed(f"The table {a.question} says {a.cells} cells; the schema gives it {due}.")
         for c in spend.candidates:
             coding.cells(c.columns)

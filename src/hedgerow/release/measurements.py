@@ -1,7 +1,8 @@
 """Noisy answers on disk: ``measurements.parquet``, one row per cell, readable by any Parquet library.
 
     request   position of the request among the events of the statement
-    question  the columns that were crossed, as a JSON list; ``[]`` is the number of rows
+    question  the columns that were crossed, as a JSON list; ``[]`` is the number of rows.  Of a tree: an object
+              with its labels as ``columns``, and ``tree``: its columns, the number of leaves and its sha256
     cell      position of the cell, last column fastest
     count     the noisy count; it may be negative
     law       laplace or gaussian
@@ -22,7 +23,8 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.public.question import Marginal, Measurement, Noise
+from hedgerow.public.question import Measurement, Noise, Question
+from hedgerow.public.statement import question_from_json, question_to_json
 from hedgerow.release.disk import write_whole
 
 Answers = tuple[tuple[int, Measurement], ...]
@@ -61,7 +63,7 @@ def as_frame(answers: Sequence[tuple[int, Measurement]]) -> pl.DataFrame:
     head = pl.DataFrame(
         {
             "request": [request for request, _ in answers],
-            "question": [json.dumps(list(m.question.columns), ensure_ascii=False) for _, m in answers],
+            "question": [json.dumps(question_to_json(m.question), ensure_ascii=False) for _, m in answers],
             "law": [m.noise.law for _, m in answers],
             "scale": [str(m.noise.scale) for _, m in answers],
         },
@@ -122,14 +124,11 @@ def _changes(frame: pl.DataFrame) -> list[int]:
     return moved.to_series().arg_true().to_list()
 
 
-def _question(name: str, text: str) -> Marginal:
+def _question(name: str, text: str) -> Question:
     try:
-        columns = json.loads(text)
-    except (ValueError, RecursionError):
-        columns = None
-    if not isinstance(columns, list) or not all(isinstance(c, str) for c in columns):
-        raise VerifyFailed(f"{name} has a question that is not a list of column names.")
-    return Marginal(tuple(columns))
+        return question_from_json(json.loads(text))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise VerifyFailed(f"{name} has a question that is not a list of column names.") from None
 
 
 def _noise(name: str, law: str, scale: str) -> Noise:
