@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import demo, experiment, interval, ledger, plan, run, sample, schema, verify
+from hedgerow.cli import demo, experiment, interval, ledger, plan, run, sample, schema, verify, verify_model
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("experiment")(experiment.experiment)
 app.command("run")(run.run)
 app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
+app.command("verify-model")(verify_model.verify_model)
 app.add_typer(ledger.app, name="ledger")
 
 

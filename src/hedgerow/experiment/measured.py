@@ -10,9 +10,9 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.grid import Measure
+from hedgerow.public.claim import fit_sums
 from hedgerow.public.column import BINNED
 from hedgerow.public.formula import Formula
-from hedgerow.public.least_squares import Fit, fit_sums
 from hedgerow.public.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -62,13 +62,13 @@ def coefficients(formula: Formula, schema: Schema, frame: pl.DataFrame, by: str)
     """The model's coefficients in every group of ``by``, or in all rows under the name ''."""
     names = formula.names(schema)
     if not by:
-        return {"": dict(zip(names, fit_rows(formula, schema, frame).coefficients.tolist(), strict=True))}
+        return {"": dict(zip(names, fit_rows(formula, schema, frame).tolist(), strict=True))}
     groups = frame.partition_by(by, as_dict=True)
-    found = {str(key[0]): fit_rows(formula, schema, part).coefficients for key, part in groups.items()}
+    found = {str(key[0]): fit_rows(formula, schema, part) for key, part in groups.items()}
     return {k: dict(zip(names, v.tolist(), strict=True)) for k, v in sorted(found.items())}
 
 
-def fit_rows(formula: Formula, schema: Schema, frame: pl.DataFrame) -> Fit:
+def fit_rows(formula: Formula, schema: Schema, frame: pl.DataFrame) -> Floats:
     """Least squares on the rows themselves: numbers as they stand, rows without a number left out.
 
     Fixed effects are indicators within sums of products, which takes memory for the square of their number: hundreds
@@ -92,7 +92,7 @@ def fit_rows(formula: Formula, schema: Schema, frame: pl.DataFrame) -> Fit:
     for c in formula.absorbed:
         pieces.append(_Piece(codes[c].astype(np.int64), np.arange(schema.column(c).size), schema.column(c).size))
     pieces.append(_Piece.of(number[formula.response][keep]))
-    return fit_sums(_products(pieces), int(keep.sum()), interest)
+    return fit_sums(_products(pieces), interest)
 
 
 @final

@@ -1,0 +1,79 @@
+"""How many parts of the table bear out a claim: subsample and aggregate, with noise (PROOFS.md, ``verification``).
+
+Neighbours: as the guarantee says, any relation, any unit.  Every unit (a record, or a person with all rows that
+count) falls into one of M parts by a draw of its own that looks at no value.  Least squares is done in each part; a
+part that does not determine the coefficient does not agree.  One unit changes one part, so it moves the count by at
+most one, and whole-number noise worth that is added.  Nothing but the noisy count leaves.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.private import entropy, noise
+from hedgerow.private.gate import Gate
+from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
+from hedgerow.public.claim import Claim
+from hedgerow.public.coding import CodedColumn, Coding, as_text, code_type
+from hedgerow.public.question import Marginal, Measurement
+
+_PART = "\0part"  # no column of a file has this name
+
+
+def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measurement:
+    """The number of ``parts`` parts in which the claim holds, with noise. Order: price, book, count, mark, draw."""
+    spend = claim.price(gate.tariff, parts, cost)
+    noise.check(spend.asked[0].noise)
+    coding, plan = _plan(gate.tariff.coding, claim, parts)
+    true = gate._booked(spend, lambda rows: agreeing(rows, coding, plan, claim, parts))  # noqa: SLF001
+    asked = spend.asked[0]
+    return Measurement(Marginal((f"parts of {parts} that agree",)), true + noise.draw(asked.noise, 1), asked.noise)
+
+
+def _plan(coding: Coding, claim: Claim, parts: int) -> tuple[Coding, CountPlan]:
+    """What is counted, known before a row is seen: the claim's pairs of columns within every part."""
+    part = CodedColumn(_PART, "text", parts, missing=0, other=0)
+    wider = Coding((*coding.columns, part), coding.joined)
+    return wider, CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], wider)
+
+
+def agreeing(
+    rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Claim, parts: int
+) -> npt.NDArray[np.int64]:
+    """The exact number of parts in which the claim holds. Confidential: add noise before it leaves this folder."""
+
+    def total() -> int:
+        tally, drawn = np.zeros(plan.size, np.int64), dict[str, int]()
+        for batch in rows._kept(coding.needs(claim.columns)):  # noqa: SLF001  a mechanism of this room
+            codes = coding.encode(batch, claim.columns)
+            codes[_PART] = parts_of(batch, rows._guarantee.person, parts, drawn)  # noqa: SLF001
+            keep = np.logical_and.reduce([u[codes[c]] for c, u in zip(claim.columns, claim.usable, strict=True)])
+            tally += plan.count({c: x[keep] for c, x in codes.items()})
+        tables = [t.reshape(parts, -1) for t in plan.split(tally)]
+        with np.errstate(all="ignore"):
+            return sum(claim.holds([t[part] for t in tables]) for part in range(parts))
+
+    return np.array([_in_fixed_words(total)], np.int64)
+
+
+def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]) -> npt.NDArray[np.unsignedinteger]:
+    """The part of every row: of its person, who keeps the part drawn first; of the row itself where none is named.
+
+    The draw need not be quite even: any law that looks at no value will do.
+    """
+    if not person:
+        return draw_parts(len(batch), parts)
+    names = as_text(batch[person])
+    distinct = names.unique(maintain_order=True)
+    new = [n for n in distinct if n not in drawn]
+    drawn.update(zip(new, draw_parts(len(new), parts).tolist(), strict=True))
+    each = pl.Series([drawn[n] for n in distinct], dtype=pl.Int64)
+    return names.replace_strict(distinct, each, return_dtype=pl.Int64).to_numpy().astype(code_type(parts))
+
+
+def draw_parts(units: int, parts: int) -> npt.NDArray[np.unsignedinteger]:
+    """A part for each of so many units, drawn by the operating system."""
+    return (entropy.words(units) % np.uint32(parts)).astype(code_type(parts))
