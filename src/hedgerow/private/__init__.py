@@ -1,6 +1,6 @@
 """Private: the one gate. The only code that sees confidential rows or draws noise.
 
-An auditor reads this folder, PROOFS.md, and what it imports of ours; a test keeps it under 1,000 non-blank lines:
+An auditor reads PROOFS.md and the core, at most 1,000 non-blank lines; then the further mechanisms, at most 160 each:
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
@@ -10,8 +10,11 @@ An auditor reads this folder, PROOFS.md, and what it imports of ours; a test kee
     hedgerow/errors.py  public/question.py  public/accounting.py  public/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
-Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside,
-no error that depends on a confidential value.
+    verification.py public/claim.py   how many parts of the table bear out a claim about a coefficient
+    selection.py public/stopping.py   the best of a random number of runs
+
+Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
+(but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.
 """
 
 from hedgerow.private.gate import Gate as Gate

@@ -1,8 +1,8 @@
 """The gate: price, book, count, mark, add noise, answer. Nothing else touches the rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Protocol, TypeVar, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from hedgerow.private.rows import ConfidentialRows, Source
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.question import Counts, Law, Marginal, Measurement, Question
 from hedgerow.public.spend import Spend, Tariff
-
-T = TypeVar("T")
 
 
 @runtime_checkable
@@ -103,14 +101,10 @@ class Gate:
 
     def _counted(self, spend: Spend, questions: Sequence[Question]) -> tuple[Counts, ...]:
         plan = CountPlan(questions, self.tariff.coding)
-        return self._booked(spend, lambda rows: rows.count(plan))
-
-    def _booked(self, spend: Spend, work: Callable[[ConfidentialRows], T]) -> T:
-        """What ``work`` of this room makes of the rows: booked before, marked after, not yet noisy."""
         self._account.book(spend)
         if not self._recognised:
             self._account.recognise(self._rows.fingerprint(self._account.key()))
             self._recognised = True
-        found = work(self._rows)
+        counts = self._rows.count(plan)
         self._account.mark_drawn(spend)
-        return found
+        return counts

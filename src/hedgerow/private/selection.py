@@ -14,7 +14,6 @@ from typing import Any, final
 import numpy as np
 import polars as pl
 
-from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, Refused
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
@@ -48,8 +47,8 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
     spend = choice.price(gate.tariff.guarantee, cost)
     law, (for_answers, _) = spend.asked[0].noise, choice.each(cost)
     noise.check(law)
-    budget, plan = Budget(str(for_answers)), CountPlan(choice.tables, gate.tariff.coding)
-    true = gate._booked(spend, lambda rows: rows.count(plan))  # noqa: SLF001  a mechanism of this room
+    budget = Budget(str(for_answers))
+    true = gate._counted(spend, choice.tables)  # noqa: SLF001  a mechanism of this room: booked, counted, marked
     best: Chosen | None = None
     for _ in range(number_of_runs(choice.stopping)):
         which = entropy.below(len(choice.candidates))
