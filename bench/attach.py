@@ -18,10 +18,10 @@ from bench.attach_data import Split, load
 from hedgerow import pipeline
 from hedgerow.counting.plan import CountPlan
 from hedgerow.model.boosted import boost
-from hedgerow.model.random_tree import draw_tree, reached
+from hedgerow.model.random_tree import reached, sketch_tree
 from hedgerow.public.accounting import Budget
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.question import Leaves
+from hedgerow.public.question import Marginal
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import GuidedTree, PublicData, RandomTrees
 from hedgerow.recipes.attach import cells_of, is_ordered, lines_of
@@ -183,11 +183,11 @@ def speed(rows: int) -> None:
 def ours(public: Any, columns: dict[str, int], codes: Any, coding: Coding, n_b: int) -> tuple[float, int]:
     """One tree: build on public rows, number the reached leaves, count the confidential rows in them."""
     begun = time.process_time()
-    tree = draw_tree(public, columns, [1.0] * len(columns), n_b=n_b, depth=7, rng=np.random.default_rng(2))
+    tree = sketch_tree(public, columns, [1.0] * len(columns), n_b=n_b, depth=7, rng=np.random.default_rng(2))
     built = time.process_time()
     tree = reached(tree, codes)
     found = time.process_time()
-    plan = CountPlan([Leaves(tree, ("y",))], coding)
+    plan = CountPlan([Marginal(("y",), tree)], coding)
     plan.count(codes)
     done = time.process_time()
     print(f"  build {built - begun:.3f}, route the target {found - built:.3f}, count {done - found:.3f}")

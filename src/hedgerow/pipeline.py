@@ -26,7 +26,7 @@ from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.statement import PublicInput, Statement
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import PublicTable, Role
 from hedgerow.recipes import PublicData
 from hedgerow.recipes.replay import Answered, Recorded
 from hedgerow.records.draw import draw_records
@@ -63,10 +63,15 @@ class Road:
         relative, target = self.job.file.public, self.job.file.target
         return PublicData(
             self.schema,
-            None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema),
+            None if relative is None else self._relative(relative.table),
             None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
             self.job.file.confidential.assumed_rows,
         )
+
+    def _relative(self, table: str) -> PublicTable:
+        """The public table, which some recipes take without the private columns."""
+        role: Role = "target" if self.job.recipe.partial_public else "public"
+        return PublicTable.read(self.job.beside(table), self.schema, role=role)
 
     @cached_property
     def schema(self) -> Schema:
@@ -233,7 +238,7 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
     return Contents(
         schema=road.schema,
         statement=gate.statement(
-            public_inputs=road.inputs, recipe=road.job.recipe.name, anchor=anchor, version=__version__
+            public_inputs=road.inputs, recipe=road.job.recipe.stated, anchor=anchor, version=__version__
         ),
         answers=flatten(gate.record),
         job=road.job.text,

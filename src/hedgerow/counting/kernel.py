@@ -73,13 +73,19 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
 
 
 @compiled
-def find_leaves(rows: Any, look: Any, first: Any, child: Any, leaf: Any) -> None:
-    """Put the leaf of every row into ``leaf``. Each line of ``rows`` has the codes of one column of the tree."""
-    for r in range(rows.shape[1]):
-        at = 0
-        while at >= 0:
-            at = child[first[at] + rows[look[at], r]]
-        leaf[r] = -1 - at
+def find_leaves(rows: Any, look: Any, first: Any, child: Any, at: Any) -> None:
+    """Move every row from split at[r] = 0 to leaf -1 - at[r], a chunk one step at a time: no row waits for one."""
+    active = np.empty(CHUNK, np.uint32)
+    for low in range(0, rows.shape[1], CHUNK):
+        left = np.uint32(min(CHUNK, rows.shape[1] - low) if len(look) else 0)
+        active[:left] = np.arange(low, low + left)
+        while left:
+            moving, left = left, np.uint32(0)
+            for r in active[:moving]:
+                s = np.uint32(at[r])  # unsigned: a negative index would count from the end, and to test it takes time
+                at[r] = child[np.uint32(first[s]) + np.uint32(rows[np.uint32(look[s]), r])]
+                active[left] = r
+                left += np.uint32(at[r] >= 0)
 
 
 @compiled

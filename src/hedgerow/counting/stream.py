@@ -6,7 +6,6 @@ How many rows a batch has follows from the limit, and no more than a few batches
     >>> import polars as pl
     >>> from hedgerow.public.coding import CodedColumn
     >>> sex = CodedColumn("sex", "text", 2, missing=1, other=1, values=("F", "M"), codes=(0, 1))
-    >>> from hedgerow.public.question import Marginal
     >>> count([Marginal(("sex",)), Marginal(())], pl.DataFrame({"sex": ["M", "F", "M"]}), Coding((sex,)))
     (array([1, 2]), array([3]))
 """
@@ -25,7 +24,7 @@ from hedgerow.counting.plan import COVER, CountPlan
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Coding
 from hedgerow.public.files import open_source
-from hedgerow.public.question import Counts, Question
+from hedgerow.public.question import Counts, Marginal
 
 _VALUE, _ROW = 48, 160  # bytes: of a value while it is read and coded; of a row besides
 _READER = 128 << 20  # bytes that reading takes whatever the batch: CSV comes in blocks of 16 MB, copied
@@ -33,7 +32,7 @@ _FEW, _FEWEST = 1 << 14, 1 << 12  # rows of a batch below which to use fewer thr
 
 
 def count(
-    questions: Sequence[Question],
+    questions: Sequence[Marginal],
     table: Any,
     coding: Coding,
     *,
@@ -80,7 +79,7 @@ def _within(memory: int, plan: CountPlan, rows: int) -> tuple[int, int]:
     cores = min(8, getattr(os, "process_cpu_count", os.cpu_count)() or 1)  # the former from Python 3.13
     total = _READER + 8 * plan.size
     each = 8 * (2 * plan.size + COVER * len(set(plan.questions)))
-    row = _ROW + _VALUE * len(plan.coding.needs(plan.columns))
+    row = _ROW + _VALUE * len(plan.coding.needs({n for q in plan.questions for n in q.columns}))
     for threads, fewest in [*((t, _FEW) for t in range(cores, 1, -1)), (1, _FEWEST)]:
         fit = (memory - total - each * threads) // (row * (threads + 2))
         if fit >= min(rows, fewest):

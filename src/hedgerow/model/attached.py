@@ -112,6 +112,13 @@ def draw_stratified(shares: Any, strata: Any, rng: np.random.Generator) -> npt.N
     return cells
 
 
+def draw_each(shares: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A cell for every row, each drawn by itself from its own shares: the papers' way."""
+    cells = np.empty(len(shares), np.int64)
+    _pick(shares, rng.random(len(shares)), cells)
+    return cells
+
+
 @compiled
 def _pick(shares: Any, u: Any, cells: Any) -> None:
     last = shares.shape[1] - 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Counts, Law, Marginal, Measurement, Noise, Question
+from hedgerow.public.question import Counts, Law, Marginal, Measurement, Noise
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 
@@ -34,7 +34,7 @@ class Pretend:
         """What of the budget has not been used in this pretence."""
         return self.budget.total - self._spent
 
-    def truth(self, questions: Sequence[Question]) -> tuple[Counts, ...]:
+    def truth(self, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
         """The stand-in's own counts, blown up."""
         plan = CountPlan(questions, self.tariff.coding)
         counted = plan.split(plan.count(self.stand_in.codes(plan.columns)))
@@ -42,7 +42,7 @@ class Pretend:
 
     def measure(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Marginal],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,

@@ -2,21 +2,21 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 from hedgerow.errors import JobError
 from hedgerow.public.accounting import Guarantee, Measure, noise_for, selection_rate
 from hedgerow.public.coding import Coding
-from hedgerow.public.question import Law, Marginal, Noise, Question
+from hedgerow.public.question import Law, Marginal, Noise, Shares
 
 
 @dataclass(frozen=True)
 class Asked:
     """One question of a request: its cells, the noise on each of them, and its part of the cost."""
 
-    question: Question
+    question: Marginal
     cells: int
     noise: Noise
     cost: Fraction
@@ -52,12 +52,7 @@ class Tariff:
     measure: Measure
 
     def measure_all(
-        self,
-        questions: Sequence[Question],
-        cost: Fraction,
-        *,
-        weights: Sequence[Fraction] | None = None,
-        law: Law | None = None,
+        self, questions: Sequence[Marginal], cost: Fraction, *, weights: Shares = None, law: Law | None = None
     ) -> Spend:
         """Every question answered; the cost is divided by ``weights`` (equally by default) and adds up.
 
@@ -74,9 +69,16 @@ class Tariff:
         asked = []
         for question, share in zip(questions, shares, strict=True):
             part = cost * share / sum(shares)
-            noise = noise_for(part, law, self.measure, self.guarantee)
+            noise = noise_for(part, law, self.measure, self.guarantee_of(question))
             asked.append(Asked(question, question.leaves * self.coding.cells(question.columns), noise, part))
         return Spend("measure", tuple(asked), cost)
+
+    def guarantee_of(self, question: Marginal) -> Guarantee:
+        """By what promise a table is priced: add-remove, when its cells are public and labels say only who counts."""
+        g, tree = self.guarantee, question.tree.columns if question.tree else ()
+        fixed = set(self.coding.needs((*question.columns, *tree))) <= set(g.public_columns)
+        one_sided = g.relation == "label-change" and question.only and fixed
+        return replace(g, relation="add-remove", public_columns=()) if one_sided else g
 
     def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:
         """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from hedgerow.model.base import Fitted
 from hedgerow.public.accounting import Budget, Relation
-from hedgerow.public.question import Counts, Law, Marginal, Measurement, Question
+from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
@@ -44,7 +44,7 @@ class Answers(Protocol):
 
     def measure(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Marginal],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,
@@ -62,6 +62,13 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
+    partial_public: ClassVar[bool] = False
+    """Whether the public table may lack columns of the schema, such as the private ones."""
+
+    @property
+    def stated(self) -> str:
+        """The recipe as a statement names it."""
+        return self.name
 
     @abstractmethod
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:

@@ -16,7 +16,7 @@ from hedgerow.model.growing import Binary, as_tree, grow, pruned
 from hedgerow.model.leaf_shares import Nodes, fit_leaves, shrink
 from hedgerow.model.raked_shares import rake, totals
 from hedgerow.public.accounting import Budget, Relation
-from hedgerow.public.question import Leaves, Marginal, Measurement, Question
+from hedgerow.public.question import Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.attach import Columns, cells_of, columns_of, is_ordered, lines_of, target_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
@@ -110,9 +110,9 @@ class _Work:
         self.nodes = _nodes(grown, ends)
 
     @property
-    def questions(self) -> tuple[list[Question], list[Fraction]]:
+    def questions(self) -> tuple[list[Marginal], list[Fraction]]:
         """The leaves with all labels, then the declared tables; and how the cost is divided."""
-        asked: list[Question] = [Leaves(self.tree, self.columns.private)]
+        asked: list[Marginal] = [Marginal(self.columns.private, self.tree)]
         asked += [Marginal((*a, *self.columns.private)) for a in self.recipe.analyses]
         share = Fraction(str(self.recipe.share))
         extra = len(self.recipe.analyses)

@@ -2,27 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast, final
+from math import isfinite
+from typing import Any, ClassVar, final
 
-import numpy as np
-import numpy.typing as npt
-import polars as pl
-
-from hedgerow.counting.plan import leaf_of
-from hedgerow.errors import JobError, Refused
-from hedgerow.model.attached import draw_stratified, with_columns
-from hedgerow.model.base import AbstractAttachment, Expected
-from hedgerow.model.forest import Combine, combine, leaf_counts
-from hedgerow.model.random_tree import draw_tree, joined, reached
+from hedgerow.errors import JobError
 from hedgerow.public.accounting import Budget, Guarantee, Relation
-from hedgerow.public.coding import Codes
-from hedgerow.public.question import Leaves, Marginal, Measurement, Tree
 from hedgerow.public.spend import Spend, Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes.attach import columns_of, lines_of, target_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
+from hedgerow.recipes.forest import Forest, plan_steps, questions
 
 _NOTHING = "No confidential row was read and nothing was spent."
+_SEQUENCES = {
+    "joint": "",
+    "chain": "",
+    "papers-2018": "the 2018 paper's sequence: private, but the association between the private columns is lost",
+    "papers-2019": "the 2019 paper's sequence: routes rows by a private column, which is declared public here",
+}
 
 
 @final
@@ -37,214 +32,106 @@ class RandomTrees(AbstractRecipe):
         depth: the most splits on a path.
         weights: how likely an attribute is drawn, against 1 for those not named.
         leaf_min: a leaf whose noisy total is below this takes the counts of the split above it.
+        leaf_sizes: ``public`` says that the target has the confidential table's own rows, so that under label-change
+            the size of every leaf is known; a private column with two values then needs one count a leaf.
         combine: ``mean`` of proportions (the papers'), ``pooled`` counts, or ``precision``.
         sequence: ``joint`` leaves of all private columns; ``chain``: each trained on the authentic ones before it and
             routed on the synthetic ones; the papers' own two, see the docs.
         by: a given attribute, such as the year: one set of trees for each of its values.
         partition: a given attribute whose code, modulo ``trees``, says in which one tree a row is counted; then every
             tree has the whole epsilon.
+        ratio: by which numbers of the public table are multiplied before they are compared, or the columns by which
+            that ratio is taken from the public table and the target.
+        mapping: other names for values of the public table, column by column.
         seed: of the trees' structure; not of any noise.
     """
 
     name: ClassVar[str] = "random_trees"
     relation: ClassVar[Relation] = "label-change"
+    partial_public: ClassVar[bool] = True
     private: Sequence[str] = ()
     trees: int = 3
     n_b: int = 500
     depth: int = 12
     weights: Mapping[str, float] = field(default_factory=dict)
     leaf_min: float = 0.0
+    leaf_sizes: str = "noisy"
     combine: str = "mean"
     sequence: str = "joint"
     by: str = ""
     partition: str = ""
+    ratio: Mapping[str, Any] = field(default_factory=dict)
+    mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
+        listed = isinstance(self.private, list | tuple) and all(isinstance(p, str) for p in self.private)
+        whole = {n: getattr(self, n) for n in ("trees", "n_b", "depth", "seed")}
+        checks = {
+            "private is a list of columns, each once": listed and len(set(self.private)) == len(self.private),
+            **{f"{n} is a whole number": type(v) is int for n, v in whole.items()},
+            "trees is between 1 and 1000": self.trees in range(1, 1001),
+            "n_b is 1 or more": self.n_b >= 1,
+            "depth is between 1 and 60": self.depth in range(1, 61),
+            "seed is 0 or more": self.seed >= 0,
+            "weights are numbers of 0 or more": all(isfinite(w) and w >= 0 for w in self.weights.values()),
+            "leaf_min is 0 or more": isfinite(self.leaf_min) and self.leaf_min >= 0,
+            "leaf_sizes is noisy or public": self.leaf_sizes in ("noisy", "public"),
+            "combine is mean, pooled or precision": self.combine in ("mean", "pooled", "precision"),
+            f"sequence is {', '.join(_SEQUENCES)}": self.sequence in _SEQUENCES,
+            "by and partition exclude each other": not (self.by and self.partition),
+        }
+        if wrong := [rule for rule, held in checks.items() if not held]:
+            raise JobError(f"[random_trees] cannot be read so: {'; '.join(wrong)}. {_NOTHING}")
         object.__setattr__(self, "private", tuple(self.private))
-        wrong = [
-            *(["trees must be 1 or more"] if self.trees < 1 else []),
-            *(["n_b must be 1 or more"] if self.n_b < 1 else []),
-            *(["depth must be between 1 and 60"] if not 1 <= self.depth <= 60 else []),
-            *(["weights must be 0 or more"] if any(w < 0 for w in self.weights.values()) else []),
-            *(
-                ["combine is mean, pooled or precision"]
-                if self.combine not in ("mean", "pooled", "precision")
-                else []
-            ),
-            *(
-                ["sequence is joint, chain, papers-2018 or papers-2019"]
-                if self.sequence not in ("joint", "chain", "papers-2018", "papers-2019")
-                else []
-            ),
-            *(["by and partition exclude each other"] if self.by and self.partition else []),
-        ]
-        if wrong:
-            raise JobError(f"[random_trees] {'; '.join(wrong)}. {_NOTHING}")
+
+    @property
+    def stated(self) -> str:
+        """The recipe as a statement names it: the papers' own sequences are marked as what they are."""
+        said = _SEQUENCES[self.sequence]
+        return f"{self.name} ({said})" if said else self.name
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One request: every tree of every step, at equal cost."""
         steps = plan_steps(self, tariff.guarantee, public)
-        return (tariff.measure_all(_questions(steps), budget.total, law="laplace"),)
+        return (tariff.measure_all(questions(steps), budget.total, law="laplace"),)
 
-    def fit(self, gate: Answers, public: PublicData) -> "Forest":
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """What the budget is divided into, and what it amounts to for a person."""
+        steps = plan_steps(self, tariff.guarantee, public)
+        many = sum(len(s.trees) for s in steps)
+        lines = [f"every one of {many} leaf tables gets 1/{many} of the budget, on each of the columns drawn with it"]
+        if self.partition:
+            lines.append(
+                f"a row is counted in one of {self.trees} trees, by {self.partition}: each has the whole budget"
+            )
+        if self.by:
+            lines += _by_person(self.by, tariff.guarantee, float(budget.epsilon))
+        if said := _SEQUENCES[self.sequence]:
+            lines.append(f"sequence = {self.sequence!r}: {said}")
+        return tuple(lines)
+
+    def fit(self, gate: Answers, public: PublicData) -> Forest:
         """Draw the trees, ask for their leaves, and keep what came back."""
         steps = plan_steps(self, gate.tariff.guarantee, public)
-        answers = iter(gate.measure(_questions(steps), gate.left, law="laplace"))
+        answers = iter(gate.measure(questions(steps), gate.left, law="laplace"))
         filled = tuple((s, tuple(next(answers) for _ in s.trees)) for s in steps)
-        return Forest(self, public, filled)
+        return Forest(self, public, _open_columns(gate.tariff.guarantee), filled)
 
 
-@dataclass(frozen=True)
-class Step:
-    """One draw: ``labels`` by ``trees`` over the columns that are known by then."""
-
-    labels: tuple[str, ...]
-    trees: tuple[Tree, ...]
+def _open_columns(guarantee: Guarantee) -> tuple[str, ...]:
+    return guarantee.public_columns if guarantee.relation == "label-change" else ()
 
 
-def _questions(steps: Sequence[Step]) -> list[Leaves]:
-    return [Leaves(t, s.labels) for s in steps for t in s.trees]
-
-
-def plan_steps(recipe: RandomTrees, guarantee: Guarantee, public: PublicData) -> tuple[Step, ...]:
-    """Which columns are drawn from which trees, decided from public knowledge alone."""
-    leaky = recipe.sequence == "papers-2019"
-    if leaky and (len(recipe.private) != 2 or recipe.private[1] not in guarantee.public_columns):
-        raise Refused(
-            "sequence = 'papers-2019' sends each row down a tree by its own authentic value of the second private\n"
-            "column, which no epsilon covers. It runs only when relation = 'label-change' declares that column\n"
-            f"in public_columns, and private names two columns. Use sequence = 'joint' or 'chain'. {_NOTHING}"
-        )
-    found = columns_of(public, guarantee, recipe.private[:1] if leaky else recipe.private)
-    rng = np.random.Generator(np.random.PCG64(recipe.seed))
-    if leaky:
-        first, second = recipe.private
-        rest = tuple(g for g in found.given if g != second)
-        return (
-            _step(recipe, public, (first,), (*rest, second), (), rng),
-            _step(recipe, public, (second,), (*rest, first), (first,), rng),
-        )
-    if recipe.sequence == "joint":
-        return (_step(recipe, public, found.private, found.given, (), rng),)
-    steps, known = [], tuple[str, ...]()
-    for label in found.private:
-        drawn = known if recipe.sequence == "chain" else ()
-        steps.append(_step(recipe, public, (label,), (*found.given, *drawn), drawn, rng))
-        known = (*known, label)
-    return tuple(steps)
-
-
-def _step(
-    recipe: RandomTrees,
-    public: PublicData,
-    labels: tuple[str, ...],
-    given: tuple[str, ...],
-    drawn: tuple[str, ...],
-    rng: np.random.Generator,
-) -> Step:
-    """The trees of one step; only leaves that a target row can reach, whatever its drawn columns, are numbered."""
-    relative = public.relative or target_of(public)
-    schema = public.schema
-    if wrong := [
-        a for a in (*recipe.weights, recipe.by, recipe.partition) if a and a not in (*given, *recipe.private)
-    ]:
-        raise JobError(f"[random_trees] {', '.join(wrong)} is not a given attribute. {_NOTHING}")
-    if public.relative is None and drawn:
-        raise JobError(f"[random_trees] sequence = 'chain' needs [public] table = '...' with labels. {_NOTHING}")
-    inside = tuple(a for a in given if a not in (recipe.by, recipe.partition))
-    lines, sizes = lines_of(relative, inside), dict(zip(inside, schema.shape(inside), strict=True))
-    if len(sizes) > 60:
-        raise JobError(f"random_trees takes up to 60 attributes, got {len(sizes)}. {_NOTHING}")
-    weights = [float(recipe.weights.get(a, 1.0)) for a in inside]
-
-    def drawn_tree(rows: npt.NDArray[Any] | slice) -> Tree:
-        return draw_tree(lines[:, rows], sizes, weights, n_b=recipe.n_b, depth=recipe.depth, rng=rng)
-
-    everyone = slice(None)
-    if recipe.partition:
-        trees = [
-            joined(
-                recipe.partition, [drawn_tree(everyone) for _ in range(recipe.trees)], schema.size([recipe.partition])
-            )
+def _by_person(by: str, guarantee: Guarantee, epsilon: float) -> list[str]:
+    """What one fit for each group costs somebody who is in several of them."""
+    if guarantee.unit == "person":
+        m = guarantee.rows_per_person
+        return [
+            f"by {by}: a person's rows count at most {m} times over all groups together, whatever the file holds;",
+            f"one row in one group costs epsilon {epsilon / m:g}, a person in {m} groups the whole {epsilon:g}",
         ]
-    elif recipe.by:
-        group, size = relative.codes([recipe.by])[recipe.by], schema.size([recipe.by])
-        enough = [np.flatnonzero(group == c) for c in range(size)]
-        trees = [
-            joined(recipe.by, [drawn_tree(r if len(r) >= recipe.n_b else everyone) for r in enough], size)
-            for _ in range(recipe.trees)
-        ]
-    else:
-        trees = [drawn_tree(everyone) for _ in range(recipe.trees)]
-    tables = list(_possible(target_of(public), schema, trees[0].columns, drawn))
-    if recipe.partition:
-        tables = [
-            {**t, recipe.partition: np.full_like(t[recipe.partition], c)} for t in tables for c in range(recipe.trees)
-        ]
-    return Step(labels, tuple(reached(t, *tables) for t in trees))
-
-
-def _possible(target: PublicTable, schema: Any, columns: tuple[str, ...], drawn: tuple[str, ...]) -> Any:
-    """The target's codes, once for every combination of the columns that are not drawn yet."""
-    codes = target.codes([c for c in columns if c not in drawn])
-    for cell in np.ndindex(*schema.shape(drawn)):
-        yield codes | {d: np.full(target.rows, c, np.uint16) for d, c in zip(drawn, cell, strict=True)}
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Forest(AbstractAttachment):
-    """Filled trees, and the target rows that were planned for."""
-
-    recipe: RandomTrees
-    public: PublicData
-    steps: tuple[tuple[Step, tuple[Measurement, ...]], ...]
-
-    def shares(
-        self, step: Step, answers: Sequence[Measurement], codes: Mapping[str, Codes]
-    ) -> npt.NDArray[np.float32]:
-        """The share of each label of a step for rows of these codes."""
-        schema, recipe = self.public.schema, self.recipe
-        kinds = schema.size(step.labels)
-        counts, leaves = [], []
-        for tree, answer in zip(step.trees, answers, strict=True):
-            noisy = answer.counts.reshape(-1, kinds).astype(np.float64)
-            held = leaf_counts(tree, schema.shape(tree.columns), noisy, recipe.leaf_min)
-            ways = [codes]
-            if recipe.partition:
-                column = codes[recipe.partition]
-                ways = [{**codes, recipe.partition: np.full_like(column, c)} for c in range(recipe.trees)]
-            counts += [held] * len(ways)
-            leaves += [leaf_of(tree, w) for w in ways]
-        return combine(
-            cast(Combine, recipe.combine),
-            counts,
-            leaves,
-            [a.variance for a in answers] * (len(counts) // len(answers)),
-        )
-
-    def expected(self, question: Marginal) -> Expected:
-        """The counts of one drawing, which is what these trees give for several columns drawn in turn."""
-        target = target_of(self.public)
-        cells = self._drawn(target, np.arange(target.rows), np.random.Generator(np.random.PCG64(self.recipe.seed)))
-        codes = {c: cells[c] if c in cells else target.codes([c])[c] for c in question.columns}
-        at = np.zeros(target.rows, np.int64)
-        for c in question.columns:
-            at = at * self.public.schema.size([c]) + codes[c]
-        return np.bincount(at, minlength=self.public.schema.size(question.columns)).astype(np.float64)
-
-    def attach(self, target: PublicTable, rng: np.random.Generator) -> pl.DataFrame:
-        """The rows of ``target``, in order, with synthetic private columns."""
-        return with_columns(target, self.public.schema, lambda rows: self._drawn(target, rows, rng), rng)
-
-    def _drawn(self, target: PublicTable, rows: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, Any]:
-        cells: dict[str, Any] = {}
-        for step, answers in self.steps:
-            names = step.trees[0].columns
-            codes = {c: cells[c] if c in cells else target.codes([c])[c][rows] for c in names}
-            shares = self.shares(step, answers, codes)
-            picked = draw_stratified(shares, np.zeros(len(rows), np.int8), rng)
-            made = np.unravel_index(picked, self.public.schema.shape(step.labels))
-            cells |= {a: m.astype(np.uint16) for a, m in zip(step.labels, made, strict=True)}
-        return cells
+    return [
+        f"by {by}: epsilon {epsilon:g} holds for one record in one group. Somebody with a record in g groups bears g",
+        "times as much; to promise it for the person, set unit = 'person' and rows_per_person",
+    ]

@@ -7,7 +7,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from hedgerow.errors import Refused
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Counts, Law, Marginal, Measurement, Question
+from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.statement import Statement
 
@@ -18,7 +18,7 @@ class Live(Protocol):
 
     def measure(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Marginal],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,
@@ -70,7 +70,7 @@ class Recorded:
 
     def measure(
         self,
-        questions: Sequence[Question],
+        questions: Sequence[Marginal],
         cost: Fraction,
         *,
         weights: Sequence[Fraction] | None = None,

@@ -13,7 +13,7 @@ from hedgerow.public.accounting import (
     selection_rate,
 )
 from hedgerow.public.question import Noise
-from hedgerow.public.spend import Asked, Spend
+from hedgerow.public.spend import Asked, Spend, Tariff
 from hedgerow.release.opened import Opened
 
 _GRAIN = Fraction(2, 10**12)
@@ -43,20 +43,22 @@ def says_what_follows(bundle: Opened) -> str:
 def costs_are_right(bundle: Opened) -> str:
     """The cost of every table and selection follows from its noise, the relation and the rows per person."""
     statement = bundle.statement
+    tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
     for i, spend in enumerate(statement.spends):
         try:
-            _cost_is_right(spend, statement.budget.measure, statement.guarantee)
+            _cost_is_right(spend, tariff)
         except VerifyFailed as wrong:
             raise VerifyFailed(f"Request {i + 1} ({spend}): {wrong}") from None
     return f"{sum(max(1, len(s.asked)) for s in statement.spends)} costs worked out anew"
 
 
-def _cost_is_right(spend: Spend, measure: Measure, guarantee: Guarantee) -> None:
+def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
+    measure, guarantee = tariff.measure, tariff.guarantee
     if spend.verb == "measure":
         if not spend.asked or spend.candidates or spend.rate:
             raise VerifyFailed("to measure, it must ask for tables and nothing else.")
         for a in spend.asked:
-            _price_is_right(a, measure, guarantee)
+            _price_is_right(a, measure, tariff.guarantee_of(a.question))
         added = sum((a.cost for a in spend.asked), Fraction(0))
         if spend.cost != added:
             raise VerifyFailed(f"it says cost {spend.cost}, but its tables cost {added}.")

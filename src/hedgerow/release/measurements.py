@@ -1,8 +1,8 @@
 """Noisy answers on disk: ``measurements.parquet``, one row per cell, readable by any Parquet library.
 
     request   position of the request among the events of the statement
-    question  the columns that were crossed, as a JSON list; ``[]`` is the number of rows.  Of a tree: an object
-              with its labels as ``columns``, and ``tree``: its columns, the number of leaves and its sha256
+    question  the columns that were crossed, as a JSON list; ``[]`` is the number of rows.  Otherwise an object:
+              ``columns``; ``tree``, whose leaves are crossed with them: its columns, leaves and sha256; ``only``
     cell      position of the cell, last column fastest
     count     the noisy count; it may be negative
     law       laplace or gaussian
@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.public.question import Measurement, Noise, Question
+from hedgerow.public.question import Marginal, Measurement, Noise
 from hedgerow.public.statement import question_from_json, question_to_json
 from hedgerow.release.disk import write_whole
 
@@ -124,7 +124,7 @@ def _changes(frame: pl.DataFrame) -> list[int]:
     return moved.to_series().arg_true().to_list()
 
 
-def _question(name: str, text: str) -> Question:
+def _question(name: str, text: str) -> Marginal:
     try:
         return question_from_json(json.loads(text))
     except (ValueError, TypeError, KeyError, RecursionError):

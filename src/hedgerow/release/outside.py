@@ -49,7 +49,7 @@ def job_agrees(bundle: Opened) -> str:
         "the budget": (job.budget, statement.budget),
         "the unit and relation": (job.guarantee, statement.guarantee),
         "the table's name": (job.table, statement.table),
-        "the recipe": (job.recipe.name, statement.recipe),
+        "the recipe": (job.recipe.stated, statement.recipe),
     }
     for what, (asked, stated) in pairs.items():
         if asked != stated:
