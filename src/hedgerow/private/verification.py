@@ -30,7 +30,8 @@ def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measur
     spend = claim.price(gate.tariff, parts, cost)
     asked = spend.asked[0]
     noise.check(asked.noise)
-    coding, plan = _plan(gate.tariff.coding, claim, parts)
+    coding = Coding((*gate.tariff.coding.columns, CodedColumn(_PART, "text", parts, 0, 0)), gate.tariff.coding.joined)
+    plan = CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], coding)  # known before a row is seen
     true = _booked(gate, spend, lambda: agreeing(gate._rows, coding, plan, claim, parts))  # noqa: SLF001
     return Measurement(Marginal((f"parts of {parts} that agree",)), true + noise.draw(asked.noise, 1), asked.noise)
 
@@ -45,13 +46,6 @@ def _booked(gate: Gate, spend: Spend, count: Callable[[], Counts]) -> Counts:
     found = count()
     account.mark_drawn(spend)
     return found
-
-
-def _plan(coding: Coding, claim: Claim, parts: int) -> tuple[Coding, CountPlan]:
-    """What is counted, known before a row is seen: the claim's pairs of columns within every part."""
-    part = CodedColumn(_PART, "text", parts, missing=0, other=0)
-    wider = Coding((*coding.columns, part), coding.joined)
-    return wider, CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], wider)
 
 
 def agreeing(rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Claim, parts: int) -> Counts:
@@ -72,10 +66,7 @@ def agreeing(rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Cla
 
 
 def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]) -> npt.NDArray[np.unsignedinteger]:
-    """The part of every row: of its person, who keeps the part drawn first; of the row itself where none is named.
-
-    The draw need not be quite even: any law that looks at no value will do.
-    """
+    """The part of every row: of its person, who keeps the part drawn first; of the row itself where none is named."""
     if not person:
         return draw_parts(len(batch), parts)
     names = as_text(batch[person])
@@ -87,5 +78,5 @@ def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]
 
 
 def draw_parts(units: int, parts: int) -> npt.NDArray[np.unsignedinteger]:
-    """A part for each of so many units, drawn by the operating system."""
+    """A part for each of so many units, from the operating system. Evenness does not matter, only that no value does."""
     return (entropy.words(units) % np.uint32(parts)).astype(code_type(parts))

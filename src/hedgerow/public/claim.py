@@ -38,8 +38,7 @@ class Claim:
         interest: how many are of interest.
         which: the place of the coefficient that is claimed.
         scale: what turns the coefficient of the whole numbers into that of the model.
-        low: the claim's lower bound, not included.
-        high: its upper bound, not included.
+        low, high: the claim's bounds, not included.
     """
 
     text: str
@@ -62,11 +61,10 @@ class Claim:
         """The claimed coefficient, from the counts of ``questions``; NaN when they do not determine it."""
         size = sum(len(p) for p in self.places)
         sums = np.zeros((size, size), np.int64)
-        sizes = [len(d) for d in self.designs]
         pairs = combinations(range(len(self.columns)), 2)
-        alone: dict[int, Counts] = {len(sizes) - 1: counts[-1]}
+        alone: dict[int, Counts] = {len(self.designs) - 1: counts[-1]}
         for (a, b), table in zip(pairs, counts, strict=False):
-            cells = table.reshape(sizes[a], sizes[b])
+            cells = table.reshape(len(self.designs[a]), -1)
             alone.setdefault(a, cells.sum(axis=1))
             block = self.designs[a].T @ (cells @ self.designs[b])
             sums[np.ix_(self.places[a], self.places[b])] = block
@@ -96,10 +94,6 @@ def fit_sums(products: Floats, interest: int) -> Floats:
 
     A coefficient that the other columns leave undetermined is NaN; columns of no interest come first, so that of two
     that say the same the one of interest is given up.
-
-    >>> x = np.array([[1.0, 0, 1], [1, 1, 3], [1, 2, 5]])  # a constant, a number, and the response 1 + 2 x
-    >>> fit_sums(x.T @ x, interest=2).tolist()
-    [1.0, 2.0]
     """
     p, left, held = len(products) - 1, np.array(products, np.float64), list[int]()
     for k in (*range(interest, p), *range(interest)):
