@@ -33,7 +33,11 @@ class Reading:
 
 
 def read(measure: Measure, schema: Schema, authentic: pl.DataFrame, synthetic: pl.DataFrame) -> Iterator[Reading]:
-    """Everything ``measure`` says of a synthetic table."""
+    """Everything ``measure`` says of a synthetic table.
+
+    A coefficient that the synthetic table does not determine counts as if it were 0: leaving it out would favour
+    settings that lose whole groups.
+    """
     if measure.columns:
         one, two = (_shares(f, measure, schema) for f in (authentic, synthetic))
         error = float(np.abs(one - two).sum() / 2)
@@ -45,7 +49,7 @@ def read(measure: Measure, schema: Schema, authentic: pl.DataFrame, synthetic: p
     for at, fit in true.items():
         for name in names:
             a, b = fit[name], made.get(at, {}).get(name, float("nan"))
-            yield Reading(measure.name, name, at, a, b, abs(a - b))
+            yield Reading(measure.name, name, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
 
 
 def wanted(measure: Measure, formula: Formula, schema: Schema) -> tuple[str, ...]:

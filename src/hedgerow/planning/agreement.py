@@ -48,7 +48,8 @@ class Agreement:
         k = np.arange(self.parts + 1)
         ways = np.array([lgamma(self.parts + 1) - lgamma(i + 1) - lgamma(self.parts - i + 1) for i in k])
         log = ways + k * np.log(share)[:, None] + (self.parts - k) * np.log1p(-share)[:, None]
-        mass = (np.exp(log) * _noise_weights(self.noise, self.noisy - k)).sum(axis=1)
+        noise = _log_weights(self.noise, self.noisy - k)
+        mass = np.exp(log + noise - noise.max()).sum(axis=1)
         return share, mass / mass.sum()
 
     @property
@@ -99,17 +100,15 @@ def chances(share: float, parts: int, noise: Noise) -> dict[Verdict, float]:
     p = min(max(share, 1e-12), 1 - 1e-12)
     ways = np.array([lgamma(parts + 1) - lgamma(i + 1) - lgamma(parts - i + 1) for i in k])
     binomial = np.exp(ways + k * np.log(p) + (parts - k) * np.log1p(-p))
-    weights = _noise_weights(noise, seen[:, None] - k)
-    weights /= _noise_weights(noise, np.arange(-4 * reach, 4 * reach + 1)).sum()
+    weights = np.exp(_log_weights(noise, seen[:, None] - k))
+    weights /= np.exp(_log_weights(noise, np.arange(-4 * reach, 4 * reach + 1))).sum()
     found: dict[Verdict, float] = {"holds": 0.0, "does not hold": 0.0, "cannot tell": 0.0}
     for s, mass in zip(seen.tolist(), (weights * binomial).sum(axis=1).tolist(), strict=True):
         found[Agreement(s, parts, noise).verdict] += mass
     return found
 
 
-def _noise_weights(noise: Noise, k: npt.NDArray[np.int64]) -> Floats:
-    """How likely each value of the noise is, up to a factor."""
-    scale = float(noise.scale)
-    return np.asarray(
-        np.exp(-np.abs(k) / scale if noise.law == "laplace" else -(k.astype(np.float64) ** 2) / (2 * scale))
-    )
+def _log_weights(noise: Noise, k: npt.NDArray[np.int64]) -> Floats:
+    """The logarithm of how likely each value of the noise is, up to a constant."""
+    scale, x = float(noise.scale), k.astype(np.float64)
+    return np.asarray(-np.abs(x) / scale if noise.law == "laplace" else -(x**2) / (2 * scale))

@@ -9,7 +9,7 @@ An auditor reads PROOFS.md and the core, at most 1,000 non-blank lines; then the
     hedgerow/errors.py  public/question.py  public/accounting.py  public/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
-    verification.py public/claim.py   claims about coefficients; selection.py public/stopping.py   the best of many runs
+    verification.py public/claim.py  claims about coefficients; selection.py public/stopping.py  the best of many runs
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
 (but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.

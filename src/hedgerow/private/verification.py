@@ -78,5 +78,5 @@ def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]
 
 
 def draw_parts(units: int, parts: int) -> npt.NDArray[np.unsignedinteger]:
-    """A part for each of so many units, from the operating system. Evenness does not matter, only that no value does."""
+    """A part for each of so many units, from the operating system; any law that looks at no value will do."""
     return (entropy.words(units) % np.uint32(parts)).astype(code_type(parts))
