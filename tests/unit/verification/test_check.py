@@ -100,7 +100,7 @@ def test_bad_models_and_tiny_tables_are_refused_from_public_facts(
 ) -> None:
     (tmp_path / "confidential.parquet").unlink()  # a refusal cannot have read it
     with pytest.raises(JobError, match=said):
-        check(job, **more).spend  # noqa: B018
+        check(job, "sex[F] < 0", **more).spend  # noqa: B018
     assert not (tmp_path / "ledger.db").exists()
 
 
