@@ -86,7 +86,8 @@ def run(split: Split, public: PublicData, recipe: Any, epsilon: str, seed: int) 
             name=uuid.uuid4().hex,
         )
         assert public.target is not None
-        return recipe.fit(gate, public).attach(public.target, np.random.default_rng(seed))
+        made: pl.DataFrame = recipe.fit(gate, public).attach(public.target, np.random.default_rng(seed))
+        return made
 
 
 def as_it_is(split: Split, public: PublicData, seed: int) -> pl.DataFrame:

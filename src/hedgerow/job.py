@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import JobError
+from hedgerow.planning.tree_report import Wanted
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
@@ -55,6 +56,12 @@ class _Budget(_Part):
     delta: _Number = 0
 
 
+class _Plan(_Part):
+    p: Annotated[float, Field(ge=0, le=1)] = 0.25
+    width: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.9
+
+
 class _Ledger(_Part):
     url: str = "ledger.db"
 
@@ -81,6 +88,7 @@ class _File(_Part):
     target: _Target | None = None
     budget: _Budget
     ledger: _Ledger = _Ledger()
+    plan: _Plan = _Plan()
     use: tuple[_Use, ...] = ()
 
 
@@ -133,7 +141,13 @@ class Job:
             file = _File.model_validate(data)
         except ValidationError as wrong:
             raise JobError(_all_mistakes(path, text, wrong)) from None
-        secret, recipe = file.confidential, _recipe(path, file.job.recipe, settings)
+        secret = file.confidential
+        recipe = _recipe(path, file.job.recipe, settings)
+        if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
+            raise JobError(
+                f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
+                f"Write copies = {file.job.copies} in [{recipe.name}] instead. Nothing was read or spent."
+            )
         return cls(
             path=path.resolve(),
             text=text,
@@ -160,6 +174,11 @@ class Job:
         return Schema.load(self.beside(self.file.schema_.file))
 
     @property
+    def wanted(self) -> Wanted:
+        """The interval that ``hedgerow plan`` holds the leaves of trees against."""
+        return Wanted(**self.file.plan.model_dump())
+
+    @property
     def digest(self) -> str:
         """A hash of what the job says, to recognise it when a run is resumed."""
         return hashlib.sha256(self.text.encode()).hexdigest()
@@ -180,9 +199,14 @@ def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
             "No confidential row was read and nothing was spent."
         )
     try:
-        return recipe(**settings)
+        return recipe(**{key: _as_tuples(value) for key, value in settings.items()})
     except TypeError as wrong:
         raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists of the file as tuples, which cannot change."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:

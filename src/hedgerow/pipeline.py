@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Gate
+from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
@@ -147,7 +148,9 @@ class Road:
 
 def plan(path: str | Path) -> Plan:
     """The plan of the job in ``path``. Reads no confidential row and costs nothing."""
-    return Road(Job.load(path)).plan
+    road = Road(Job.load(path))
+    rng = np.random.default_rng([road.job.file.job.seed, 1])
+    return with_attach(road.plan, road.job.recipe, road.public, wanted=road.job.wanted, rng=rng)
 
 
 def run(
@@ -201,6 +204,7 @@ class Drawn:
 
     records: tuple[pl.DataFrame, ...] = ()
     counts: tuple[pl.DataFrame, ...] = ()
+    margins: tuple[pl.DataFrame, ...] = ()
 
 
 def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
@@ -209,7 +213,16 @@ def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -
     if isinstance(fitted, AbstractModel):
         return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
     if isinstance(fitted, AbstractTabulation):
-        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators))
+        if fitted.copies is not None:  # each was drawn and paid for: they all go out, and no other can be made
+            if copies not in (1, fitted.copies):
+                raise JobError(
+                    f"This table was drawn in {fitted.copies} copies, each paid for; you ask for {copies}. A draw\n"
+                    "is not repeated for free: write copies = ... in the recipe's own part of a new job.\n"
+                    "Nothing confidential was read or spent."
+                )
+            generators = [np.random.default_rng([seed, copy]) for copy in range(fitted.copies)]
+        counts = tuple(fitted.counts(rng, copy) for copy, rng in enumerate(generators))
+        return Drawn(counts=counts, margins=tuple(fitted.margins(c) for c in counts[:1]))
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
     return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
@@ -230,7 +243,10 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     def keep(answered: Answered) -> None:
         journal.keep(len(record), answered)
 
-    return Recorded(road.tariff, road.job.budget, record, live=gate, keep=keep, table=road.job.table, run=name)
+    draw = partial(urns.draw_urn, gate)
+    return Recorded(
+        road.tariff, road.job.budget, record, live=gate, urns=draw, keep=keep, table=road.job.table, run=name
+    )
 
 
 def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents:
@@ -244,34 +260,50 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
         job=road.job.text,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
+        copies=drawn.counts[1:],
+        margins=drawn.margins[0] if drawn.margins else None,
         verdicts=road.plan.verdicts,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,
     )
 
 
-def sample(folder: str | Path, *, copies: int, seed: int, public_table: str | Path | None = None) -> Drawn:
+def sample(
+    folder: str | Path,
+    *,
+    copies: int,
+    seed: int,
+    public_table: str | Path | None = None,
+    target_table: str | Path | None = None,
+) -> Drawn:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
 
-    ``public_table`` is the public relative of the run, for recipes that start from it; it must be the same file.
+    ``public_table`` is the public relative of the run, for recipes that start from it, ``target_table`` the rows that
+    receive columns; they must be the same files.
     """
     folder = Path(folder)
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
-    public = PublicData(schema, None if public_table is None else _same_public(Path(public_table), schema, statement))
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
+    role: Role = "target" if job.recipe.partial_public else "public"
+    public = PublicData(
+        schema,
+        None if public_table is None else _same(Path(public_table), "public", statement, schema, role),
+        None if target_table is None else _same(Path(target_table), "target", statement, schema, "target"),
+        job.file.confidential.assumed_rows,
+    )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
-def _same_public(path: Path, schema: Schema, statement: Statement) -> PublicTable:
-    """The public relative of a run, checked to be the file that was used then."""
-    known = [i.sha256 for i in statement.public_inputs if i.role == "public"]
-    table = PublicTable.read(path, schema)
+def _same(path: Path, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable:
+    """The public relative or the target of a run, checked to be the file that was used then."""
+    known = [i.sha256 for i in statement.public_inputs if i.role == what]
+    table = PublicTable.read(path, schema, role=role)
     if file_hash(path) not in known:
         raise JobError(
-            f"{path} is not the public table of this release: its hash is another than the statement's.\n"
+            f"{path} is not the {what} table of this release: its hash is another than the statement's.\n"
             "Give the very file that the run used. Nothing confidential was read or spent."
         )
     return table
@@ -313,7 +345,7 @@ def open_gate(
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     gate = Gate(open_source(table), tariff, budget, account)
-    return Recorded(tariff, budget, [], live=gate, table=called, run=run)
+    return Recorded(tariff, budget, [], live=gate, urns=partial(urns.draw_urn, gate), table=called, run=run)
 
 
 def write_release(

@@ -17,12 +17,14 @@ from hedgerow import pipeline
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.private import Gate
+from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.files import open_source
 from hedgerow.public.question import TOTAL, Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
+from hedgerow.recipes import PublicData
+from hedgerow.recipes.urn_plan import UrnPlan
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import COLUMNS, SCHEMA, Pair, Row, frame, write_job
 
@@ -58,17 +60,22 @@ def _ask_everything(
         estimates = {m.question: np.maximum(m.counts, 0) for m in first}
         for _ in range(2):
             gate.select(estimates, gate.left / 2)
+        by_sex, by_area = Marginal(("sex", "race")), Marginal(("area", "sex"))
+        for question, size, groups, copies in ((by_sex, 7, 0, 1), (by_area, 4, 1, 1), (by_area, 2, 1, 3)):
+            cost = gate.left / 2
+            plan = UrnPlan("toy", question, groups, size, copies=copies)
+            urns.draw_urn(gate, question, plan.urn(gate.tariff, cost, PublicData(Schema.loads(SCHEMA))), cost)
     return requests
 
 
-def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair) -> None:
+def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair, **job_of: str) -> None:
     """A whole job on both tables with the same answers: the same bytes, files, lines, errors and prices."""
     tape = Tape()
     outcomes = []
     for name, rows, play in (("here", pair.here, False), ("there", pair.there, True)):
         place = folder / name
         place.mkdir()
-        job = write_job(place, guarantee, delta=delta)
+        job = write_job(place, guarantee, delta=delta, **job_of)
         frame(rows).write_csv(place / "secret.csv")
         with watched(tape, play=play) as requests:
             outcomes.append((requests, *_run(job)))

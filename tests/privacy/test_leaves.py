@@ -137,7 +137,7 @@ def share_law(first: int, second: int, scale: Fraction, bug: str) -> float:
     return chance
 
 
-def mixed(noisy: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def mixed(noisy: np.ndarray) -> np.ndarray:
     """The recipe's own way from noisy leaf counts to the shares of a row, one tree."""
     return combine("mean", [noisy], [np.zeros(1, np.int32)], [1.0])
 
@@ -222,7 +222,7 @@ def a_row_in_two_leaves(patch: pytest.MonkeyPatch) -> None:
     """Rows are counted in their own leaf and again in the first one."""
     original = CountPlan.count
 
-    def count(self: CountPlan, codes: dict[str, np.ndarray]) -> Counts:  # type: ignore[type-arg]
+    def count(self: CountPlan, codes: dict[str, np.ndarray]) -> Counts:
         out = original(self, codes).copy()
         out[0] += len(next(iter(codes.values())))
         return out
@@ -233,7 +233,7 @@ def a_row_in_two_leaves(patch: pytest.MonkeyPatch) -> None:
 def leaves_split_where_the_confidential_rows_are(patch: pytest.MonkeyPatch) -> None:
     """The most crowded leaf is found on confidential rows, and everybody else is moved out of it."""
 
-    def bad(tree: Tree, codes: dict[str, np.ndarray]) -> object:  # type: ignore[type-arg]
+    def bad(tree: Tree, codes: dict[str, np.ndarray]) -> object:
         leaf = leaf_of(tree, codes)
         crowded = np.bincount(leaf, minlength=tree.leaves).argmax() if len(leaf) else 0
         return np.where(leaf == crowded, 0, leaf).astype(np.int32)

@@ -1,15 +1,21 @@
 """Private: the one gate. The only code that sees confidential rows or draws noise.
 
-An auditor reads PROOFS.md and the core, at most 1,000 non-blank lines; then the further mechanisms, at most 160 each:
+An auditor reads this folder, PROOFS.md, and what it imports of ours; a test counts the non-blank lines.
+The core, at most 1,000:
 
-    entropy.py   random words from the operating system; noise.py  exact noise in whole numbers, exact private choice
+    entropy.py   random words from the operating system
+    noise.py     exact whole-number noise and exact private choice
     rows.py      the confidential rows: streamed, capped per person, counted
     gate.py      price, book, count, mark, add noise, answer
 
     hedgerow/errors.py  public/question.py  public/accounting.py  public/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
-    verification.py public/claim.py  claims about coefficients; selection.py public/stopping.py  the best of many runs
+Further mechanisms, at most 160 each; the core does not import them, and a job that uses none needs none:
+
+    urns.py public/urn.py             synthetic counts drawn from Polya urns
+    verification.py public/claim.py   how many parts of the table bear out a claim about a coefficient
+    selection.py public/stopping.py   the best of a random number of runs
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
 (but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.

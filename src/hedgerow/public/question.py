@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 Counts = npt.NDArray[np.int64]
-Law = Literal["laplace", "gaussian"]
+Law = Literal["laplace", "gaussian", "urn"]
 Shares = Sequence[Fraction] | None  # how a cost is divided among questions: equally when None
 
 
@@ -74,12 +74,14 @@ TOTAL = Marginal(())
 class Noise:
     """The law of the noise on every cell of one answer."""
 
-    law: Law  # laplace: P(k) proportional to exp(-|k| / scale); gaussian: to exp(-k^2 / (2 scale))
-    scale: Fraction  # the Laplace scale, or the variance parameter of the discrete Gaussian. Exact.
+    law: Law  # laplace: P(k) proportional to exp(-|k| / scale); gaussian: to exp(-k^2 / (2 scale)); or public/urn.py
+    scale: Fraction  # of Laplace; the variance parameter of the discrete Gaussian; an urn's least weight. Exact.
 
     @property
     def variance(self) -> float:
-        """The variance of the noise: exact for Laplace, an upper bound (tight above 1/2) for Gaussian."""
+        """The variance of the noise: exact for Laplace, an upper bound (tight above 1/2) for Gaussian, else NaN."""
+        if self.law == "urn":
+            return float("nan")
         if self.law == "gaussian":
             return float(self.scale)
         q = np.exp(-1 / float(self.scale))

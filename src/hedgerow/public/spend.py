@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 from hedgerow.errors import JobError
 from hedgerow.public.accounting import Guarantee, Measure, noise_for, selection_rate
@@ -24,13 +23,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Spend:
-    """One request. ``measure``: every question answered with noise; ``select``: one candidate chosen, at ``rate``."""
+    """One request. ``measure``: every question answered with noise; ``select``: one candidate chosen, at ``rate``.
 
-    verb: Literal["measure", "select"]
+    Any other verb is that of a further mechanism, whose public settings are its ``detail`` (JSON).
+    """
+
+    verb: str
     asked: tuple[Asked, ...]
     cost: Fraction
     candidates: tuple[Marginal, ...] = ()
     rate: Fraction = Fraction(0)
+    detail: str = ""
 
     @property
     def digest(self) -> str:

@@ -192,7 +192,8 @@ def spend_to_json(spend: Spend) -> dict[str, Any]:
     ]
     candidates = [question_to_json(c) for c in spend.candidates]
     rest = {"asked": asked, "candidates": candidates, "rate": str(spend.rate)}
-    return {"verb": spend.verb, "cost": str(spend.cost), **rest}
+    further = {"detail": json.loads(spend.detail)} if spend.detail else {}
+    return {"verb": spend.verb, "cost": str(spend.cost), **rest, **further}
 
 
 def spend_from_json(data: Mapping[str, Any]) -> Spend:
@@ -207,4 +208,5 @@ def spend_from_json(data: Mapping[str, Any]) -> Spend:
         for a in data["asked"]
     )
     candidates = tuple(map(question_from_json, data["candidates"]))
-    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]))
+    detail = json.dumps(data["detail"], sort_keys=True) if "detail" in data else ""
+    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]), detail)

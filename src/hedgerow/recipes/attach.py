@@ -42,6 +42,11 @@ def columns_of(
             f"{', '.join(unknown) if chosen else 'none, and the target lacks none'}.\n"
             f"Name them in the recipe's table: private = [...]. {_NOTHING}"
         )
+    if neither := [a for a in schema.attributes if a not in had and a not in chosen]:
+        raise JobError(
+            f"The target lacks {', '.join(neither)}, which the job does not attach either. Add it to private,\n"
+            f"give the target that column, or take it out of the schema. {_NOTHING}"
+        )
     if open_ones := [a for a in chosen if set(schema.coding.needs([a])) & set(guarantee.public_columns)]:
         raise Refused(
             f"{', '.join(open_ones)} cannot be drawn as private: public_columns declares it public row by row.\n"

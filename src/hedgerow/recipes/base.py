@@ -12,6 +12,7 @@ from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
+from hedgerow.public.urn import Urn
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ class Answers(Protocol):
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise."""
+
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        """Synthetic counts of ``question``, drawn from urns: one table per copy."""
 
 
 class AbstractRecipe(ABC):

@@ -5,8 +5,8 @@
               ``columns``; ``tree``, whose leaves are crossed with them: its columns, leaves and sha256; ``only``
     cell      position of the cell, last column fastest
     count     the noisy count; it may be negative
-    law       laplace or gaussian
-    scale     the exact scale of the noise, a whole number or a fraction in text
+    law       laplace, gaussian or urn
+    scale     the exact scale of the noise (of an urn, its least prior weight), a whole number or a fraction in text
 
 Equal answers give equal bytes.  The file is published with the release, and it is also the journal from
 which a run goes on after a crash: it is on the disk in full, or not there.
@@ -132,7 +132,7 @@ def _question(name: str, text: str) -> Marginal:
 
 
 def _noise(name: str, law: str, scale: str) -> Noise:
-    if law not in ("laplace", "gaussian") or not _FRACTION.fullmatch(scale):
+    if law not in ("laplace", "gaussian", "urn") or not _FRACTION.fullmatch(scale):
         raise VerifyFailed(f"{name} has a law or a scale of noise that does not exist.")
     try:
         return Noise(law, Fraction(scale))  # type: ignore[arg-type]
