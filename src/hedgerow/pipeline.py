@@ -51,7 +51,7 @@ class Road:
     def __post_init__(self) -> None:
         secret = self.job.beside(self.job.file.confidential.table)
         for role, part in (("public", self.job.file.public), ("target", self.job.file.target)):
-            if part is not None and _same_file(secret, self.job.beside(part.table)):
+            if part is not None and same_file(secret, self.job.beside(part.table)):
                 raise JobError(
                     f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
                     "hash is published. Name another table. No confidential row was read and nothing was spent."
@@ -383,7 +383,7 @@ def _job_text(gate: Recorded, recipe: str) -> str:
     )
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def same_file(one: Path, other: Path) -> bool:
     """Whether two paths, or the files of two DuckDB tables, are one and the same."""
     first, second = (Path(str(p).removeprefix("duckdb:").partition("#")[0]) for p in (one, other))
     return first == second or (first.exists() and second.exists() and first.samefile(second))
