@@ -36,10 +36,11 @@ YEARS["held-out"] = tuple(y for y in YEARS["all"] if y not in CHOSEN)
 def tables_of(cells: pl.DataFrame, columns: tuple[str, ...]) -> dict[int, Floats]:
     """The counts of each year."""
     known = {c: sorted(cells[c].unique().to_list()) for c in columns}
-    shape, made = tuple(len(known[c]) for c in columns), {}
+    shape, made = tuple(len(known[c]) for c in columns), dict[int, Floats]()
     for (year,), part in cells.group_by(["fy"]):
         at = [part[c].replace_strict(known[c], list(range(len(known[c])))).to_numpy() for c in columns]
-        made[int(year)] = np.bincount(np.ravel_multi_index(at, shape), part["n"].to_numpy(), prod(shape))  # type: ignore[call-overload]
+        counts = np.bincount(np.ravel_multi_index(at, shape), part["n"].to_numpy(), prod(shape))
+        made[int(str(year))] = counts.astype(np.float64)
     return made
 
 

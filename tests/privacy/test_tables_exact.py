@@ -76,7 +76,7 @@ def _summed(table: Table, question: Marginal) -> tuple[int, ...]:
 def test_dirichlet_multinomial(epsilon: Fraction, copies: int) -> None:
     recipe = DirichletMultinomial(columns=("race",), size=3, copies=copies)
     for relation in ("add-remove", "replace-one"):
-        (spend,) = recipe.requests(tariff(relation), Budget(epsilon), PUBLIC)  # type: ignore[arg-type]
+        (spend,) = recipe.requests(tariff(relation), Budget(epsilon), PUBLIC)
         alphas = _alphas(spend, 3)
         worst, _ = dm.worst_neighbours(alphas, 3 * copies, 2)
         assert exp(epsilon) * (1 - 1e-5) < worst <= exp_floor(epsilon), "reached, but for the rounding of alpha"

@@ -71,9 +71,8 @@ def _figure(name: str, counts: pl.DataFrame, labels: Sequence[str]) -> CountFigu
 
 def bars(counts: pl.DataFrame, labels: Sequence[str]) -> tuple[Bar, ...]:
     """The cells of a table as bars."""
-    names = counts.select(
-        pl.concat_str([pl.col(c).cast(pl.String).fill_null("-") for c in labels], separator=" · ")
-    ).to_series()
+    said = [pl.col(c).cast(pl.String).fill_null("missing") for c in labels]
+    names = counts.select(pl.concat_str(said, separator=" · ")).to_series()
     ends: list[Sequence[float | None]] = [
         counts[c].to_list() if c in counts.columns else [None] * len(counts) for c in ("low", "high")
     ]

@@ -12,6 +12,7 @@ from hedgerow.release import figures, story
 from hedgerow.release.contents import Contents
 from hedgerow.release.count_figures import count_figures
 from hedgerow.release.oneway import OneWay, one_ways
+from hedgerow.release.sections import sections
 from hedgerow.release.words import Promise, decimal, percent, plus_minus
 
 _MOST_TABLES = 200
@@ -64,6 +65,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),
         "total_note": _total_note(contents, ones),
+        **sections(contents),
     }
 
 
