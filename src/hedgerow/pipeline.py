@@ -285,6 +285,11 @@ def sample(
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
+    if target_table is None and any(i.role == "target" for i in statement.public_inputs):
+        raise JobError(
+            "This release attaches columns to given rows. Give the target file of the run: --target FILE\n"
+            "(in Python: target_table=...). Nothing confidential was read or spent."
+        )
     role: Role = "target" if job.recipe.partial_public else "public"
     public = PublicData(
         schema,
