@@ -1,12 +1,14 @@
 """What the papers found of their trees, on four real splits: pay weight, n_B against epsilon, size of the ensemble.
 
     python -m bench.random_trees [SPLIT ...]
+    python -m bench.random_trees figure OUT.png PRINTED.txt ...    the same results, drawn
 
 Every line is a real run through the gate, mean over seeds: *tables*, the mean total-variation distance of (attribute,
 labels) tables from those of the confidential rows; *coef*, the mean error of the private columns' coefficients in a
 least-squares model of the outcome (the papers' pay model).  Relation label-change; epsilon is the total.
 """
 
+import re
 import sys
 import tempfile
 import time
@@ -121,5 +123,32 @@ def _common(split: Split) -> Split:
     return Split(split.name, some(split.public), some(split.confidential), split.schema, split.private, split.outcome)
 
 
+def figure(out: str, printed: list[str]) -> None:
+    """One panel for each question, one line for each split, from what ``main`` printed."""
+    from matplotlib.figure import Figure
+
+    held: dict[str, dict[str, list[tuple[str, float]]]] = {}
+    split = question = ""
+    for line in "".join(Path(p).read_text("utf-8") for p in printed).splitlines():
+        if found := re.match(r"(\w+): [\d,]+ rows", line):
+            split = found[1]
+        elif found := re.match(r"  (\S.*\?)", line):
+            question = found[1]
+        elif found := re.match(r"    (.*?)\s+tables ([\d.]+)", line):
+            held.setdefault(question, {}).setdefault(split, []).append((found[1], float(found[2])))
+    canvas = Figure(figsize=(11, 7.5), layout="constrained")
+    for axes, (asked, lines) in zip(canvas.subplots(2, 2).flat, held.items(), strict=False):
+        for name, points in lines.items():
+            axes.plot(range(len(points)), [e for _, e in points], marker="o", label=name)
+        axes.set_xticks(range(len(points)), [n.replace(", ", "\n") for n, _ in points], fontsize=7)
+        axes.set(title=asked, ylabel="error of tables (TVD)", ylim=(0, None))
+        axes.grid(alpha=0.3)
+    canvas.axes[0].legend(frameon=False)
+    canvas.savefig(out, dpi=110)
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] == ["figure"]:
+        figure(sys.argv[2], sys.argv[3:])
+    else:
+        main(sys.argv[1:])
