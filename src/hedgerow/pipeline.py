@@ -18,8 +18,10 @@ from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.model.base import AbstractTabulation, Fitted
 from hedgerow.planning.attach import with_attach
+from hedgerow.planning.drawing import copies_of, draw_one
+from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
@@ -30,7 +32,6 @@ from hedgerow.public.statement import PublicInput, Statement
 from hedgerow.public.table import PublicTable, Role
 from hedgerow.recipes import PublicData
 from hedgerow.recipes.replay import Answered, Recorded
-from hedgerow.records.draw import draw_records
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
@@ -118,6 +119,7 @@ class Road:
             uses=self.job.uses,
             rows=self.job.file.confidential.assumed_rows,
             rng=np.random.default_rng(self.job.file.job.seed),
+            limit=machine_memory() if (said := self.job.file.job.memory_gb) is None else int(said * 1e9),
         )
 
     @cached_property
@@ -187,10 +189,9 @@ def run(
     if not resume and not confirm(road):
         raise Refused("You said no. No confidential row was read and nothing was spent.")
     gate = _open(road, source, name, journal)
-    watch("counting behind the gate and adding noise")
+    gate.tell = watch
     fitted = job.recipe.fit(gate, road.public)
-    watch("drawing synthetic data")
-    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
+    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed, watch=watch)
     watch("writing the release")
     anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
     write_bundle(folder, _contents(road, gate, drawn, anchor))
@@ -207,25 +208,17 @@ class Drawn:
     margins: tuple[pl.DataFrame, ...] = ()
 
 
-def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+def draw_copies(
+    fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Watch = lambda phase: None
+) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    generators = [np.random.default_rng([seed, copy]) for copy in range(copies)]
-    if isinstance(fitted, AbstractModel):
-        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators))
-    if isinstance(fitted, AbstractTabulation):
-        if fitted.copies is not None:  # each was drawn and paid for: they all go out, and no other can be made
-            if copies not in (1, fitted.copies):
-                raise JobError(
-                    f"This table was drawn in {fitted.copies} copies, each paid for; you ask for {copies}. A draw\n"
-                    "is not repeated for free: write copies = ... in the recipe's own part of a new job.\n"
-                    "Nothing confidential was read or spent."
-                )
-            generators = [np.random.default_rng([seed, copy]) for copy in range(fitted.copies)]
-        counts = tuple(fitted.counts(rng, copy) for copy, rng in enumerate(generators))
-        return Drawn(counts=counts, margins=tuple(fitted.margins(c) for c in counts[:1]))
-    if public.target is None:
-        raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
-    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators))
+    made, n = [], copies_of(fitted, copies)
+    for copy in range(n):
+        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
+        made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
+    counts = tuple(c.frame for c in made if c.counted)
+    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
+    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:

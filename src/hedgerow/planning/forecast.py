@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.planning.fitting import check_fits
 from hedgerow.planning.pretend import Pretend
 from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.planning.uses import Use, Verdict
@@ -131,24 +132,28 @@ def forecast(
     uses: Sequence[Use] = (),
     rows: int | None = None,
     rng: np.random.Generator,
+    limit: int | None = None,
 ) -> Plan:
     """The plan of ``recipe``; errors are worked out on the public table, or from noise scales alone without it.
 
-    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.
+    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.  A plan
+    that needs more than ``limit`` bytes of memory is refused before anything is worked out.
     """
     requests = recipe.requests(tariff, budget, public)
     for use in uses:
         tariff.coding.shape(use.columns)
     relative = public.relative
     assumed = rows if rows is not None else relative.rows if relative is not None else None
+    cells = sum(a.cells for r in requests for a in r.asked)
+    columns = len(tariff.coding.columns)
+    size = assumed or 1_000_000
+    memory = 200_000_000 + 40 * cells + recipe.memory(public, size)
+    check_fits(memory, limit, public.schema, size)
     if relative is not None and assumed and uses:
         runs = [Pretend(tariff, budget, relative, assumed, r) for r in rng.spawn(_RUNS)]
         verdicts = _rehearsed(recipe, public, uses, runs)
     else:
         verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)
-    cells = sum(a.cells for r in requests for a in r.asked)
-    columns = len(tariff.coding.columns)
-    size = assumed or 1_000_000
     table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
@@ -157,7 +162,7 @@ def forecast(
         requests=requests,
         verdicts=verdicts,
         assumed_rows=assumed,
-        memory=200_000_000 + 40 * cells + 24 * columns * size,
+        memory=memory,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
         remarks=recipe.remarks(tariff, budget, public),
         fates=() if table is None else side_by_side(recipe, table, budget, rng),

@@ -17,6 +17,7 @@ from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.allocation import shares_by_error
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.evidence import Evidence
+from hedgerow.recipes.memory import pair_records_memory
 from hedgerow.recipes.pairs import Price
 from hedgerow.recipes.relative import Relative
 
@@ -66,6 +67,14 @@ class PublicBlend(AbstractRecipe):
         ]
         questions = [Marginal(tuple(names[i] for i in k)) for k in keys]
         return (tariff.measure_all(questions, cost, weights=[Fraction(w).limit_denominator(10**6) for w in weights]),)
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, and the records that are fitted to them; the public rows and their tail are weighed."""
+        names = public.schema.attributes
+        known = public.relative.rows if public.relative is not None else 0
+        return pair_records_memory(
+            public.schema, names, records=self.rows or rows, support=round(known * (1 + self.tail))
+        )
 
     def fit(self, gate: Answers, public: PublicData) -> SupportModel:
         """Ask twice, estimate every table, and weigh the public rows and a tail accordingly."""

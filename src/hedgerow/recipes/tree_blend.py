@@ -15,6 +15,7 @@ from hedgerow.public.question import Marginal
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.evidence import Evidence, outer
+from hedgerow.recipes.memory import pair_records_memory
 from hedgerow.recipes.pairs import Price, shares_by_gain, worth_measuring
 
 
@@ -52,6 +53,11 @@ class TreeBlend(AbstractRecipe):
         share = self._part(self.one_way_share) if len(names) > 1 else Fraction(1)
         weights = one_way_weights(tariff.coding, names)
         return (tariff.measure_all([Marginal((a,)) for a in names], budget.total * share, weights=weights),)
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, and the records that are fitted to them."""
+        names = public.schema.attributes
+        return pair_records_memory(public.schema, names, records=self.rows or rows)
 
     def fit(self, gate: Answers, public: PublicData) -> BlendModel:
         """Ask in up to three requests, and fit records to what came back."""
