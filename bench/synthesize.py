@@ -1,7 +1,7 @@
 """Whole records: error, CPU and memory of the two blends on real tables, beside lines that anyone can draw.
 
-    python bench/synthesize.py                     every table, three seeds
-    python bench/synthesize.py adult 1 10          one table, some epsilons
+    python -m bench.synthesize                     every table, three seeds
+    python -m bench.synthesize adult 1 10          one table, some epsilons
 Error is the mean over all 2-way (3-way) tables of the L1 distance of shares, 0 to 2, full domain.  Each run is a
 process of its own through the gate with exact noise; CPU includes counting, noise, fitting and drawing.
 """
@@ -13,76 +13,20 @@ import sys
 import tempfile
 import time
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from bench.real_tables import load, schema_of
 from hedgerow import pipeline
 from hedgerow.public.accounting import Budget
-from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import RECIPES, PublicData
 
-DATA = Path("/work/shared/data")
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
 NAMES = ("adult", "adult_halves", "adult_shifted", "acs_ma", "census", "acs_by_state")
-ACS_MA = "PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT INDP_CAT EDU PINCP_DECILE POVPIP DVET DREM DPHY"
-CENSUS = "age sex race education marital_stat major_industry_code major_occupation_code class_of_worker wage_per_hour"
 Codes = dict[str, Any]
-
-
-def load(name: str) -> tuple[pl.DataFrame | None, pl.DataFrame, dict[str, int]]:
-    """Public rows, confidential rows, both in codes, and the number of codes of each column."""
-    if name == "adult":
-        domain = json.loads((DATA / "adult/adult-domain.json").read_text())
-        return None, pl.read_parquet(DATA / "adult/adult.parquet").select(list(domain)), domain
-    sys.path.insert(0, str(DATA))
-    import splits  # type: ignore[import-not-found]
-
-    base = "adult_halves" if name == "adult_shifted" else name
-    parts = getattr(splits, base)()
-    public, secret = parts["public"], parts["confidential"]
-    if base == "adult_halves":
-        domain = json.loads((DATA / "adult/adult-domain.json").read_text())
-        if name == "adult_shifted":  # one sex is over-sampled threefold
-            public = public[(public["sex"] == 1) | (np.arange(len(public)) % 3 == 0)]
-        return pl.from_pandas(public[list(domain)]), pl.from_pandas(secret[list(domain)]), domain
-    skip = {"PUMA", "YEAR", "STATE", "HHWT", "PERWT", "GQ", "sim_individual_id"}
-    wanted = {"acs_ma": ACS_MA.split(), "census": CENSUS.split()}.get(
-        name, [c for c in public.columns if c not in skip][:18]
-    )
-    return _coded(public, secret, [c for c in wanted if c in public.columns])
-
-
-def _coded(public: Any, secret: Any, columns: list[str]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
-    """Numbers with many values cut at twenty quantiles of the public table; then codes of all values seen."""
-    out: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    domain: dict[str, int] = {}
-    for c in columns:
-        both = []
-        for table in (public, secret):
-            column = table[c]
-            if public[c].dtype.kind in "if" and public[c].nunique() > 20:
-                edges = np.unique(np.nanquantile(public[c], np.linspace(0, 1, 21)[1:-1]))
-                column = np.where(column.isna(), -1, np.searchsorted(edges, column.fillna(0), side="right"))
-            both.append(np.asarray(column, str))
-        values = sorted(set(both[0]) | set(both[1]))
-        if len(values) > 1:
-            domain[c] = len(values)
-            for made, column in zip(out, both, strict=True):
-                made[c] = np.searchsorted(values, column)
-    return pl.DataFrame(out[0]), pl.DataFrame(out[1]), domain
-
-
-def schema_of(domain: dict[str, int]) -> Schema:
-    """A schema of plain codes."""
-    parts = (
-        f'[columns."{c}"]\nkind = "categorical"\nvalues = {json.dumps([*map(str, range(k))])}\n'
-        for c, k in domain.items()
-    )
-    return Schema.loads("".join(parts))
 
 
 def codes(frame: pl.DataFrame, domain: dict[str, int]) -> Codes:

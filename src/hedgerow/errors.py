@@ -6,7 +6,7 @@
     - MissingExtra          2   an optional library is not installed
   + TableMismatch           3   a public table, or the header of a confidential one, does not fit
   + Refused                 4   the request would break the promise or the budget
-    - BudgetExhausted       4   it costs more than is left
+    - BudgetExhausted       4   it costs more than is left (``ledger/exhausted.py``)
     - LedgerError           4   the ledger cannot be written, read or trusted
   + ToleranceMissed         5   an intended use is not met by this plan
   + VerifyFailed            6   a bundle or a ledger does not hold
@@ -15,8 +15,6 @@ A message says what was asked, what is allowed, what to type next, and whether a
 read or any budget spent.  It quotes public facts only, never a value from a confidential row.
 """
 
-from decimal import Decimal
-from fractions import Fraction
 from typing import ClassVar
 
 
@@ -53,18 +51,6 @@ class Refused(HedgerowError):
     """The request would break the promise or the budget."""
 
     exit_code = 4
-
-
-class BudgetExhausted(Refused):
-    """The request costs more than is left."""
-
-    def __init__(self, asked: str, *, unit: str, cost: Fraction, used: Fraction, total: Fraction, cure: str) -> None:
-        self.unit, self.cost, self.left, self.total = unit, cost, max(total - used, Fraction(0)), total
-        price, left, of = (f"{Decimal(x.numerator) / x.denominator:.9g}" for x in (cost, self.left, total))
-        super().__init__(
-            f"Cannot {asked}: it costs {unit} = {price}, but {left} of {of} is left.\n{cure}\n"
-            "No confidential row was read for this request and nothing was spent on it."
-        )
 
 
 class LedgerError(Refused):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import JobError
+from hedgerow.planning.tree_report import Wanted
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
@@ -37,7 +38,7 @@ class _Confidential(_Part):
     unit: Literal["record", "person"] = "record"
     person: str = ""
     rows_per_person: Annotated[int, Field(ge=1)] = 1
-    relation: Literal["add-remove", "replace-one", "label-change"] = "add-remove"
+    relation: Literal["add-remove", "replace-one", "label-change"] | None = None
     public_columns: tuple[str, ...] = ()
     assumed_rows: Annotated[int, Field(ge=1)] | None = None
 
@@ -54,6 +55,12 @@ class _Target(_Part):
 class _Budget(_Part):
     epsilon: _Number
     delta: _Number = 0
+
+
+class _Plan(_Part):
+    p: Annotated[float, Field(ge=0, le=1)] = 0.25
+    width: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.9
 
 
 class _Ledger(_Part):
@@ -82,6 +89,7 @@ class _File(_Part):
     target: _Target | None = None
     budget: _Budget
     ledger: _Ledger = _Ledger()
+    plan: _Plan = _Plan()
     use: tuple[_Use, ...] = ()
 
 
@@ -135,15 +143,21 @@ class Job:
         except ValidationError as wrong:
             raise JobError(_all_mistakes(path, text, wrong)) from None
         secret = file.confidential
+        recipe = _recipe(path, file.job.recipe, settings)
+        if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
+            raise JobError(
+                f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
+                f"Write copies = {file.job.copies} in [{recipe.name}] instead. Nothing was read or spent."
+            )
         return cls(
             path=path.resolve(),
             text=text,
             file=file,
-            recipe=_recipe(path, file.job.recipe, settings),
+            recipe=recipe,
             guarantee=Guarantee(
                 unit=secret.unit,
                 rows_per_person=secret.rows_per_person,
-                relation=secret.relation,
+                relation=secret.relation or recipe.relation,
                 public_columns=secret.public_columns,
                 person=secret.person,
             ),
@@ -159,6 +173,11 @@ class Job:
     def schema(self) -> Schema:
         """The schema the job names; ``schema.toml`` beside the job by default."""
         return Schema.load(self.beside(self.file.schema_.file))
+
+    @property
+    def wanted(self) -> Wanted:
+        """The interval that ``hedgerow plan`` holds the leaves of trees against."""
+        return Wanted(**self.file.plan.model_dump())
 
     @property
     def digest(self) -> str:
@@ -181,9 +200,14 @@ def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
             "No confidential row was read and nothing was spent."
         )
     try:
-        return recipe(**settings)
+        return recipe(**{key: _as_tuples(value) for key, value in settings.items()})
     except TypeError as wrong:
         raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists of the file as tuples, which cannot change."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:

@@ -3,10 +3,10 @@
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +18,20 @@ from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.model.base import AbstractTabulation, Fitted
+from hedgerow.planning.attach import with_attach
+from hedgerow.planning.drawing import copies_of, draw_one
 from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.private import Gate
+from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.statement import PublicInput, Statement
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import PublicTable, Role
 from hedgerow.recipes import PublicData
 from hedgerow.recipes.replay import Answered, Recorded
-from hedgerow.records.draw import draw_records
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
@@ -64,10 +65,15 @@ class Road:
         relative, target = self.job.file.public, self.job.file.target
         return PublicData(
             self.schema,
-            None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema),
+            None if relative is None else self._relative(relative.table),
             None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
             self.job.file.confidential.assumed_rows,
         )
+
+    def _relative(self, table: str) -> PublicTable:
+        """The public table, which some recipes take without the private columns."""
+        role: Role = "target" if self.job.recipe.partial_public else "public"
+        return PublicTable.read(self.job.beside(table), self.schema, role=role)
 
     @cached_property
     def schema(self) -> Schema:
@@ -144,7 +150,9 @@ class Road:
 
 def plan(path: str | Path) -> Plan:
     """The plan of the job in ``path``. Reads no confidential row and costs nothing."""
-    return Road(Job.load(path)).plan
+    road = Road(Job.load(path))
+    rng = np.random.default_rng([road.job.file.job.seed, 1])
+    return with_attach(road.plan, road.job.recipe, road.public, wanted=road.job.wanted, rng=rng)
 
 
 def run(
@@ -197,25 +205,20 @@ class Drawn:
 
     records: tuple[pl.DataFrame, ...] = ()
     counts: tuple[pl.DataFrame, ...] = ()
+    margins: tuple[pl.DataFrame, ...] = ()
 
 
 def draw_copies(
     fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Watch = lambda phase: None
 ) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-
-    def generators() -> Iterator[np.random.Generator]:
-        for copy in range(copies):
-            watch("drawing synthetic data" + f", copy {copy + 1} of {copies}" * (copies > 1))
-            yield np.random.default_rng([seed, copy])
-
-    if isinstance(fitted, AbstractModel):
-        return Drawn(records=tuple(draw_records(fitted, public.schema, fitted.total, rng) for rng in generators()))
-    if isinstance(fitted, AbstractTabulation):
-        return Drawn(counts=tuple(fitted.counts(rng) for rng in generators()))
-    if public.target is None:
-        raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
-    return Drawn(records=tuple(fitted.attach(public.target, rng) for rng in generators()))
+    made, n = [], copies_of(fitted, copies)
+    for copy in range(n):
+        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
+        made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
+    counts = tuple(c.frame for c in made if c.counted)
+    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
+    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)
 
 
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
@@ -233,7 +236,10 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     def keep(answered: Answered) -> None:
         journal.keep(len(record), answered)
 
-    return Recorded(road.tariff, road.job.budget, record, live=gate, keep=keep, table=road.job.table, run=name)
+    draw = partial(urns.draw_urn, gate)
+    return Recorded(
+        road.tariff, road.job.budget, record, live=gate, urns=draw, keep=keep, table=road.job.table, run=name
+    )
 
 
 def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents:
@@ -241,40 +247,56 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
     return Contents(
         schema=road.schema,
         statement=gate.statement(
-            public_inputs=road.inputs, recipe=road.job.recipe.name, anchor=anchor, version=__version__
+            public_inputs=road.inputs, recipe=road.job.recipe.stated, anchor=anchor, version=__version__
         ),
         answers=flatten(gate.record),
         job=road.job.text,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
+        copies=drawn.counts[1:],
+        margins=drawn.margins[0] if drawn.margins else None,
         verdicts=road.plan.verdicts,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,
     )
 
 
-def sample(folder: str | Path, *, copies: int, seed: int, public_table: str | Path | None = None) -> Drawn:
+def sample(
+    folder: str | Path,
+    *,
+    copies: int,
+    seed: int,
+    public_table: str | Path | None = None,
+    target_table: str | Path | None = None,
+) -> Drawn:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
 
-    ``public_table`` is the public relative of the run, for recipes that start from it; it must be the same file.
+    ``public_table`` is the public relative of the run, for recipes that start from it, ``target_table`` the rows that
+    receive columns; they must be the same files.
     """
     folder = Path(folder)
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
-    public = PublicData(schema, None if public_table is None else _same_public(Path(public_table), schema, statement))
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
+    role: Role = "target" if job.recipe.partial_public else "public"
+    public = PublicData(
+        schema,
+        None if public_table is None else _same(Path(public_table), "public", statement, schema, role),
+        None if target_table is None else _same(Path(target_table), "target", statement, schema, "target"),
+        job.file.confidential.assumed_rows,
+    )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
-def _same_public(path: Path, schema: Schema, statement: Statement) -> PublicTable:
-    """The public relative of a run, checked to be the file that was used then."""
-    known = [i.sha256 for i in statement.public_inputs if i.role == "public"]
-    table = PublicTable.read(path, schema)
+def _same(path: Path, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable:
+    """The public relative or the target of a run, checked to be the file that was used then."""
+    known = [i.sha256 for i in statement.public_inputs if i.role == what]
+    table = PublicTable.read(path, schema, role=role)
     if file_hash(path) not in known:
         raise JobError(
-            f"{path} is not the public table of this release: its hash is another than the statement's.\n"
+            f"{path} is not the {what} table of this release: its hash is another than the statement's.\n"
             "Give the very file that the run used. Nothing confidential was read or spent."
         )
     return table
@@ -316,7 +338,7 @@ def open_gate(
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     gate = Gate(open_source(table), tariff, budget, account)
-    return Recorded(tariff, budget, [], live=gate, table=called, run=run)
+    return Recorded(tariff, budget, [], live=gate, urns=partial(urns.draw_urn, gate), table=called, run=run)
 
 
 def write_release(

@@ -18,12 +18,14 @@ from hedgerow import pipeline
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.private import Gate
+from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.files import open_source
 from hedgerow.public.question import TOTAL, Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
+from hedgerow.recipes import PublicData
+from hedgerow.recipes.urn_plan import UrnPlan
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import COLUMNS, SCHEMA, Pair, Row, frame, write_job
 
@@ -59,6 +61,11 @@ def _ask_everything(
         estimates = {m.question: np.maximum(m.counts, 0) for m in first}
         for _ in range(2):
             gate.select(estimates, gate.left / 2)
+        by_sex, by_area = Marginal(("sex", "race")), Marginal(("area", "sex"))
+        for question, size, groups, copies in ((by_sex, 7, 0, 1), (by_area, 4, 1, 1), (by_area, 2, 1, 3)):
+            cost = gate.left / 2
+            plan = UrnPlan("toy", question, groups, size, copies=copies)
+            urns.draw_urn(gate, question, plan.urn(gate.tariff, cost, PublicData(Schema.loads(SCHEMA))), cost)
     return requests
 
 
@@ -66,14 +73,16 @@ Write = Callable[..., Path]
 """Writes a job for a guarantee and a delta in a folder, and beside it ``public.csv`` if it has a public table."""
 
 
-def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair, write: Write = write_job) -> None:
+def check_run(
+    folder: Path, guarantee: Guarantee, delta: str, pair: Pair, write: Write = write_job, **job_of: str
+) -> None:
     """A whole job on both tables with the same answers: the same bytes, files, lines, errors and prices."""
     tape = Tape()
     outcomes = []
     for name, rows, play in (("here", pair.here, False), ("there", pair.there, True)):
         place = folder / name
         place.mkdir()
-        job = write(place, guarantee, delta=delta)
+        job = write(place, guarantee, delta=delta, **job_of)
         frame(rows).write_csv(place / "secret.csv")
         with watched(tape, play=play, public=list(place.glob("public.csv"))) as requests:
             outcomes.append((requests, *run_job(job)))

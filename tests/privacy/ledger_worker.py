@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedgerow.errors import BudgetExhausted, HedgerowError
+from hedgerow.errors import HedgerowError
 from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.public.accounting import Budget, Guarantee
 
 with suppress(ImportError):

@@ -32,6 +32,8 @@ from hedgerow.public.spend import Spend, Tariff
 from hedgerow.release import journal
 from tests.privacy.checks import check_run, check_verbs, quick_folder
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
+from tests.privacy.urn_checks import check_urn_law
+from tests.privacy.urn_mutants import URN_MUTANTS
 from tests.privacy.world import GUARANTEES, Pair, Row
 
 Patch = pytest.MonkeyPatch
@@ -69,6 +71,7 @@ def check_everything() -> None:
                 check_verbs(guarantee, delta, pair)
                 with quick_folder() as folder:
                     check_run(Path(folder), guarantee, delta, pair)
+    check_urn_law()
     law = Noise("laplace", Fraction(50))
     assert (noise.draw(law, 64) != noise.draw(law, 64)).any(), "the noise came twice: it is seeded"
 
@@ -332,6 +335,7 @@ MUTANTS: tuple[Mutant, ...] = (
     true_counts_beside_the_answers,
     fingerprint_in_the_release,
     unlimited_requests,
+    *URN_MUTANTS,
 )
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hedgerow.errors import BudgetExhausted, JobError, LedgerError, Refused
+from hedgerow.errors import JobError, LedgerError, Refused
 from hedgerow.ledger.book import START, Entry, Ledger
+from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.checks import quick_folder

@@ -8,13 +8,14 @@ building, every line on the terminal and every file name must be equal too.  (Th
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.privacy.checks import check_run, check_verbs, quick_folder
 from tests.privacy.world import GUARANTEES, neighbours
 
 FEW = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+TWO = settings(max_examples=2, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 MANY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -35,3 +36,17 @@ def test_every_byte_of_a_release_is_the_same_on_neighbours(kind: str, delta: str
     guarantee = GUARANTEES[kind]
     with quick_folder() as folder:
         check_run(Path(folder), guarantee, delta, data.draw(neighbours(guarantee)))
+
+
+@pytest.mark.parametrize("recipe", ["integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poisson"])
+@pytest.mark.parametrize(
+    ("kind", "delta"), [(k, "0" if i % 2 else "1e-6") for i, k in enumerate(GUARANTEES)], ids=list(GUARANTEES)
+)
+@given(data=st.data())
+@TWO
+def test_every_byte_of_a_table_of_counts_is_the_same_on_neighbours(
+    kind: str, delta: str, recipe: str, data: st.DataObject
+) -> None:
+    guarantee = GUARANTEES[kind]
+    with quick_folder() as folder:
+        check_run(Path(folder), guarantee, delta, data.draw(neighbours(guarantee)), recipe=recipe)

@@ -17,12 +17,14 @@ import pytest
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.book import Ledger
-from hedgerow.private import entropy, noise
+from hedgerow.model import dirichlet_multinomial as dm
+from hedgerow.private import entropy, noise, urns
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.accounting import Measure
+from hedgerow.public.accounting import Measure, floor_sqrt
 from hedgerow.public.files import Source
 from hedgerow.public.question import Counts, Measurement, Noise
+from hedgerow.public.urn import Urn, exp_floor
 
 
 @dataclass
@@ -34,6 +36,7 @@ class Request:
     counted: list[Counts] = field(default_factory=list)
     noises: list[tuple[Noise, Counts]] = field(default_factory=list)
     choice: tuple[list[int], Fraction] | None = None
+    drawn: tuple[Urn, Counts, int, Counts] | None = None
     words: int = 0
 
 
@@ -57,7 +60,7 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
     counts, chosen = iter(list(tape.counts)), iter(list(tape.chosen))
     spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
     count, draw, choose, words = ConfidentialRows.count, noise.draw, noise.exponential_choice, entropy.words
-    measure = Gate.measure
+    measure, draw_tables, from_urn, below = Gate.measure, urns.draw_urn, urns.draw, entropy.below
 
     def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
         requests.append(Request(cost, ["book"]))
@@ -101,9 +104,31 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
             tape.chosen.append(at)
         return at
 
+    def watched_urns(urn: Urn, true: Counts, groups: int) -> Counts:
+        now = requests[-1]
+        now.steps.append("noise")
+        before = now.words
+        fresh = from_urn(urn, true, groups)
+        assert now.words > before, "an urn was drawn from without asking the operating system"
+        assert (true == now.counted[-1]).all(), "an urn holds something that this request did not count"
+        given = np.stack([next(counts) for _ in fresh]) if play else fresh
+        now.drawn = (urn, true.copy(), groups, given.copy())
+        return given
+
+    def watched_tables(gate: Gate, question: Any, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        answers = draw_tables(gate, question, urn, cost)
+        _check_drawn(requests[-1], answers, urn)
+        if not play:
+            tape.counts.extend(m.counts.copy() for m in answers)
+        return answers
+
     def watched_words(n: int) -> Any:
         requests[-1].words += n
         return words(n)
+
+    def watched_below(n: int) -> int:
+        requests[-1].words += 1
+        return below(n)
 
     def watched_measure(self: Gate, *args: Any, **kwargs: Any) -> tuple[Measurement, ...]:
         answers = measure(self, *args, **kwargs)
@@ -120,7 +145,10 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
         patch.setattr(noise, "draw", watched_draw)
         patch.setattr(noise, "exponential_choice", watched_choice)
         patch.setattr(entropy, "words", watched_words)
+        patch.setattr(entropy, "below", watched_below)
         patch.setattr(Gate, "measure", watched_measure)
+        patch.setattr(urns, "draw", watched_urns)
+        patch.setattr(urns, "draw_urn", watched_tables)
         yield requests
 
 
@@ -136,6 +164,38 @@ def _check_answers(request: Request, answers: tuple[Measurement, ...]) -> None:
         assert len(drawn) == len(true), "not every cell got noise"
         assert (answer.counts == true + drawn).all(), "an answer is not its count plus its noise"
         assert answer.noise == law, "an answer claims another noise than was drawn"
+
+
+def _check_drawn(request: Request, answers: tuple[Measurement, ...], urn: Urn) -> None:
+    """The answers are what was drawn, in whole numbers, as many as the public size says."""
+    assert request.drawn is not None, "a table was given out that no urn drew"
+    held, _, groups, drawn = request.drawn
+    assert held == urn, "another urn was drawn from than was asked for"
+    assert len(answers) == urn.copies == len(drawn), "there are not as many copies as were paid for"
+    for answer, due in zip(answers, drawn, strict=True):
+        assert answer.counts.dtype == np.int64, "an answer is not whole numbers"
+        assert answer.counts.shape == due.shape and (answer.counts == due).all(), "an answer is not what was drawn"
+        sums = answer.counts.reshape(groups, -1).sum(axis=1)
+        assert (sums == np.broadcast_to(urn.sizes, groups)).all(), "the number of counts drawn is not the public size"
+
+
+def urn_loss(here: Request, there: Request) -> Fraction:
+    """The largest ratio of chances over the outcomes with all balls in one cell of each group, and the one drawn.
+
+    Copies are parts of one sequence of balls whose order tells nothing, so the sum over copies has their ratio.
+    """
+    assert here.drawn is not None and there.drawn is not None
+    (urn, a, groups, drawn), (_, b, _, _) = here.drawn, there.drawn
+    cells, alphas = len(a) // groups, np.broadcast_to(urn.alphas, len(a)).tolist()
+    worst = [Fraction(1), Fraction(1)]
+    for g in range(groups):
+        part = slice(g * cells, (g + 1) * cells)
+        size, weights = urn.copies * urn.sizes[g % len(urn.sizes)], [Fraction(x, urn.grain) for x in alphas[part]]
+        outcomes = [drawn.sum(axis=0)[part].tolist(), *(np.eye(cells, dtype=int) * size).tolist()]
+        one, two = a[part].tolist(), b[part].tolist()
+        ratios = [dm.probability(z, one, weights) / dm.probability(z, two, weights) for z in outcomes]
+        worst = [worst[0] * max(ratios), worst[1] / min(ratios)]
+    return max(worst)
 
 
 def check_order(requests: list[Request]) -> None:
@@ -174,4 +234,8 @@ def check_price(here: list[Request], there: list[Request], measure: Measure, tot
     assert sum(r.cost for r in here) <= total, "more was spent than promised"
     for a, b in zip(here[1:], there[1:], strict=True):
         assert [law for law, _ in a.noises] == [law for law, _ in b.noises], "the noise depends on the rows"
-        assert loss(a, b, measure) <= a.cost, "the noise is worth less than its price"
+        if a.drawn or b.drawn:
+            epsilon = a.cost if measure == "pure" else floor_sqrt(2 * a.cost)
+            assert urn_loss(a, b) <= exp_floor(epsilon), "the urn tells more than its price"
+        else:
+            assert loss(a, b, measure) <= a.cost, "the noise is worth less than its price"

@@ -97,6 +97,14 @@ def _mixed(base: list[Row], mine: list[Row], places: list[int]) -> tuple[Row, ..
     return tuple(out)
 
 
+_SETTINGS = {
+    "integer_counts": '[integer_counts]\ncolumns = ["sex", "race"]\ngroups = ["area"]\nmargins = [["sex"], []]',
+    "dirichlet_multinomial": '[dirichlet_multinomial]\ncolumns = ["sex", "race"]\nsize = 12\ncopies = 2',
+    "beta_binomial": '[beta_binomial]\ncolumn = "sex"\ngroups = ["area"]\nsize = [5, 6, 2]',
+    "gamma_poisson": '[gamma_poisson]\ncolumns = ["sex"]\nsize = 8\nexposures = [2, 3]\nb = [4, 6]',
+}
+
+
 def write_job(folder: Path, guarantee: Guarantee, *, delta: str = "0", recipe: str = "independent") -> Path:
     """A job file and a schema in ``folder``; the confidential table goes to ``folder / secret.csv``."""
     (folder / "schema.toml").write_text(SCHEMA, "utf-8")
@@ -107,6 +115,7 @@ def write_job(folder: Path, guarantee: Guarantee, *, delta: str = "0", recipe: s
 [job]
 recipe = "{recipe}"
 formats = ["csv"]
+{_SETTINGS.get(recipe, "")}
 [schema]
 file = "schema.toml"
 [confidential]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import demo, interval, ledger, plan, run, sample, schema, verify
+from hedgerow.cli import compare, demo, interval, ledger, plan, run, sample, schema, steward, verify
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -23,6 +23,8 @@ app.command("interval")(interval.interval)
 app.command("run")(run.run)
 app.command("sample")(sample.sample)
 app.command("verify")(verify.verify)
+app.command("compare")(compare.compare)
+app.add_typer(steward.app, name="steward")
 app.add_typer(ledger.app, name="ledger")
 
 

@@ -1,16 +1,27 @@
 """``hedgerow plan``: what a job will cost, ask and give, before anything confidential is read."""
 
 import json
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hedgerow.cli import show
+from hedgerow.errors import JobError
+
+if TYPE_CHECKING:
+    from hedgerow.planning.forecast import Plan
+
+_NOTHING = "No confidential row was read and nothing was spent."
 
 
 def plan(
     job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
     as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON on stdout.")] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", help="Of a table of counts: error against epsilon.", metavar="FILE.png|FILE.svg"),
+    ] = None,
 ) -> None:
     """Say what a job will cost, ask and give. Reads no confidential row. Exit 5 when a use is missed."""
     from hedgerow import pipeline
@@ -19,5 +30,28 @@ def plan(
         watch("reading the schema and the public tables")
         found = pipeline.plan(job)
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else show.plan_text(found))
+    if figure is not None:
+        _draw(found, figure)
     if found.missed:
         raise typer.Exit(5)
+
+
+def _draw(plan: "Plan", path: Path) -> None:
+    """Expected error against epsilon for each recipe, in a file of the format its name says."""
+    import numpy as np
+
+    from hedgerow.planning.table_figures import draw
+
+    if path.suffix.lower() not in (".png", ".svg"):
+        raise JobError(f"--figure is {path}: the name must end in .png or .svg. {_NOTHING}")
+    if plan.imagined is None:
+        raise JobError(
+            "--figure draws the error of a table of counts against epsilon: the job must use one of the recipes for\n"
+            f"tables, and name a public table, or assumed_rows in [confidential]. {_NOTHING}"
+        )
+    try:
+        path.parent.stat()  # before the work, not after it
+        draw(path, plan.imagined, plan.budget, np.random.default_rng(0))
+    except OSError as cause:
+        raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause
+    typer.echo(f"Drawn: {path}.", err=True)

@@ -17,6 +17,9 @@ def sample(
     public: Annotated[
         Path | None, typer.Option("--public", help="The run's public table, where it is needed.")
     ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="The run's target table, for recipes that attach columns.")
+    ] = None,
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow import pipeline
@@ -28,7 +31,7 @@ def sample(
         raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
     with show.progress() as watch:
         watch("drawing copies")
-        drawn = pipeline.sample(folder, copies=copies, seed=seed, public_table=public)
+        drawn = pipeline.sample(folder, copies=copies, seed=seed, public_table=public, target_table=target)
         schema = Schema.load(folder / "schema.toml")
         place.mkdir(parents=True, exist_ok=True)
         for i, frame in enumerate(drawn.records, 1):

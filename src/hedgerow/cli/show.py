@@ -90,11 +90,13 @@ def plan_text(plan: "Plan") -> str:
         f"asks       {len(plan.asked)} tables, {plan.cells:,} cells",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
         *(f"           {line}" for line in plan.remarks),
+        *([] if plan.attach is None else plan.attach.lines()),
         "",
         f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]
     for a in plan.asked[:40]:
-        lines.append(f"{str(a.question)[:40]:<40} {a.cells:>10,} {'+/- ' + format(plus_minus(a.noise), ',.0f'):>14}")
+        noise = "drawn" if a.noise.law == "urn" else "+/- " + format(plus_minus(a.noise), ",.0f")
+        lines.append(f"{str(a.question)[:40]:<40} {a.cells:>10,} {noise:>14}")
     if len(plan.asked) > 40:
         lines.append(f"... and {len(plan.asked) - 40} more (--json shows all)")
     if plan.verdicts:
@@ -104,8 +106,27 @@ def plan_text(plan: "Plan") -> str:
             like = "" if v.like_sample is None else f"{100 * v.like_sample:.0f} % sample"
             met = {True: "met", False: "MISSED", None: v.note}[v.met]
             lines.append(f"{v.use.name[:40]:<40} {v.use.tolerance:>10g} {error:>10} {like:>12}  {met}")
-    lines += ["", "No confidential row was read and nothing was spent."]
+    lines += [*_fates(plan), "", "No confidential row was read and nothing was spent."]
     return "\n".join(lines)
+
+
+def _fates(plan: "Plan") -> list[str]:
+    """The recipes for a table of counts, side by side."""
+    if not plan.fates:
+        return []
+    lines = ["", f"{'recipe for this table':<40} {'prior weight':>14} {'distance':>10} {'cell of 10':>12}"]
+    for f in plan.fates:
+        name, figures = f.recipe + " (this job)" * f.chosen, f"{'-':>14} {'-':>10} {'-':>12}"
+        if f.prior_weight is not None:
+            figures = f"{100 * f.prior_weight:>12.0f} % {f.total_variation:>10.4f} {_off(f.small_cell_error):>12}"
+        lines.append(f"{name:<40} {figures}  {f.note}".rstrip())
+    lines.append("prior weight: the share of what is published that is prior; distance: total variation, expected")
+    chosen = [f.warning for f in plan.fates if f.warning and f.chosen]
+    return lines + [f"WARNING    {w}" for w in chosen or [f.warning for f in plan.fates if f.warning][:1]]
+
+
+def _off(error: float | None) -> str:
+    return "-" if error is None else f"{100 * error:.0f} % off"
 
 
 def echo(text: str) -> None:

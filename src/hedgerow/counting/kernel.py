@@ -24,7 +24,7 @@ _16, _32, _48 = np.uint64(16), np.uint64(32), np.uint64(48)
 _Numbers = npt.NDArray[np.int64]
 
 
-def _compiled(loop: Any) -> Any:
+def compiled(loop: Any) -> Any:
     """``loop`` as machine code, made on first use and kept beside the package or in the user's cache.
 
     When neither can be written it is made anew in every process: a directory that others can write, such
@@ -36,7 +36,7 @@ def _compiled(loop: Any) -> Any:
         return njit(nogil=True)(loop)
 
 
-@_compiled
+@compiled
 def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tally: _Numbers) -> None:
     """Add up to TILE rows to ``tally``, the counts of all cells of all blocks.
 
@@ -72,7 +72,23 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
         odd[: len(block)] = 0
 
 
-@_compiled
+@compiled
+def find_leaves(rows: Any, look: Any, first: Any, child: Any, at: Any) -> None:
+    """Move every row from split at[r] = 0 to leaf -1 - at[r], a chunk one step at a time: no row waits for one."""
+    active = np.empty(CHUNK, np.uint32)
+    for low in range(0, rows.shape[1], CHUNK):
+        left = np.uint32(min(CHUNK, rows.shape[1] - low) if len(look) else 0)
+        active[:left] = np.arange(low, low + left)
+        while left:
+            moving, left = left, np.uint32(0)
+            for r in active[:moving]:
+                s = np.uint32(at[r])  # unsigned: a negative index would count from the end, and to test it takes time
+                at[r] = child[np.uint32(first[s]) + np.uint32(rows[np.uint32(look[s]), r])]
+                active[left] = r
+                left += np.uint32(at[r] >= 0)
+
+
+@compiled
 def count_wide(cells: _Numbers, tally: _Numbers) -> None:
     """Add one to ``tally`` for each of ``cells``."""
     for c in cells:

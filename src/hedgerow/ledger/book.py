@@ -24,7 +24,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
-from hedgerow.errors import BudgetExhausted, LedgerError, MissingExtra, Refused, VerifyFailed
+from hedgerow.errors import LedgerError, MissingExtra, Refused, VerifyFailed
+from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.public.accounting import Budget, Guarantee
 
 START = "0" * 64  # what the first entry follows

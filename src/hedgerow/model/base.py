@@ -51,9 +51,18 @@ class AbstractTabulation(ABC):
     def expected(self, question: Marginal) -> Expected:
         """The counts of a table within this one, flat, last column fastest."""
 
+    @property
     @abstractmethod
-    def counts(self, rng: np.random.Generator) -> pl.DataFrame:
-        """One row per cell: a column per label column, and ``count``."""
+    def copies(self) -> int | None:
+        """How many copies of it there are: each was paid for; None: as many as one likes."""
+
+    @abstractmethod
+    def counts(self, rng: np.random.Generator, copy: int = 0) -> pl.DataFrame:
+        """One row per cell: a column per label column, ``count``, and its interval where there is one."""
+
+    @abstractmethod
+    def margins(self, counts: pl.DataFrame) -> pl.DataFrame:
+        """The margins of ``counts``, in the same form; a column that is summed over says so."""
 
 
 Fitted = AbstractModel | AbstractAttachment | AbstractTabulation

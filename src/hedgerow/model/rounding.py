@@ -14,3 +14,22 @@ def systematic_counts(shares: npt.NDArray[np.float64], n: int, rng: np.random.Ge
     ticks = np.floor(edges / edges[-1] * n + rng.random())
     ticks[0], ticks[-1] = 0, n
     return np.asarray(np.diff(np.clip(ticks, 0, n)), np.int64)
+
+
+def whole_counts(estimate: npt.NDArray[np.float64], total: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Whole counts near ``estimate`` (which is non-negative and sums to ``total``) that sum to ``total``.
+
+    The nearest ones, ties broken at random; but where cells hold less than one record on average, nearest
+    would empty whole regions of small cells, so there systematic rounding keeps every stretch of cells right.
+
+    >>> whole_counts(np.array([2.4, 0.6, 0.0]), 3, np.random.default_rng(1)).tolist()
+    [2, 1, 0]
+    """
+    if total < len(estimate):
+        return systematic_counts(estimate, total, rng) if total > 0 else np.zeros(len(estimate), np.int64)
+    low = np.floor(estimate).astype(np.int64)
+    short = total - int(low.sum())
+    mixed = rng.permutation(len(estimate))
+    order = mixed[np.argsort((low - estimate)[mixed], kind="stable")]
+    low[order[: max(short, 0)]] += 1
+    return low

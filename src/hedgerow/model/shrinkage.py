@@ -1,8 +1,9 @@
 """Noisy tables drawn towards a prior: the noise of nearly empty cells goes, what the noise cannot explain stays.
 
-A true cell x is taken to lie around its prior mean m with variance phi m + kappa m^2: the part phi for chance,
-kappa for real drift.  Both are found by the method of moments from the noisy table itself, so that nothing is
-tuned.  The estimate of a cell is its posterior mean.  This is post-processing and costs nothing.
+A true cell x is taken to lie around its prior mean m with variance phi u + kappa u^2, u = m (1 - m / total): the
+part phi for chance (that of a sample), kappa for real drift (of the odds of a cell).  Both are found by the method
+of moments from the noisy table itself, so that nothing is tuned.  The estimate of a cell is its posterior mean.
+This is post-processing and costs nothing.
 """
 
 from collections.abc import Sequence
@@ -20,14 +21,20 @@ _SURE = 30.0  # 5.5 standard errors, squared: squares of noise in a table of few
 @final
 @dataclass(frozen=True)
 class Drift:
-    """How far true counts lie from their prior mean m: with variance ``chance`` m + ``shift`` m^2."""
+    """How far true counts lie from a prior mean m: variance ``chance`` u + ``shift`` u^2; u is m (1 - m/total)."""
 
     chance: float
     shift: float
 
     def variance(self, mean: Floats) -> Floats:
-        """The variance of the true cells around ``mean``."""
-        return np.asarray(self.chance * mean + self.shift * mean**2)
+        """The variance of the true cells around ``mean``, which is a whole table."""
+        open_ = _open(mean)
+        return np.asarray(self.chance * open_ + self.shift * open_**2)
+
+
+def _open(mean: Floats) -> Floats:
+    """m (1 - m / total): what of a cell is open to chance. A cell that has nearly every record hardly varies."""
+    return np.asarray(mean * (1 - mean / max(float(mean.sum()), 1e-300)))
 
 
 def drift_of(
@@ -36,24 +43,27 @@ def drift_of(
     variances: Sequence[Variance],
     *,
     caution: float = 0.0,
+    least: float = 0.0,
 ) -> Drift:
     """The drift that explains how far noisy ``tables`` are from their prior ``means``, beyond the noise.
 
-    Weighted least squares of (y - m)^2 - noise on m and m^2, both coefficients at least 0.  Several tables
+    Weighted least squares of (y - m)^2 - noise on u and u^2, both coefficients at least 0.  Several tables
     share one drift.  ``caution`` says how many standard errors are taken off, lest noise pass for drift.
+    ``least`` is a chance known beforehand; only what it leaves unexplained is looked at.
 
     >>> drift_of([np.array([100.0, 50.0])], [np.array([100.0, 50.0])], [9.0])
     Drift(chance=0.0, shift=0.0)
     """
     g, h, scatter = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
     for y, mean, noise in zip(tables, means, variances, strict=True):
-        excess = (np.asarray(y, np.float64) - mean) ** 2 - noise
-        basis = np.stack([mean, mean**2])
-        weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2  # the 1: a row in a cell that expects none
+        excess = (np.asarray(y, np.float64) - mean) ** 2 - noise - least * _open(mean)
+        basis = np.stack([_open(mean), _open(mean) ** 2])
+        weighted = basis / (noise + 1 + basis[0] + 0.01 * basis[1]) ** 2  # the 1: a row in a cell that expects none
         g += weighted @ basis.T
         h += weighted @ excess
-        scatter += weighted**2 @ np.broadcast_to(2.0 * np.asarray(noise) ** 2, mean.shape)
-    return Drift(*_least_squares(g, h - caution * np.sqrt(scatter)))
+        scatter += weighted**2 @ np.broadcast_to(2.0 * (np.asarray(noise) + least * _open(mean)) ** 2, mean.shape)
+    chance, shift = _least_squares(g, h - caution * np.sqrt(scatter))
+    return Drift(least + chance, shift)
 
 
 def _least_squares(g: Floats, h: Floats) -> tuple[float, float]:
@@ -89,15 +99,15 @@ def pooled_drifts(
     least 0: a table that the noise does not tell apart from the others has their drift.
     ``least`` is the smallest ``chance``: 1 when the true counts are themselves a sample.
     """
-    pool = drift_of(tables, means, variances, caution=2.0)
+    pool = drift_of(tables, means, variances, caution=2.0, least=least)
     found = []
     for y, mean, noise in zip(tables, means, variances, strict=True):
-        own, chance = drift_of([y], [mean], [noise]), []
+        own, chance = drift_of([y], [mean], [noise], least=least), []
         for power, one, all_ in ((1, own.chance, pool.chance), (2, own.shift, pool.shift)):
-            basis = mean**power
-            weighted = basis / (noise + 1 + mean + (0.1 * mean) ** 2) ** 2
+            basis = _open(mean) ** power
+            weighted = basis / (noise + 1 + _open(mean) + (0.1 * _open(mean)) ** 2) ** 2
             scatter = 2 * (noise + pool.variance(mean)) ** 2
-            error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-300) ** 2
+            error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-150) ** 2
             trust = max(0.0, 1 - _SURE * error / max((one - all_) ** 2, 1e-300))
             chance.append(trust * one + (1 - trust) * all_)
         found.append(Drift(max(chance[0], least), chance[1]))

@@ -37,7 +37,7 @@ class SupportModel(AbstractModel):
     rows: Records
     weights: npt.NDArray[np.float64]
     targets: PairTargets | None = None
-    sweeps: int = 4
+    sweeps: int = 12
 
     def expected(self, question: Marginal) -> Expected:
         """The counts of one draw with a fixed stream, scaled to ``total``."""

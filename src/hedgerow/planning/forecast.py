@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.planning.fitting import check_fits
 from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Marginal, Noise
@@ -18,6 +19,17 @@ from hedgerow.public.statement import spend_to_json
 from hedgerow.recipes import AbstractRecipe, PublicData
 
 _RUNS = 3
+
+
+@runtime_checkable
+class AbstractDetails(Protocol):
+    """What a kind of job has to say besides: as plain data, and in lines for people."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The details as plain data."""
+
+    def lines(self) -> list[str]:
+        """The details for people."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,9 @@ class Plan:
         memory: bytes the run will need, about.
         seconds: CPU seconds it will need, about.
         remarks: what the recipe has to say of its plan.
+        fates: for a table of counts, how each recipe for tables would fare.
+        imagined: the table that these fates are worked out for.
+        attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
 
     recipe: str
@@ -45,6 +60,9 @@ class Plan:
     memory: int
     seconds: float
     remarks: tuple[str, ...] = ()
+    fates: tuple[Fate, ...] = ()
+    imagined: Imagined | None = None
+    attach: AbstractDetails | None = None
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -97,7 +115,10 @@ class Plan:
                 }
                 for v in self.verdicts
             ],
+            "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
+            "tables_side_by_side": [f.to_json() for f in self.fates],
+            **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
         }
 
@@ -133,6 +154,7 @@ def forecast(
         verdicts = _rehearsed(recipe, public, uses, runs)
     else:
         verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)
+    table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
         tariff=tariff,
@@ -143,6 +165,8 @@ def forecast(
         memory=memory,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
         remarks=recipe.remarks(tariff, budget, public),
+        fates=() if table is None else side_by_side(recipe, table, budget, rng),
+        imagined=table,
     )
 
 
@@ -195,7 +219,8 @@ def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int 
     sizes = [
         mean_absolute(a.noise) * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
         for a in (a for r in requests for a in r.asked)
-        if set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
+        if a.noise.law != "urn"
+        and set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
     ]
     if not sizes:
         return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
@@ -210,5 +235,7 @@ def mean_absolute(noise: Noise) -> float:
     """The mean size of the noise on one cell."""
     if noise.law == "gaussian":
         return sqrt(2 / pi * float(noise.scale))
+    if noise.law == "urn":
+        return float("nan")
     q = float(np.exp(-1 / float(noise.scale)))
     return 2 * q / (1 - q * q)

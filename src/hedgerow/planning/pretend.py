@@ -12,6 +12,7 @@ from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement, Noise
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
+from hedgerow.public.urn import Urn, price
 
 
 @final
@@ -64,6 +65,20 @@ class Pretend:
         far = [float(np.abs(t - e).sum()) for t, e in zip(true, estimates.values(), strict=True)]
         noisy = np.array(far) * float(spend.rate) + self.rng.gumbel(size=len(far))
         return list(estimates)[int(np.argmax(noisy))]
+
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        """Counts drawn by the law the gate would draw by, from the stand-in's own."""
+        spend = price(self.tariff, question, urn, cost)
+        self._spent += cost
+        (true,) = self.truth([question])
+        groups = self.tariff.coding.cells(question.columns[: urn.groups])
+        alphas = np.broadcast_to(np.array(urn.alphas, np.float64) / urn.grain, true.shape)
+        sizes = np.broadcast_to(urn.sizes, groups)
+        shares = [self.rng.dirichlet(weight) for weight in (true + alphas).reshape(groups, -1)]
+        return tuple(
+            Measurement(question, np.concatenate(list(map(self.rng.multinomial, sizes, shares))), a.noise)
+            for a in spend.asked
+        )
 
     def _noise(self, noise: Noise, n: int) -> Counts:
         scale = float(noise.scale)

@@ -1,6 +1,7 @@
 """Private: the one gate. The only code that sees confidential rows or draws noise.
 
-An auditor reads this folder, PROOFS.md, and what it imports of ours; a test keeps it under 1,000 non-blank lines:
+An auditor reads this folder, PROOFS.md, and what it imports of ours; a test counts the non-blank lines.
+The core, at most 1,000:
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
@@ -9,6 +10,10 @@ An auditor reads this folder, PROOFS.md, and what it imports of ours; a test kee
 
     hedgerow/errors.py  public/question.py  public/accounting.py  public/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
+
+Further mechanisms, at most 160 each; the core does not import them, and a job that uses none needs none:
+
+    urns.py public/urn.py   synthetic counts drawn from Polya urns
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside,
 no error that depends on a confidential value.

@@ -11,7 +11,7 @@ from hedgerow.errors import JobError
 from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows, Source
 from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Counts, Law, Marginal, Measurement
+from hedgerow.public.question import Counts, Law, Marginal, Measurement, Shares
 from hedgerow.public.spend import Spend, Tariff
 
 
@@ -61,12 +61,7 @@ class Gate:
         return self.budget.total - self._account.spent()
 
     def measure(
-        self,
-        questions: Sequence[Marginal],
-        cost: Fraction,
-        *,
-        weights: Sequence[Fraction] | None = None,
-        law: Law | None = None,
+        self, questions: Sequence[Marginal], cost: Fraction, *, weights: Shares = None, law: Law | None = None
     ) -> tuple[Measurement, ...]:
         """The counts of ``questions``, each cell with its own noise; ``weights`` divide the cost.
 
@@ -92,7 +87,7 @@ class Gate:
         spend = self.tariff.select_one(questions, cost)
         plain = [np.array(e, np.int64) for e in estimates.values()]  # copies of the plainest type: none looks on
         for q, e in zip(questions, plain, strict=True):
-            cells = self.tariff.coding.cells(q.columns)
+            cells = q.leaves * self.tariff.coding.cells(q.columns)
             if e.shape != (cells,) or max(int(e.max()), -int(e.min())) > (1 << 61) // cells:  # no sum overflows
                 raise JobError(f"The estimate of {q} must be one count per cell. Nothing was read or spent.")
         counts = self._counted(spend, questions)

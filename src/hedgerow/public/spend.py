@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 from hedgerow.errors import JobError
 from hedgerow.public.accounting import Guarantee, Measure, noise_for, selection_rate
 from hedgerow.public.coding import Coding
-from hedgerow.public.question import Law, Marginal, Noise
+from hedgerow.public.question import Law, Marginal, Noise, Shares
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class Spend:
-    """One request. ``measure``: every question answered with noise; ``select``: one candidate chosen, at ``rate``."""
+    """One request. ``measure``: every question answered with noise; ``select``: one candidate chosen, at ``rate``.
 
-    verb: Literal["measure", "select"]
+    Any other verb is that of a further mechanism, whose public settings are its ``detail`` (JSON).
+    """
+
+    verb: str
     asked: tuple[Asked, ...]
     cost: Fraction
     candidates: tuple[Marginal, ...] = ()
     rate: Fraction = Fraction(0)
+    detail: str = ""
 
     @property
     def digest(self) -> str:
@@ -52,12 +55,7 @@ class Tariff:
     measure: Measure
 
     def measure_all(
-        self,
-        questions: Sequence[Marginal],
-        cost: Fraction,
-        *,
-        weights: Sequence[Fraction] | None = None,
-        law: Law | None = None,
+        self, questions: Sequence[Marginal], cost: Fraction, *, weights: Shares = None, law: Law | None = None
     ) -> Spend:
         """Every question answered; the cost is divided by ``weights`` (equally by default) and adds up.
 
@@ -74,9 +72,16 @@ class Tariff:
         asked = []
         for question, share in zip(questions, shares, strict=True):
             part = cost * share / sum(shares)
-            noise = noise_for(part, law, self.measure, self.guarantee)
-            asked.append(Asked(question, self.coding.cells(question.columns), noise, part))
+            noise = noise_for(part, law, self.measure, self.guarantee_of(question))
+            asked.append(Asked(question, question.leaves * self.coding.cells(question.columns), noise, part))
         return Spend("measure", tuple(asked), cost)
+
+    def guarantee_of(self, question: Marginal) -> Guarantee:
+        """By what promise a table is priced: add-remove, when its cells are public and labels say only who counts."""
+        g, tree = self.guarantee, question.tree.columns if question.tree else ()
+        fixed = set(self.coding.needs((*question.columns, *tree))) <= set(g.public_columns)
+        one_sided = g.relation == "label-change" and question.only and fixed
+        return replace(g, relation="add-remove", public_columns=()) if one_sided else g
 
     def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:
         """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""

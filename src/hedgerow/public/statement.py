@@ -15,7 +15,7 @@ from typing import Any
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
-from hedgerow.public.question import Marginal, Noise
+from hedgerow.public.question import Marginal, Noise, Tree
 from hedgerow.public.spend import Asked, Spend
 
 FORMAT = "hedgerow-statement/1"
@@ -116,7 +116,7 @@ class Statement:
             "invariants": list(self.invariants),
             "noise": "exact whole-number noise from operating-system entropy, no seed",
             "events": [spend_to_json(s) for s in self.spends],
-            "choices": [[i, list(q.columns)] for i, q in self.choices],
+            "choices": [[i, question_to_json(q)] for i, q in self.choices],
             "public_inputs": [asdict(i) for i in self.public_inputs],
             "ledger": {"run": self.run, "anchor": self.anchor},
         }
@@ -142,17 +142,47 @@ class Statement:
                 run=data["ledger"]["run"],
                 anchor=data["ledger"]["anchor"],
                 version=data["hedgerow"],
-                choices=tuple((int(i), Marginal(tuple(q))) for i, q in data["choices"]),
+                choices=tuple((int(i), question_from_json(q)) for i, q in data["choices"]),
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as wrong:
             raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
+
+
+def question_to_json(question: Marginal) -> list[str] | dict[str, Any]:
+    """A question as plain data: the columns of a cross; with a tree, or of some rows only, an object that says so."""
+    if question.tree is None and not question.only:
+        return list(question.columns)
+    held: dict[str, Any] = {"columns": list(question.columns)}
+    if (tree := question.tree) is not None:
+        held["tree"] = {"columns": list(tree.columns), "leaves": tree.leaves, "sha256": tree.sha256}
+    return held | ({"only": question.only} if question.only else {})
+
+
+def question_from_json(data: Any) -> Marginal:
+    """The question that ``question_to_json`` wrote; a tree comes back by name only."""
+    given: dict[str, Any] = {"columns": data} if isinstance(data, list) else dict(data)
+    columns, tree, only = given.pop("columns"), given.pop("tree", None), given.pop("only", "")
+    held = None
+    if tree is not None:
+        if set(tree) != {"columns", "leaves", "sha256"} or type(tree["leaves"]) is not int or tree["leaves"] < 1:
+            raise ValueError("a tree has columns, leaves and sha256")
+        held = Tree(_names(tree["columns"]), tree["leaves"], _names([tree["sha256"]])[0])
+    if given:
+        raise ValueError(f"a question does not say {', '.join(map(str, given))}")
+    return Marginal(_names(columns), held, *_names([only]))
+
+
+def _names(listed: Any) -> tuple[str, ...]:
+    if not isinstance(listed, list) or not all(isinstance(c, str) for c in listed):
+        raise ValueError("a question names columns")
+    return tuple(listed)
 
 
 def spend_to_json(spend: Spend) -> dict[str, Any]:
     """A request as plain data, fractions exact."""
     asked = [
         {
-            "columns": list(a.question.columns),
+            **({"columns": data} if isinstance(data := question_to_json(a.question), list) else data),
             "cells": a.cells,
             "law": a.noise.law,
             "scale": str(a.noise.scale),
@@ -160,21 +190,23 @@ def spend_to_json(spend: Spend) -> dict[str, Any]:
         }
         for a in spend.asked
     ]
-    candidates = [list(c.columns) for c in spend.candidates]
+    candidates = [question_to_json(c) for c in spend.candidates]
     rest = {"asked": asked, "candidates": candidates, "rate": str(spend.rate)}
-    return {"verb": spend.verb, "cost": str(spend.cost), **rest}
+    further = {"detail": json.loads(spend.detail)} if spend.detail else {}
+    return {"verb": spend.verb, "cost": str(spend.cost), **rest, **further}
 
 
 def spend_from_json(data: Mapping[str, Any]) -> Spend:
     """The request that ``spend_to_json`` wrote."""
     asked = tuple(
         Asked(
-            Marginal(tuple(a["columns"])),
+            question_from_json({k: a[k] for k in ("columns", "tree", "only") if k in a}),
             int(a["cells"]),
             Noise(a["law"], Fraction(a["scale"])),
             Fraction(a["cost"]),
         )
         for a in data["asked"]
     )
-    candidates = tuple(Marginal(tuple(c)) for c in data["candidates"])
-    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]))
+    candidates = tuple(map(question_from_json, data["candidates"]))
+    detail = json.dumps(data["detail"], sort_keys=True) if "detail" in data else ""
+    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]), detail)

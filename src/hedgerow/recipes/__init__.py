@@ -3,10 +3,20 @@
 from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
 from hedgerow.recipes.base import Answers as Answers
 from hedgerow.recipes.base import PublicData as PublicData
+from hedgerow.recipes.beta_binomial import BetaBinomial as BetaBinomial
+from hedgerow.recipes.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
 from hedgerow.recipes.dpsyn import DPSyn as DPSyn
+from hedgerow.recipes.gamma_poisson import GammaPoisson as GammaPoisson
+from hedgerow.recipes.guided_tree import GuidedTree as GuidedTree
 from hedgerow.recipes.independent import Independent as Independent
+from hedgerow.recipes.integer_counts import IntegerCounts as IntegerCounts
 from hedgerow.recipes.public_blend import PublicBlend as PublicBlend
+from hedgerow.recipes.random_trees import RandomTrees as RandomTrees
 from hedgerow.recipes.tree_blend import TreeBlend as TreeBlend
 
-RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (Independent, DPSyn, PublicBlend, TreeBlend)}
+_RECORDS = (Independent, DPSyn, PublicBlend, TreeBlend)
+_COLUMNS = (RandomTrees, GuidedTree)
+_TABLES = (IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
+
+RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (*_RECORDS, *_COLUMNS, *_TABLES)}
 """Every recipe by the name a job calls it. A new recipe is a new file and one line here."""

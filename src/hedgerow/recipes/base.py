@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
 from hedgerow.model.base import Fitted
-from hedgerow.public.accounting import Budget
+from hedgerow.public.accounting import Budget, Relation
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
+from hedgerow.public.urn import Urn
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,23 @@ class Answers(Protocol):
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise."""
 
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        """Synthetic counts of ``question``, drawn from urns: one table per copy."""
+
 
 class AbstractRecipe(ABC):
     """A named way to spend a budget. Settings are fields; the plan is the body; it never holds a table."""
 
     name: ClassVar[str]
+    relation: ClassVar[Relation] = "add-remove"
+    """The relation of a job that does not say one."""
+    partial_public: ClassVar[bool] = False
+    """Whether the public table may lack columns of the schema, such as the private ones."""
+
+    @property
+    def stated(self) -> str:
+        """The recipe as a statement names it."""
+        return self.name
 
     @abstractmethod
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:

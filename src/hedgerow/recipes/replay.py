@@ -10,6 +10,10 @@ from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.statement import Statement
+from hedgerow.public.urn import Urn, price
+
+DrawUrn = Callable[[Marginal, Urn, Fraction], tuple[Measurement, ...]]
+"""How the gate draws from urns."""
 
 
 @runtime_checkable
@@ -53,6 +57,7 @@ class Recorded:
         budget: the promise.
         record: what has been answered so far; grows.
         live: who answers what is not on record; None when nobody may be asked.
+        urns: how ``live`` draws from urns.
         keep: called with each new answer before anything is done with it, to save it.
         table: the steward's name of the confidential table.
         run: the run's name in the ledger.
@@ -63,6 +68,7 @@ class Recorded:
     budget: Budget
     record: list[Answered]
     live: Live | None = None
+    urns: DrawUrn | None = None
     keep: Callable[[Answered], None] | None = None
     table: str = ""
     run: str = ""
@@ -101,6 +107,17 @@ class Recorded:
         if chosen is None:
             raise Refused("The record holds no choice for this selection: it belongs to another request.")
         return chosen
+
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        """The drawn tables: on record, or drawn now and kept."""
+        spend = price(self.tariff, question, urn, cost)
+
+        def ask(live: Live) -> Answered:
+            if self.urns is None:
+                raise Refused(f"This gate draws from no urn: {spend}. Nobody was asked and nothing was spent.")
+            return Answered(spend, self.urns(question, urn, cost))
+
+        return self._answer(spend, ask).measurements
 
     def statement(self, **more: Any) -> Statement:
         """What has been answered so far, as it is published; ``more`` are further fields of the statement."""

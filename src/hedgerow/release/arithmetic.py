@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 from math import isclose
 
-from hedgerow.errors import VerifyFailed
+from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.public.accounting import (
     Guarantee,
     Measure,
@@ -13,7 +13,8 @@ from hedgerow.public.accounting import (
     selection_rate,
 )
 from hedgerow.public.question import Noise
-from hedgerow.public.spend import Asked, Spend
+from hedgerow.public.spend import Asked, Spend, Tariff
+from hedgerow.public.urn import Urn, price
 from hedgerow.release.opened import Opened
 
 _GRAIN = Fraction(2, 10**12)
@@ -43,25 +44,27 @@ def says_what_follows(bundle: Opened) -> str:
 def costs_are_right(bundle: Opened) -> str:
     """The cost of every table and selection follows from its noise, the relation and the rows per person."""
     statement = bundle.statement
+    tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
     for i, spend in enumerate(statement.spends):
         try:
-            _cost_is_right(spend, statement.budget.measure, statement.guarantee)
-        except VerifyFailed as wrong:
+            (_urn_is_right if spend.verb == "draw" else _cost_is_right)(spend, tariff)
+        except HedgerowError as wrong:
             raise VerifyFailed(f"Request {i + 1} ({spend}): {wrong}") from None
     return f"{sum(max(1, len(s.asked)) for s in statement.spends)} costs worked out anew"
 
 
-def _cost_is_right(spend: Spend, measure: Measure, guarantee: Guarantee) -> None:
+def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
+    measure, guarantee = tariff.measure, tariff.guarantee
     if spend.verb == "measure":
-        if not spend.asked or spend.candidates or spend.rate:
+        if not spend.asked or spend.candidates or spend.rate or spend.detail:
             raise VerifyFailed("to measure, it must ask for tables and nothing else.")
         for a in spend.asked:
-            _price_is_right(a, measure, guarantee)
+            _price_is_right(a, measure, tariff.guarantee_of(a.question))
         added = sum((a.cost for a in spend.asked), Fraction(0))
         if spend.cost != added:
             raise VerifyFailed(f"it says cost {spend.cost}, but its tables cost {added}.")
     elif spend.verb == "select":
-        if spend.asked or not spend.candidates or spend.rate <= 0 or spend.cost <= 0:
+        if spend.asked or not spend.candidates or spend.rate <= 0 or spend.cost <= 0 or spend.detail:
             raise VerifyFailed("to select, it must name candidates, a rate and a cost.")
         if spend.rate != selection_rate(spend.cost, measure, guarantee):
             raise VerifyFailed(f"a cost of {spend.cost} does not buy the rate {spend.rate}.")
@@ -69,6 +72,16 @@ def _cost_is_right(spend: Spend, measure: Measure, guarantee: Guarantee) -> None
             raise VerifyFailed(f"the rate {spend.rate} costs more than {spend.cost}.")
     else:
         raise VerifyFailed("there is no such request.")
+
+
+def _urn_is_right(spend: Spend, tariff: Tariff) -> None:
+    """A draw must be one that the gate would have agreed to at this cost."""
+    try:
+        urn = Urn.loads(spend.detail)
+    except ValueError:
+        raise VerifyFailed("it draws from something that is no urn.") from None
+    if not spend.asked or price(tariff, spend.asked[0].question, urn, spend.cost) != spend:
+        raise VerifyFailed("its cost, cells or prior weights do not follow from one another.")
 
 
 def _price_is_right(asked: Asked, measure: Measure, guarantee: Guarantee) -> None:
@@ -103,8 +116,7 @@ def cells_are_right(bundle: Opened) -> str:
     coding, statement = bundle.schema.coding, bundle.statement
     for spend in statement.spends:
         for a in spend.asked:
-            if a.cells != coding.cells(a.question.columns):
-                due = coding.cells(a.question.columns)
+            if a.cells != (due := a.question.leaves * coding.cells(a.question.columns)):
                 raise VerifyFailed(f"The table {a.question} says {a.cells} cells; the schema gives it {due}.")
         for c in spend.candidates:
             coding.cells(c.columns)

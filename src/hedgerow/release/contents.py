@@ -15,6 +15,9 @@ from hedgerow.release.measurements import Answers
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
 """The formats of records besides Parquet, which is always written."""
 
+FIGURES = ("count", "standard_error", "low", "high")
+"""The columns of a table of counts that are no labels."""
+
 _PASSWORDS = (
     (re.compile(r"(://[^/\s:@\"']*):[^@/\s\"']+@"), r"\1:***@"),
     (re.compile(r"([?&]password=)[^&\s\"']+", re.IGNORECASE), r"\1***"),
@@ -31,7 +34,9 @@ class Contents:
         answers: the noisy answers, each with the position of its request among the events.
         job: the text of the job file; passwords in addresses are left out of what is published.
         records: the synthetic copies.
-        counts: a table of synthetic counts, one column per label column and ``count``.
+        counts: a table of synthetic counts: a column per label column, ``count``, its interval where there is one.
+        copies: further copies of ``counts``, in the same form.
+        margins: the margins of ``counts``, in the same form.
         verdicts: how each intended use is expected to fare.
         formats: the formats of the records besides Parquet.
         title: what the release is called.
@@ -43,6 +48,8 @@ class Contents:
     job: str
     records: tuple[pl.DataFrame, ...] = ()
     counts: pl.DataFrame | None = None
+    copies: tuple[pl.DataFrame, ...] = ()
+    margins: pl.DataFrame | None = None
     verdicts: tuple[Verdict, ...] = ()
     formats: tuple[str, ...] = ()
     title: str
@@ -62,11 +69,26 @@ class Contents:
         object.__setattr__(self, "title", self.title.strip() or self.statement.table)
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The label columns of the counts."""
+        return () if self.counts is None else label_columns(self.counts)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the counts were drawn by the gate itself, from urns."""
+        return any(s.verb == "draw" for s in self.statement.spends)
+
+    @property
     def record_names(self) -> tuple[str, ...]:
         """The names of the record files, without their suffix: one per copy."""
         if len(self.records) <= 1:
             return ("records",) * len(self.records)
         return tuple(f"records-{i}" for i in range(1, len(self.records) + 1))
+
+
+def label_columns(counts: pl.DataFrame) -> tuple[str, ...]:
+    """The columns of a table of counts that are labels."""
+    return tuple(c for c in counts.columns if c not in FIGURES)
 
 
 def _finite(verdict: Verdict) -> Verdict:

@@ -7,10 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hedgerow.model.tabulation import ALL
 from hedgerow.public.column import BINNED, Column, as_float
 from hedgerow.public.files import open_source
 from hedgerow.public.rules import violations
 from hedgerow.public.schema import Schema
+from hedgerow.release.contents import FIGURES, label_columns
 
 _TYPES: tuple[Any, ...] = (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String)
 
@@ -31,16 +33,42 @@ def outside_schema(schema: Schema, frame: pl.DataFrame) -> str:
 
 
 def counts_outside_schema(schema: Schema, counts: pl.DataFrame) -> str:
-    """The first thing in a table of counts, read as text, that the schema does not allow; empty if there is none."""
-    *names, last = counts.columns
-    if last != "count" or not names or not set(names) <= {c.name for c in schema.columns}:
-        return "its columns must be columns of the schema, and count as the last."
-    if not (counts["count"].cast(pl.Int64, strict=False) >= 0).fill_null(False).all():
+    """The first thing in a table of counts that the schema does not allow; empty if there is none."""
+    names, figures = label_columns(counts), [c for c in counts.columns if c in FIGURES]
+    if (
+        not names
+        or counts.columns != [*names, *figures]
+        or figures not in (["count"], list(FIGURES))
+        or not set(names) <= {c.name for c in schema.columns}
+    ):
+        return "its columns must be columns of the schema, then count and, if there is one, its interval."
+    if counts["count"].dtype != pl.Int64 or not (counts["count"] >= 0).fill_null(False).all():
         return "it has a count that is not a whole number, 0 or more."
     for column in (schema.column(n) for n in names):
         known = [*column.cell_texts, *column.cell_labels]
-        if not counts[column.name].fill_null("").is_in(known).all():
+        if not counts[column.name].cast(pl.String).fill_null("").unique().is_in(known).all():
             return f"a label of {column.name} is not among those of the schema."
+    return ""
+
+
+def margins_outside_counts(counts: pl.DataFrame, margins: pl.DataFrame) -> str:
+    """The first margin that is not the sum of its counts; empty if there is none."""
+    names = label_columns(counts)
+    if label_columns(margins) != names or margins["count"].dtype != pl.Int64 or margins["count"].has_nulls():
+        return "its columns must be those of the counts."
+    summed = margins.select((pl.col(n) != ALL).alias(n) for n in names)
+    for kept in summed.unique().rows():
+        over = [n for n, k in zip(names, kept, strict=True) if k]
+        here = margins.filter(pl.all_horizontal(pl.col(n).ne(ALL) == k for n, k in zip(names, kept, strict=True)))
+        true = counts.group_by(over).agg(pl.col("count").sum()) if over else counts.select(pl.col("count").sum())
+        true = true.with_columns(pl.col(n).cast(pl.String) for n in over)
+        met = (
+            here.select(*over, "count")
+            .sort(over or "count")
+            .equals(true.select(*over, "count").sort(over or "count"))
+        )
+        if not met:
+            return f"the margin of {', '.join(over) or 'everything'} is not the sum of its counts."
     return ""
 
 

@@ -1,11 +1,12 @@
 """Noisy answers on disk: ``measurements.parquet``, one row per cell, readable by any Parquet library.
 
     request   position of the request among the events of the statement
-    question  the columns that were crossed, as a JSON list; ``[]`` is the number of rows
+    question  the columns that were crossed, as a JSON list; ``[]`` is the number of rows.  Otherwise an object:
+              ``columns``; ``tree``, whose leaves are crossed with them: its columns, leaves and sha256; ``only``
     cell      position of the cell, last column fastest
     count     the noisy count; it may be negative
-    law       laplace or gaussian
-    scale     the exact scale of the noise, a whole number or a fraction in text
+    law       laplace, gaussian or urn
+    scale     the exact scale of the noise (of an urn, its least prior weight), a whole number or a fraction in text
 
 Equal answers give equal bytes.  The file is published with the release, and it is also the journal from
 which a run goes on after a crash: it is on the disk in full, or not there.
@@ -23,6 +24,7 @@ import polars as pl
 
 from hedgerow.errors import JobError, VerifyFailed
 from hedgerow.public.question import Marginal, Measurement, Noise
+from hedgerow.public.statement import question_from_json, question_to_json
 from hedgerow.release.disk import write_whole
 
 Answers = tuple[tuple[int, Measurement], ...]
@@ -61,7 +63,7 @@ def as_frame(answers: Sequence[tuple[int, Measurement]]) -> pl.DataFrame:
     head = pl.DataFrame(
         {
             "request": [request for request, _ in answers],
-            "question": [json.dumps(list(m.question.columns), ensure_ascii=False) for _, m in answers],
+            "question": [json.dumps(question_to_json(m.question), ensure_ascii=False) for _, m in answers],
             "law": [m.noise.law for _, m in answers],
             "scale": [str(m.noise.scale) for _, m in answers],
         },
@@ -124,16 +126,13 @@ def _changes(frame: pl.DataFrame) -> list[int]:
 
 def _question(name: str, text: str) -> Marginal:
     try:
-        columns = json.loads(text)
-    except (ValueError, RecursionError):
-        columns = None
-    if not isinstance(columns, list) or not all(isinstance(c, str) for c in columns):
-        raise VerifyFailed(f"{name} has a question that is not a list of column names.")
-    return Marginal(tuple(columns))
+        return question_from_json(json.loads(text))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise VerifyFailed(f"{name} has a question that is not a list of column names.") from None
 
 
 def _noise(name: str, law: str, scale: str) -> Noise:
-    if law not in ("laplace", "gaussian") or not _FRACTION.fullmatch(scale):
+    if law not in ("laplace", "gaussian", "urn") or not _FRACTION.fullmatch(scale):
         raise VerifyFailed(f"{name} has a law or a scale of noise that does not exist.")
     try:
         return Noise(law, Fraction(scale))  # type: ignore[arg-type]

@@ -86,7 +86,7 @@ def _best_answer(name: str, answers: Sequence[Measurement]) -> Measurement | Non
 def _summed(schema: Schema, name: str, answer: Measurement) -> Counts:
     shape = schema.shape(answer.question.columns)
     at = answer.question.columns.index(name)
-    cube = answer.counts.reshape(prod(shape[:at]), shape[at], prod(shape[at + 1 :]))
+    cube = answer.counts.reshape(-1, shape[at], prod(shape[at + 1 :]))
     return np.asarray(cube.sum(axis=(0, 2)), np.int64)
 
 

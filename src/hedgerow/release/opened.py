@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn, final
 
@@ -91,10 +91,25 @@ class Opened:
 
     @cached_property
     def counts(self) -> pl.DataFrame | None:
-        """The synthetic counts, all of it as text; None when there are none."""
-        if "counts.csv" not in self.names:
+        """The synthetic counts with their intervals; None when there are none."""
+        if "counts.parquet" not in self.names:
             return None
-        return _table(partial(pl.read_csv, infer_schema=False), self.data("counts.csv"), "counts.csv")
+        return _table(pl.read_parquet, self.data("counts.parquet"), "counts.parquet")
+
+    @cached_property
+    def further_counts(self) -> tuple[pl.DataFrame, ...]:
+        """The further copies of the counts, in order."""
+        found: list[pl.DataFrame] = []
+        while (name := f"counts-{len(found) + 2}.parquet") in self.names:
+            found.append(_table(pl.read_parquet, self.data(name), name))
+        return tuple(found)
+
+    @cached_property
+    def margins(self) -> pl.DataFrame | None:
+        """The margins of the counts; None when there are none."""
+        if "margins.parquet" not in self.names:
+            return None
+        return _table(pl.read_parquet, self.data("margins.parquet"), "margins.parquet")
 
     @cached_property
     def contents(self) -> Contents:
@@ -108,6 +123,8 @@ class Opened:
             job=self.text("job.toml"),
             records=self.records,
             counts=self.counts,
+            copies=self.further_counts,
+            margins=self.margins,
             verdicts=verdicts,
             formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),
             title=title,

@@ -2,19 +2,22 @@
 
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hedgerow import __version__
 from hedgerow.errors import VerifyFailed
 from hedgerow.job import Job
+from hedgerow.public.write import write_table
 from hedgerow.release import manifest
-from hedgerow.release.contents import FORMATS, Contents
-from hedgerow.release.domain import counts_outside_schema, holds_the_same, outside_schema
+from hedgerow.release.contents import FORMATS, Contents, label_columns
+from hedgerow.release.domain import counts_outside_schema, holds_the_same, margins_outside_counts, outside_schema
 from hedgerow.release.opened import Opened
 from hedgerow.release.pages import RENDERED, pages
 from hedgerow.release.story import promise_sentence
+from hedgerow.release.tables import COUNTS, count_tables
 from hedgerow.release.words import promise_of
 
-_TABLE = re.compile(rf"counts\.csv|records(-[1-9][0-9]*)?\.(parquet|{'|'.join(FORMATS)})")
+_TABLE = re.compile(rf"{COUNTS.pattern}|records(-[1-9][0-9]*)?\.(parquet|{'|'.join(FORMATS)})")
 _NEEDED = {"statement.json", "measurements.parquet", "schema.toml", "job.toml", *RENDERED}
 
 
@@ -49,7 +52,7 @@ def job_agrees(bundle: Opened) -> str:
         "the budget": (job.budget, statement.budget),
         "the unit and relation": (job.guarantee, statement.guarantee),
         "the table's name": (job.table, statement.table),
-        "the recipe": (job.recipe.name, statement.recipe),
+        "the recipe": (job.recipe.stated, statement.recipe),
     }
     for what, (asked, stated) in pairs.items():
         if asked != stated:
@@ -62,8 +65,7 @@ def tables_fit(bundle: Opened) -> str:
     schema = bundle.schema
     if not bundle.copies and bundle.counts is None:
         raise VerifyFailed("There are neither records nor counts.")
-    if bundle.counts is not None and (wrong := counts_outside_schema(schema, bundle.counts)):
-        raise VerifyFailed(f"counts.csv: {wrong}")
+    cells = _counts_fit(bundle)
     rows = 0
     for name, frame in zip(bundle.copies, bundle.records, strict=True):
         if wrong := outside_schema(schema, frame):
@@ -72,11 +74,38 @@ def tables_fit(bundle: Opened) -> str:
     copies = {n.removesuffix(".parquet"): f for n, f in zip(bundle.copies, bundle.records, strict=True)}
     for name in bundle.names:
         stem, _, suffix = name.rpartition(".")
-        if suffix in FORMATS and name != "counts.csv":
+        if suffix in FORMATS and not COUNTS.fullmatch(name):
             manifest.facts_of(bundle.folder / name)  # a plain file, before a library opens it by its path
             if stem not in copies or not holds_the_same(schema, copies[stem], bundle.folder / name):
                 raise VerifyFailed(f"{name} does not hold the records of its Parquet file.")
-    return f"{rows:,} records in {len(bundle.copies)} cop{'y' if len(bundle.copies) == 1 else 'ies'}"
+    said = f"{rows:,} records in {len(bundle.copies)} cop{'y' if len(bundle.copies) == 1 else 'ies'}"
+    return f"{said}; {cells:,} cells of counts" if cells else said
+
+
+def _counts_fit(bundle: Opened) -> int:
+    """Counts have the schema's labels, margins are their sums, and every other file says the same."""
+    there = [n for n in bundle.names if COUNTS.fullmatch(n)]
+    if bundle.counts is None:
+        if there:
+            raise VerifyFailed(f"{there[0]} stands without counts.parquet.")
+        return 0
+    for i, frame in enumerate((bundle.counts, *bundle.further_counts)):
+        name = f"counts-{i + 1}.parquet" if i else "counts.parquet"
+        if wrong := counts_outside_schema(bundle.schema, frame):
+            raise VerifyFailed(f"{name}: {wrong}")
+        if not frame.select(label_columns(frame)).equals(bundle.counts.select(label_columns(bundle.counts))):
+            raise VerifyFailed(f"{name} has other cells than counts.parquet.")
+    if bundle.margins is not None and (wrong := margins_outside_counts(bundle.counts, bundle.margins)):
+        raise VerifyFailed(f"margins.parquet: {wrong}")
+    due = count_tables(bundle.counts, bundle.margins, bundle.further_counts)
+    if set(due) != set(there):
+        raise VerifyFailed(f"The files of the counts must be {', '.join(due)}.")
+    with TemporaryDirectory() as folder:
+        for name, frame in due.items():
+            write_table(frame, Path(folder) / name, bundle.schema)
+            if (Path(folder) / name).read_bytes() != bundle.data(name):
+                raise VerifyFailed(f"{name} does not say what counts.parquet and margins.parquet say.")
+    return len(bundle.counts)
 
 
 def pages_agree(bundle: Opened) -> str:

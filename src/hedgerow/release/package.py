@@ -17,6 +17,7 @@ from hedgerow.public.column import LISTED, Column
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
 from hedgerow.release.story import made_sentence
+from hedgerow.release.tables import count_tables
 
 NAME = "datapackage.json"
 FORMAT = "hedgerow-bundle/1"
@@ -58,9 +59,9 @@ def loads(text: str) -> tuple[str, tuple[Verdict, ...]]:
 
 
 def _resource(contents: Contents, name: str, facts: Facts) -> dict[str, Any]:
-    stem, _, suffix = name.rpartition(".")
-    frame = contents.counts if stem == "counts" else contents.records[0]
-    assert frame is not None
+    suffix = name.rpartition(".")[2]
+    counted = count_tables(contents.counts, contents.margins, contents.copies)
+    frame = counted[name] if name in counted else contents.records[0]
     described = {c.name: c for c in contents.schema.columns}
     return {
         "name": _slug(name.replace(".", "-")),
@@ -72,9 +73,7 @@ def _resource(contents: Contents, name: str, facts: Facts) -> dict[str, Any]:
         "hash": f"sha256:{facts.sha256}",
         "schema": {
             "fields": [
-                _field(n, pl.Int64 if n == "count" else pl.String, None)
-                if stem == "counts"
-                else _field(n, type(d), described.get(n))
+                _field(n, type(d), None) if name in counted else _field(n, type(d), described.get(n))
                 for n, d in frame.schema.items()
             ],
             "missingValues": [""],

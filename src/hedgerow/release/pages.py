@@ -17,7 +17,12 @@ RENDERED = ("report.html", "codebook.html", "privacy-statement.md", "DATACARD.md
 
 _FILES = {
     "records.parquet": "the synthetic records",
-    "counts.csv": "the synthetic counts",
+    "counts.csv": "the synthetic counts, one row per cell",
+    "counts.parquet": "the same, with standard errors and 95 % intervals where noise was added",
+    "counts-wide.csv": "the same, with one column per label of the last column",
+    "counts-wide.parquet": "the wide form as Parquet",
+    "margins.csv": "totals, one-way and two-way sums of the counts",
+    "margins.parquet": "the sums as Parquet",
     "report.html": "what was released, for which uses, under which promise; start here",
     "codebook.html": "every column with its values and labels",
     "privacy-statement.md": "the promise in plain words, and what it does not protect",
@@ -71,8 +76,8 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
 
 def _card(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, Any]:
     others = sorted(set(tables) - set(_FILES))
-    files = [(n, w) for n, w in _FILES.items() if n in tables or not n.startswith(("records", "counts"))]
-    files += [(n, "the synthetic records" + ("" if n.startswith("records.") else ", one copy")) for n in others]
+    files = [(n, w) for n, w in _FILES.items() if n in tables or not n.startswith(("records", "counts", "margins"))]
+    files += [(n, _copy_words(n)) for n in others]
     return {
         "files": files,
         "how_made": _how_made(contents),
@@ -81,17 +86,33 @@ def _card(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, Any]:
     }
 
 
+def _copy_words(name: str) -> str:
+    if name.startswith("counts-"):
+        return "a further copy of the synthetic counts"
+    return "the synthetic records" + ("" if name.startswith("records.") else ", one copy")
+
+
 def _how_made(contents: Contents) -> str:
     s = contents.statement
     tables, cells = len(contents.answers), sum(len(m.counts) for _, m in contents.answers)
     many = f"{tables} table{'s' * (tables != 1)} with {cells:,} cell{'s' * (cells != 1)} in all"
     public = [i.name for i in s.public_inputs if i.role in ("public", "target")]
     with_help = f" with the help of the public {', '.join(public)}" if public else ""
+    if contents.drawn:
+        return (
+            f"The recipe {s.recipe or 'unnamed'} asked for {many}. The counts were drawn from urns that hold the "
+            f"true counts and public prior weights{with_help}; they are published as they were drawn."
+        )
     return (
         f"The recipe {s.recipe or 'unnamed'} asked for {many}. Each cell was answered with whole-number noise. "
-        f"From the noisy answers alone{with_help} a model was made, and records were drawn "
-        "from it and decoded by the schema."
+        f"From the noisy answers alone{with_help} " + _what_came_of_it(contents)
     )
+
+
+def _what_came_of_it(contents: Contents) -> str:
+    if contents.records:
+        return "a model was made, and records were drawn from it and decoded by the schema."
+    return "possible counts were made: whole numbers, none negative, with sums that agree."
 
 
 def _row_words(contents: Contents) -> str:

@@ -74,7 +74,7 @@ def _measured(contents: Contents) -> tuple[MeasuredRow, ...]:
             table=str(m.question),
             cells=f"{len(m.counts):,}",
             noise=_law(m.noise),
-            plus_minus=f"{plus_minus(m.noise):,.0f}",
+            plus_minus="-" if m.noise.law == "urn" else f"{plus_minus(m.noise):,.0f}",
             total=f"{int(m.counts.sum()):,}",
             share=percent(float(costs[i, m.question] / spent)) if (i, m.question) in costs else "-",
         )
@@ -83,6 +83,8 @@ def _measured(contents: Contents) -> tuple[MeasuredRow, ...]:
 
 
 def _law(noise: Noise) -> str:
+    if noise.law == "urn":
+        return f"drawn from an urn, least prior weight {decimal(noise.scale)}"
     if noise.law == "laplace":
         return f"discrete Laplace, scale {decimal(noise.scale)}"
     return f"discrete Gaussian, standard deviation {float(noise.scale) ** 0.5:,.4g}"

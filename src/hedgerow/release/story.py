@@ -41,11 +41,18 @@ def made_sentence(contents: Contents) -> str:
     """What was released, in one or two sentences."""
     table, recipe = contents.statement.table, contents.statement.recipe or "unnamed"
     if contents.counts is not None and not contents.records:
-        what = f"A table of {len(contents.counts):,} synthetic counts"
+        copies = 1 + len(contents.copies)
+        tables = "A table" if copies == 1 else f"{copies} copies of a table"
+        what = f"{tables} of {len(contents.counts):,} synthetic counts"
     else:
         rows, copies = len(contents.records[0]), len(contents.records)
         what = (
             f"{rows:,} synthetic records" if copies == 1 else f"{copies} synthetic copies of about {rows:,} records"
+        )
+    if contents.drawn:
+        return (
+            f"{what}, drawn from urns that hold the counts of the confidential table “{table}” and public prior "
+            f"weights, by the recipe “{recipe}”. No row was copied from it."
         )
     return (
         f"{what}, made from noisy counts of the confidential table “{table}” by the recipe “{recipe}”. "
@@ -61,7 +68,7 @@ def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
         rows, columns = len(contents.records[0]), len(contents.records[0].columns)
     else:
         assert contents.counts is not None
-        what, rows, columns = "cells of counts", len(contents.counts), len(contents.counts.columns) - 1
+        what, rows, columns = "cells of counts", len(contents.counts), len(contents.labels)
     capped = "" if g.unit == "record" else f", {g.rows_per_person} row{'s' * (g.rows_per_person > 1)} at most"
     return (
         (f"{rows:,}", what),
@@ -158,6 +165,8 @@ def event_rows(statement: Statement) -> tuple[EventRow, ...]:
 
 def _answer(spend: Spend) -> str:
     cells = sum(a.cells for a in spend.asked)
+    if spend.verb == "draw":
+        return f"{cells:,} drawn count{'s' * (cells != 1)}"
     return f"{cells:,} noisy count{'s' * (cells != 1)}"
 
 

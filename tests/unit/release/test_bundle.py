@@ -107,7 +107,12 @@ def test_counts_may_stand_without_records(tmp_path: Path) -> None:
     counts = pl.DataFrame({"sex": ["F", "M"], "count": [10, 12]})
     write_bundle(tmp_path / "release", a_release(rows=50, records=(), counts=counts))
     names = {p.name for p in (tmp_path / "release").iterdir()}
-    assert names == EVERY - {"records.parquet", "records.csv"} | {"counts.csv"}
+    assert names == EVERY - {"records.parquet", "records.csv"} | {
+        "counts.csv",
+        "counts.parquet",
+        "counts-wide.csv",
+        "counts-wide.parquet",
+    }
     assert (tmp_path / "release" / "counts.csv").read_text() == "sex,count\nF,10\nM,12\n"
     assert "A table of 2 synthetic counts" in (tmp_path / "release" / "DATACARD.md").read_text()
 

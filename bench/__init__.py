@@ -1,0 +1,1 @@
+"""Benchmarks: ratios within one run, and error tables on real data."""

@@ -1,0 +1,189 @@
+"""Private columns for given public rows: a share of each label for each row, and draws from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.counting.kernel import compiled
+from hedgerow.errors import JobError
+from hedgerow.model.base import AbstractAttachment, Expected
+from hedgerow.public.column import BINNED
+from hedgerow.public.decode import decode
+from hedgerow.public.question import Marginal
+from hedgerow.public.rules import violations
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicTable
+
+_GOLDEN = 0.6180339887498949
+_ROUNDS = 20
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Attached(AbstractAttachment):
+    """The labels of every target row, jointly.
+
+    Attributes:
+        schema: what the columns mean.
+        private: the attributes that are attached.
+        shares: for each row of the target the share of each cell of their cross, last fastest.
+        strata: a number per row: rows with equal numbers have nearly equal shares and are drawn together.
+        target: the rows that were planned for.
+    """
+
+    schema: Schema
+    private: tuple[str, ...]
+    shares: npt.NDArray[np.float32]
+    strata: npt.NDArray[Any]
+    target: PublicTable
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts expected of the target's rows, flat, last column fastest."""
+        return expected_counts(self, question)
+
+    def attach(self, target: PublicTable, rng: np.random.Generator) -> pl.DataFrame:
+        """The rows of the target, in order, with synthetic private columns: every column of the schema."""
+        if target.rows != len(self.shares):
+            raise JobError(
+                f"The shares are for {len(self.shares):,} rows, the target has {target.rows:,}. Use the same one.\n"
+                "No confidential row was read and nothing was spent."
+            )
+
+        def drawn(rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+            cells = draw_stratified(self.shares[rows], self.strata[rows], rng)
+            shape = self.schema.shape(self.private)
+            return dict(zip(self.private, np.unravel_index(cells, shape), strict=True))
+
+        return with_columns(target, self.schema, drawn, rng)
+
+
+def expected_counts(attached: Attached, question: Marginal) -> Expected:
+    """The counts of a table that the shares of the target's rows give."""
+    schema, private = attached.schema, attached.private
+    held = {p: a for a in private for p in (a, *schema.coding.needs([a]))}
+    given = [c for c in question.columns if c not in held]
+    codes = attached.target.codes(given)
+    at = np.zeros(attached.target.rows, np.int64)
+    for c in given:
+        at = at * schema.size([c]) + codes[c]
+    size = schema.size(given)
+    rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in attached.shares.T], axis=1)
+    wanted = [c for c in question.columns if c in held]
+    cube = rows @ _cells_of(schema, private, wanted)
+    shaped = cube.reshape(*schema.shape(given), *schema.shape(wanted))
+    order = [[*given, *wanted].index(c) for c in question.columns]
+    return np.asarray(shaped.transpose(order).ravel())
+
+
+def _cells_of(schema: Schema, private: Sequence[str], wanted: Sequence[str]) -> npt.NDArray[np.float64]:
+    """From cells of the private cross to cells of ``wanted``: a matrix of ones and zeros."""
+    codes = np.unravel_index(np.arange(schema.size(private)), schema.shape(private))
+    plain = dict(zip(private, codes, strict=True))
+    for j in schema.coding.joined:
+        if j.name in plain:
+            back = np.zeros((j.size, len(j.parts)), np.int64)
+            back[list(j.codes)] = np.stack(np.unravel_index(np.arange(len(j.codes)), j.shape), axis=1)
+            plain |= {p: back[plain[j.name], i] for i, p in enumerate(j.parts)}
+    at = np.zeros(schema.size(private), np.int64)
+    for c in wanted:
+        at = at * schema.size([c]) + plain[c]
+    out = np.zeros((len(at), schema.size(wanted)))
+    out[np.arange(len(at)), at] = 1
+    return out
+
+
+def draw_stratified(shares: Any, strata: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A cell for every row: each with its own shares, and rows of a stratum together close to the sum of theirs.
+
+    The rows are put in order of stratum and share, ties at random, and given the numbers u, u + g, u + 2g, ...
+    modulo 1, where g is the golden ratio and u uniform.  Each number alone is uniform, and those of any run of
+    neighbours are spread so evenly that a count is off by far less than independent draws would put it.
+    """
+    n = len(shares)
+    order = np.lexsort((rng.random(n), shares.max(axis=1) if n else [], strata))
+    u = np.empty(n)
+    u[order] = (rng.random() + _GOLDEN * np.arange(n)) % 1.0
+    cells = np.empty(n, np.int64)
+    _pick(shares, u, cells)
+    return cells
+
+
+def draw_each(shares: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """A cell for every row, each drawn by itself from its own shares: the papers' way."""
+    cells = np.empty(len(shares), np.int64)
+    _pick(shares, rng.random(len(shares)), cells)
+    return cells
+
+
+@compiled
+def _pick(shares: Any, u: Any, cells: Any) -> None:
+    last = shares.shape[1] - 1
+    for r in range(len(u)):
+        total = 0.0
+        for k in range(last + 1):
+            total += shares[r, k]
+        left, k = u[r] * total, 0
+        while k < last and left >= shares[r, k]:
+            left -= shares[r, k]
+            k += 1
+        cells[r] = k
+
+
+def with_columns(target: PublicTable, schema: Schema, drawn: Any, rng: np.random.Generator) -> pl.DataFrame:
+    """The target's rows with what ``drawn(rows)`` gives them; rows that break a rule are drawn again.
+
+    Every column of the schema, in its order.  A target's own value stays as it is when the schema allows it,
+    and otherwise becomes one of the cell it was counted in.
+    """
+    rows = np.arange(target.rows)
+    cells: Mapping[str, Any] = drawn(rows)
+    given = [a for a in schema.attributes if a not in cells]
+    public = target.codes(given)
+    made = [p for a in cells for p in schema.coding.needs([a])]
+    made += [c.name for c in schema.columns if c.determined_by and set(c.determined_by) & set(made)]
+    made += [c.name for c in schema.columns if c.name not in target.frame.columns and c.name not in made]
+    kept = _kept(target, schema, [c.name for c in schema.columns if c.name not in made], rng)
+
+    def built(which: npt.NDArray[Any], codes: Mapping[str, Any]) -> pl.DataFrame:
+        every = {a: public[a][which] for a in given} | dict(codes)
+        fresh = decode(schema, every, rng, columns=made)
+        mine = kept if len(which) == len(kept) else kept[which]
+        return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
+
+    frame = built(rows, cells)
+    for _ in range(_ROUNDS if schema.zeros or schema.rules else 0):
+        bad = np.flatnonzero(violations(schema, frame).to_numpy())
+        if not len(bad):
+            break
+        again = built(bad, drawn(bad))
+        place = np.arange(len(frame))
+        place[bad] = len(frame) + np.arange(len(bad))
+        frame = pl.concat([frame, again])[place]
+    return frame
+
+
+def _kept(target: PublicTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
+    """The target's own columns, values outside the schema replaced by one of the cell they fall in."""
+    frame, outside = target.frame.select(names), [n for n in target.outside() if n in names]
+    for name in [*outside, *(n for n in names if _other_type(schema, frame, n))]:
+        column = schema.column(name)
+        codes = {a: target.codes([a])[a] for a in schema.attributes if a == name}
+        if not codes:
+            continue
+        inside = decode(schema, codes, rng, columns=[name])[name]
+        keep = np.zeros(len(frame), np.bool_)
+        if column.kind in BINNED and frame[name].dtype == inside.dtype:
+            number = column.coded.numbers(frame[name])
+            keep = (number >= column.cuts[0]) & (number < column.cuts[-1])
+        elif frame[name].dtype == inside.dtype:
+            keep = frame[name].cast(pl.String).is_in([t for t in column.cell_texts if t]).fill_null(False).to_numpy()
+        frame = frame.with_columns(frame[name].zip_with(pl.Series(keep), inside) if keep.any() else inside)
+    return frame
+
+
+def _other_type(schema: Schema, frame: pl.DataFrame, name: str) -> bool:
+    return frame[name].dtype not in (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String)

@@ -1,0 +1,147 @@
+"""A synthetic table of counts, with labels, margins, and standard errors where they exist."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from math import prod
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.errors import JobError
+from hedgerow.model.base import AbstractTabulation, Expected
+from hedgerow.model.rounding import whole_counts
+from hedgerow.public.question import Marginal
+from hedgerow.public.schema import Schema
+
+FIGURES = ("count", "standard_error", "low", "high")
+"""The columns of a table of counts that are no labels; the last three stand only where noise was added."""
+ALL = "(all)"
+_NORMAL = 1.959963984540054
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CountTable(AbstractTabulation):
+    """Synthetic counts of the cross of ``columns``.
+
+    Attributes:
+        schema: what the columns mean.
+        columns: the label columns, groups first.
+        estimate: possible counts of every cell, flat, last column fastest; they sum to whole numbers by group.
+        groups: the first so many columns divide the table; counts are made whole within each group.
+        centre: the estimate before it was made possible; intervals are around it. None for a draw.
+        deviation: the standard error of each cell of ``centre``. None for a draw, whose law is its own.
+        margin_deviation: the standard error of a margin, by the columns it keeps, where it is known.
+        further: further copies of the estimate, of a table that was drawn several times.
+        drawn: whether the estimate was drawn by the gate, so that another copy would cost more.
+    """
+
+    schema: Schema
+    columns: tuple[str, ...]
+    estimate: Expected
+    groups: int = 0
+    centre: Expected | None = None
+    deviation: Expected | None = None
+    margin_deviation: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    further: tuple[Expected, ...] = ()
+    drawn: bool = False
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts of a table within this one, flat, last column fastest."""
+        if missing := [c for c in question.columns if c not in self.columns]:
+            raise JobError(f"The table of {' x '.join(self.columns)} cannot tell about {', '.join(missing)}.")
+        return self._summed(self.estimate, question.columns)
+
+    @property
+    def copies(self) -> int | None:
+        """How many copies there are; None: as many as one likes, they differ in how counts are made whole."""
+        return 1 + len(self.further) if self.drawn else None
+
+    def counts(self, rng: np.random.Generator, copy: int = 0) -> pl.DataFrame:
+        """One row per cell: a column per label column, ``count``, and the interval where there is one."""
+        whole = self.whole(rng, copy if self.drawn else 0)
+        frame = self._labels(self.columns).with_columns(count=pl.Series(whole, dtype=pl.Int64))
+        if self.centre is None or self.deviation is None:
+            return frame
+        return frame.with_columns(*_interval(self.centre, self.deviation))
+
+    def margins(self, counts: pl.DataFrame) -> pl.DataFrame:
+        """The total, one-way and two-way margins of ``counts``; a column that is summed over says ``(all)``."""
+        whole = counts["count"].to_numpy()
+        kept = [m for k in range(min(len(self.columns), 3)) for m in combinations(self.columns, k)]
+        frames = []
+        for margin in kept:
+            frame = self._labels(margin).cast(pl.String) if margin else pl.DataFrame({"_": [0]})
+            frame = frame.select(pl.col(c) if c in margin else pl.lit(ALL).alias(c) for c in self.columns)
+            frame = frame.with_columns(count=pl.Series(self._summed(whole, margin), dtype=pl.Int64))
+            deviation = self.margin_deviation.get(margin)
+            if self.centre is not None and deviation is not None:
+                centre = self._summed(self.centre, margin)
+                frame = frame.with_columns(*_interval(centre, np.full(len(centre), deviation)))
+            frames.append(frame)
+        return pl.concat(frames, how="diagonal")
+
+    def whole(self, rng: np.random.Generator, copy: int = 0) -> npt.NDArray[np.int64]:
+        """The counts as whole numbers, summing group by group to what the estimate sums to."""
+        estimate = (self.estimate, *self.further)[copy]
+        if self.drawn:
+            return np.asarray(np.rint(estimate), np.int64)
+        size = len(estimate) // self._group_count
+        parts = [estimate[i : i + size] for i in range(0, len(estimate), size)]
+        return np.concatenate([whole_counts(p, round(float(p.sum())), rng) for p in parts])
+
+    @cached_property
+    def _shape(self) -> tuple[int, ...]:
+        return self.schema.shape(self.columns)
+
+    @property
+    def _group_count(self) -> int:
+        return prod(self._shape[: self.groups])
+
+    def _summed(self, counts: npt.NDArray[Any], columns: Sequence[str]) -> npt.NDArray[Any]:
+        kept = [self.columns.index(c) for c in columns]
+        summed = np.einsum(counts.reshape(self._shape), list(range(len(self._shape))), kept)
+        return np.asarray(summed).ravel()
+
+    def _labels(self, columns: Sequence[str]) -> pl.DataFrame:
+        """One row per cell of the cross of ``columns``, with its labels."""
+        shape = self.schema.shape(columns)
+        made = []
+        for i, (name, size) in enumerate(zip(columns, shape, strict=True)):
+            code = np.tile(np.repeat(np.arange(size, dtype=np.uint32), prod(shape[i + 1 :])), prod(shape[:i]))
+            labels = table_labels(self.schema, name)
+            made.append(pl.Series(name, labels, dtype=pl.Enum(labels)).gather(code))
+        return pl.DataFrame(made)
+
+
+def table_labels(schema: Schema, name: str) -> tuple[str, ...]:
+    """A label per cell of a column as a table of counts writes it: for people, unless two would be the same."""
+    labels, texts = schema.column(name).cell_labels, schema.column(name).cell_texts
+    return labels if len(set(labels)) == len(labels) else texts
+
+
+def check_columns(recipe: str, schema: Schema, columns: Sequence[str]) -> None:
+    """Refuse a table that cannot be labelled, before anything is asked."""
+    plain = [c.name for c in schema.columns]
+    wrong = [c for c in columns if c not in plain or c in FIGURES]
+    if not columns or wrong or len(set(columns)) < len(columns):
+        raise JobError(
+            f"[{recipe}] needs columns = [...], each a column of the schema and named once; not possible: "
+            f"{', '.join(map(repr, wrong)) or 'this list'}.\nThe schema has: {', '.join(plain)}. "
+            "No confidential row was read and nothing was spent."
+        )
+
+
+def _interval(centre: Expected, deviation: Expected) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Standard errors and 95 % intervals, cut at zero and rounded outwards."""
+    low = np.maximum(np.floor(centre - _NORMAL * deviation), 0)
+    high = np.maximum(np.ceil(centre + _NORMAL * deviation), 0)
+    return (
+        pl.Series("standard_error", np.round(deviation, 4)),
+        pl.Series("low", low.astype(np.int64)),
+        pl.Series("high", high.astype(np.int64)),
+    )

@@ -1,0 +1,156 @@
+"""What the plan of an attach job says besides its requests: costs by relation and person, trees, expected error."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, get_args
+
+import numpy as np
+
+from hedgerow.planning.forecast import Plan
+from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.tree_report import TreeReport, Wanted, tree_report
+from hedgerow.public.accounting import Relation
+from hedgerow.public.question import Marginal
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import AbstractRecipe, PublicData
+
+_MOST = 100_000  # public rows of the pretended run
+_READ_NOTHING = "worked out from public tables and the schema; no confidential row was read for it"
+
+
+@dataclass(frozen=True)
+class AttachPlan:
+    """The forecast of a job that attaches columns.
+
+    Attributes:
+        epsilons: what the same noise is worth under each relation, for one unit.
+        per_row: what of it one row of a person bears, and the most rows that count.
+        trees: every tree before it is filled.
+        expected_tv: mean total-variation distance of (attribute, labels) tables, from a pretended run that takes one
+            half of the public table for the confidential one; None when the public table lacks labels.
+        wanted: the interval that leaves are held against.
+    """
+
+    epsilons: dict[str, float]
+    per_row: tuple[float, int]
+    trees: tuple[TreeReport, ...]
+    expected_tv: float | None
+    wanted: Wanted
+
+    def to_json(self) -> dict[str, Any]:
+        """The forecast as plain data."""
+        return {
+            "epsilon_by_relation": self.epsilons,
+            "epsilon_per_row": self.per_row[0],
+            "rows_per_person": self.per_row[1],
+            "expected_total_variation": self.expected_tv,
+            "interval": {"p": self.wanted.p, "width": self.wanted.width, "level": self.wanted.level},
+            "trees": [t.to_json() for t in self.trees],
+            "source": _READ_NOTHING,
+        }
+
+    def lines(self) -> list[str]:
+        """The forecast for people."""
+        w = self.wanted
+        out = [
+            "worth      " + ", ".join(f"epsilon {e:.4g} under {r}" for r, e in self.epsilons.items()),
+            f"per row    epsilon {self.per_row[0]:.4g}; at most {self.per_row[1]} row(s) of one unit count",
+        ]
+        if self.expected_tv is not None:
+            out.append(
+                f"expected   mean total-variation distance {self.expected_tv:.4f} of attribute x labels tables"
+            )
+        out += ["", f"interval   a label of share {w.p:g} within {w.width:g} at level {w.level:g}", ""]
+        out.append(
+            f"{'tree':<5}{'labels':<18}{'epsilon':>9}{'leaves':>10}{'empty':>9}{'depth':>7}{'rows':>9}{'se':>8}"
+            f"{'need':>9}{'below':>8}"
+        )
+        for i, t in enumerate(self.trees[:20], 1):
+            out.append(
+                f"{i:<5}{' x '.join(t.labels)[:17]:<18}{t.epsilon:>9.4g}{t.leaves:>10,}"
+                f"{_some(t.empty_leaves, ',d'):>9}"
+                f"{t.depth[3]:>7.0f}{_some(t.expected_rows and t.expected_rows[3], ',.0f'):>9}{_some(t.se, '.3f'):>8}"
+                f"{_some(t.least_rows, ',d'):>9}{_some(t.below, '.0%'):>8}"
+            )
+        if len(self.trees) > 20:
+            out.append(f"... and {len(self.trees) - 20} more (--json shows all)")
+        out.append(
+            "depth and rows: of the median leaf; se: of a label's share for the median target row, from noise alone;"
+        )
+        out.append(
+            "need: rows of a leaf for the interval, below: leaves expected to have fewer. "
+            + _READ_NOTHING.capitalize()
+            + "."
+        )
+        return out
+
+
+def _some(value: Any, form: str) -> str:
+    return "?" if value is None else format(value, form)
+
+
+def with_attach(
+    plan: Plan, recipe: AbstractRecipe, public: PublicData, *, wanted: Wanted, rng: np.random.Generator
+) -> Plan:
+    """``plan`` with the forecast of its trees, if it has any."""
+    treed = [a for a in plan.asked if a.question.tree is not None]
+    if not treed or public.target is None:
+        return plan
+    guarantee = plan.tariff.guarantee
+    reports = tuple(tree_report(a, public, rows=plan.assumed_rows, wanted=wanted) for a in treed)
+    found = AttachPlan(
+        epsilons={r: _worth(plan, r) for r in get_args(Relation)},
+        per_row=(_worth(plan, guarantee.relation) / guarantee.rows_per_person, guarantee.rows_per_person),
+        trees=reports,
+        expected_tv=_expected(plan, recipe, public, rng),
+        wanted=wanted,
+    )
+    kinds = max(plan.tariff.coding.cells(a.question.columns or (a.question.only,)) for a in treed)
+    rows = public.target.rows
+    return replace(
+        plan,
+        attach=found,
+        memory=plan.memory + rows * (8 * kinds + 8 * len(treed)) + 16 * sum(r.leaves * kinds for r in reports),
+        seconds=plan.seconds + 1e-7 * len(treed) * rows + 1e-8 * rows * kinds,
+    )
+
+
+def _worth(plan: Plan, relation: Relation) -> float:
+    """The epsilon of all requests under another relation, for one unit."""
+    given = plan.tariff.guarantee
+    tariff = replace(plan.tariff, guarantee=replace(given, relation=relation))
+    parts = (
+        Fraction(tariff.guarantee_of(a.question).l1) / a.noise.scale for a in plan.asked if a.noise.law == "laplace"
+    )
+    return float(sum(parts, Fraction(0)))
+
+
+def _expected(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.random.Generator) -> float | None:
+    """The error of a pretended run: one half of the public table decides, the other stands in and receives."""
+    schema, relative = public.schema, public.relative
+    labels = _labels(plan)
+    needed = schema.coding.needs(schema.attributes)
+    if relative is None or not set(needed) <= set(relative.frame.columns) or relative.rows < 20:
+        return None
+    some = rng.permutation(relative.rows)[: 2 * _MOST]
+    halves = [relative.frame[np.sort(some[k::2])] for k in range(2)]
+    first, second = (PublicTable(schema, f, relative.name) for f in halves)
+    private = set(schema.coding.needs(labels))
+    target = PublicTable(schema, halves[1].drop(private & set(halves[1].columns)), "half of the public table")
+    own = getattr(recipe, "leaf_sizes", "") == "public"
+    rows = second.rows if own or not plan.assumed_rows else plan.assumed_rows
+    gate = Pretend(plan.tariff, plan.budget, second, rows, rng)
+    model = recipe.fit(gate, PublicData(schema, first, target, rows))
+    given = [a for a in schema.attributes if a not in labels and not set(schema.coding.needs([a])) & private]
+    errors = []
+    for a in given[:30]:
+        question = Marginal((a, *labels))
+        got, true = model.expected(question), np.asarray(gate.truth([question])[0], np.float64)
+        errors.append(float(np.abs(got / max(got.sum(), 1) - true / max(true.sum(), 1)).sum() / 2))
+    return float(np.mean(errors)) if errors else None
+
+
+def _labels(plan: Plan) -> tuple[str, ...]:
+    """The private columns: all that are counted in leaves."""
+    treed = (a.question for a in plan.asked if a.question.tree is not None)
+    return tuple(dict.fromkeys(c for q in treed for c in (*q.columns, q.only) if c))

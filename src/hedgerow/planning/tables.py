@@ -1,0 +1,223 @@
+"""What each recipe would make of one table of counts, side by side, before anything is read.
+
+The errors are those of a table like the public one; without one, of an uneven table (1, 1/2, 1/3, ...) of as many
+rows as the job assumes or draws.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import erf, exp, pi, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.errors import HedgerowError
+from hedgerow.model.simplex import project
+from hedgerow.public.accounting import Budget, noise_for
+from hedgerow.public.question import Marginal
+from hedgerow.public.spend import Tariff
+from hedgerow.public.urn import Urn
+from hedgerow.recipes import AbstractRecipe, IntegerCounts, PublicData
+from hedgerow.recipes.beta_binomial import BetaBinomial
+from hedgerow.recipes.dirichlet_multinomial import DirichletMultinomial
+from hedgerow.recipes.gamma_poisson import GammaPoisson
+from hedgerow.recipes.integer_counts import public_counts
+from hedgerow.recipes.urn_plan import Size, UrnPlan
+
+Floats = npt.NDArray[np.float64]
+SMALL = 10
+_WORK = 400_000
+_MOST_RUNS = 40
+_MOST_CELLS = 2_000_000
+_TABLES = (IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
+
+
+@dataclass(frozen=True)
+class Fate:
+    """How one recipe would fare on the table.
+
+    Attributes:
+        recipe: its name.
+        chosen: whether it is the recipe of this job.
+        prior_weight: the share of what it publishes that is prior; 0 when noise is added to counts instead.
+        total_variation: half the expected summed difference of shares.
+        small_cell_error: the expected relative error of a cell that holds 10 rows.
+        note: why there are no figures, or which other recipe has the same law here.
+        warning: what must be said of it in plain words; empty when nothing.
+    """
+
+    recipe: str
+    chosen: bool
+    prior_weight: float | None = None
+    total_variation: float | None = None
+    small_cell_error: float | None = None
+    note: str = ""
+    warning: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Imagined:
+    """A table of counts as it may be, and the promise under which it is to be published.
+
+    Attributes:
+        table: the question, groups first.
+        groups: the first so many of its columns are groups.
+        counts: the imagined counts.
+        size: what urns draw.
+        alpha: the prior weights of urns.
+        copies: how many tables urns draw.
+        tariff: how requests are priced.
+        public: all that is public.
+    """
+
+    table: Marginal
+    groups: int
+    counts: Floats
+    size: Size
+    alpha: Any
+    copies: int
+    tariff: Tariff
+    public: PublicData
+
+    def noisy(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
+        """For whole-number noise: prior weight 0, expected distance, expected relative error of a small cell."""
+        law = "laplace" if budget.measure == "pure" else "gaussian"
+        noise = noise_for(budget.total, law, budget.measure, self.tariff.guarantee)  # type: ignore[arg-type]
+        scale, total = float(noise.scale), max(float(self.counts.sum()), 1.0)
+
+        def drawn() -> Floats:
+            n = len(self.counts)
+            added = rng.laplace(0, scale, n) if law == "laplace" else rng.normal(0, sqrt(scale), n)
+            return project(self.counts + np.rint(added), total)
+
+        q = exp(-1 / scale)
+        size = 2 * q / (1 - q * q) if law == "laplace" else sqrt(2 / pi * scale)
+        return 0.0, self._distance(drawn), size / SMALL
+
+    def drawn(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
+        """For an urn at this budget: prior weight, expected distance, expected relative error of a small cell."""
+        urn = self.urn(budget)
+        groups = self.tariff.coding.cells(self.table.columns[: urn.groups])
+        alphas = np.broadcast_to(np.array(urn.alphas, np.float64) / urn.grain, self.counts.shape)
+        sizes, weights = np.broadcast_to(urn.sizes, groups), (self.counts + alphas).reshape(groups, -1)
+        rows, prior, size = float(self.counts.sum()), float(alphas.sum()), int(sizes.sum())
+
+        def one() -> Floats:
+            shares = [rng.gamma(w) for w in weights]
+            parts = [rng.multinomial(s, g / max(g.sum(), 1e-300)) for s, g in zip(sizes, shares, strict=True)]
+            return np.concatenate(parts).astype(np.float64)
+
+        share = (SMALL + float(alphas.mean())) / (rows + prior)
+        spread = rows / max(size, 1) * sqrt(size * share * (1 - share) * (rows + prior + size) / (rows + prior + 1))
+        small = _folded(rows * share - SMALL, spread) / SMALL
+        return prior / (prior + rows), self._distance(one), small
+
+    def urn(self, budget: Budget) -> Urn:
+        """The urn that this budget allows."""
+        plan = UrnPlan("dirichlet_multinomial", self.table, self.groups, self.size, self.alpha, self.copies)
+        return plan.urn(self.tariff, budget.total, self.public)
+
+    def _distance(self, one: Callable[[], Floats]) -> float:
+        shares = self.counts / max(self.counts.sum(), 1.0)
+        runs = max(1, min(_MOST_RUNS, _WORK // len(shares)))
+        made = (one() for _ in range(runs))
+        return float(np.mean([np.abs(z / max(z.sum(), 1.0) - shares).sum() / 2 for z in made]))
+
+
+def imagined(
+    recipe: AbstractRecipe, public: PublicData, *, tariff: Tariff, rows: int | None, table: Marginal
+) -> Imagined | None:
+    """The table that the plan is worked out for; None when the job is no table, or nothing is known of its size."""
+    if not isinstance(recipe, _TABLES) or tariff.coding.cells(table.columns) > _MOST_CELLS:
+        return None
+    groups = len(getattr(recipe, "groups", ()))
+    size, alpha = getattr(recipe, "size", 0), getattr(recipe, "alpha", "equal")
+    copies = int(getattr(recipe, "copies", 1))
+    blocks = tariff.coding.cells(table.columns[:groups])
+    listed = [size] * blocks if isinstance(size, int) else [] if isinstance(size, str) else list(size)
+    known = rows or getattr(recipe, "total", None) or sum(listed)
+    counts = _counts(table, public, known, tariff.coding.cells(table.columns))
+    if counts is None or not counts.sum():
+        return None
+    if not listed and size != "public" or not any(listed):  # an urn in its place would draw as many as there are rows
+        size = tuple(max(1, round(s)) for s in counts.reshape(blocks, -1).sum(axis=1))
+    return Imagined(table, groups, counts, size, alpha, copies, tariff, public)
+
+
+def side_by_side(
+    recipe: AbstractRecipe, table: Imagined, budget: Budget, rng: np.random.Generator
+) -> tuple[Fate, ...]:
+    """The fates of all recipes for tables of counts, the job's own among them."""
+    last = table.tariff.coding.cells(table.table.columns[-1:])
+    fates = [_fate(IntegerCounts.name, recipe, lambda: table.noisy(budget, rng))]
+    fates.append(_fate(DirichletMultinomial.name, recipe, lambda: table.drawn(budget, rng)))
+    if last != 2:
+        note = f"needs a column of two cells; {table.table.columns[-1]} has {last}"
+        fates.append(Fate(BetaBinomial.name, False, note=note))
+    else:
+        fates.append(_same(BetaBinomial.name, recipe, fates[1]))
+    if table.groups:
+        fates.append(Fate(GammaPoisson.name, False, note="has no groups: its sum is that of all cells"))
+    else:
+        fates.append(_same(GammaPoisson.name, recipe, fates[1]))
+    return tuple(fates)
+
+
+def _fate(name: str, recipe: AbstractRecipe, figures: Callable[[], tuple[float, float, float]]) -> Fate:
+    chosen = recipe.name == name
+    try:
+        prior, distance, small = figures()
+    except HedgerowError as refusal:
+        return Fate(name, chosen, note=str(refusal).splitlines()[0])
+    return Fate(name, chosen, prior, distance, small, warning=_warning(name, prior))
+
+
+def _same(name: str, recipe: AbstractRecipe, like: Fate) -> Fate:
+    figures = (like.prior_weight, like.total_variation, like.small_cell_error)
+    note = f"here the law of {like.recipe}"
+    return Fate(name, recipe.name == name, *figures, note, like.warning.replace(like.recipe, name))
+
+
+def _counts(question: Marginal, public: PublicData, rows: int | None, cells: int) -> Floats | None:
+    if public.relative is not None:
+        counts = public_counts(public.relative, question)
+        return np.asarray(counts * ((rows or counts.sum()) / max(counts.sum(), 1.0)))
+    uneven = 1 / np.arange(1, cells + 1)
+    return np.asarray(rows * uneven / uneven.sum()) if rows else None
+
+
+def _folded(mean: float, deviation: float) -> float:
+    """The mean size of a normal variate."""
+    if deviation <= 0:
+        return abs(mean)
+    tilt = mean / deviation
+    return deviation * sqrt(2 / pi) * exp(-tilt * tilt / 2) + mean * erf(tilt / sqrt(2))
+
+
+def _warning(name: str, prior: float) -> str:
+    if prior < 0.1:
+        return ""
+    mostly = "mostly its prior" if prior > 0.5 else "a good part prior"
+    return (
+        f"{name} at this epsilon publishes {mostly}: {100 * prior:.0f} % of the weight behind each count is the "
+        "public prior, only the rest is the confidential table. Take integer_counts, or a larger epsilon."
+    )
+
+
+def error_curves(
+    table: Imagined, budgets: Sequence[Budget], rng: np.random.Generator
+) -> dict[str, list[tuple[float, float]]]:
+    """For each way of making the table: (epsilon, expected distance), where it can be made at all."""
+    curves: dict[str, list[tuple[float, float]]] = {IntegerCounts.name: [], DirichletMultinomial.name: []}
+    for budget in budgets:
+        for name, way in ((IntegerCounts.name, table.noisy), (DirichletMultinomial.name, table.drawn)):
+            try:
+                curves[name].append((float(budget.epsilon), way(budget, rng)[1]))
+            except HedgerowError:
+                continue
+    return curves

@@ -1,0 +1,68 @@
+"""Attach recipes on neighbours with equal noisy answers: equal bytes, equal words, and no request underpriced."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hedgerow.public.accounting import Budget, Guarantee
+from tests.privacy.checks import quick_folder, run_job
+from tests.privacy.watch import Request, Tape, check_order, check_price, watched
+from tests.privacy.world import GUARANTEES, SCHEMA, Pair, frame, neighbours, write_job
+
+RECIPES = {
+    "guided_tree": "[guided_tree]\nprivate = ['sex', 'race']\nanalyses = [['pay']]",
+    "random_trees": "[random_trees]\nprivate = ['sex', 'race']\nn_b = 20\ntrees = 2\nsequence = 'chain'\n"
+    "leaf_min = 3",
+}
+
+
+def attach_job(place: Path, guarantee: Guarantee, recipe: str) -> Path:
+    """The toy job, attaching sex and race to forty target rows."""
+    job = write_job(place, guarantee, recipe=recipe)
+    (place / "schema.toml").write_text(SCHEMA.split("[[joined]]")[0], "utf-8")
+    rng = np.random.default_rng(0)
+    public = pl.DataFrame(
+        {
+            "sex": rng.choice(["F", "M"], 200),
+            "race": rng.choice(["A", "B", "C"], 200),
+            "pay": rng.integers(0, 40, 200).astype(str),
+            "area": rng.choice(["n", "s", "w"], 200),
+        }
+    )
+    public.write_csv(place / "public.csv")
+    public.select("pay", "area").head(40).write_csv(place / "target.csv")
+    tables = "[public]\ntable = 'public.csv'\n[target]\ntable = 'target.csv'\n"
+    job.write_text(job.read_text("utf-8").split("[[use]]")[0] + tables + RECIPES[recipe] + "\n", "utf-8")
+    return job
+
+
+def replayed(folder: Path, guarantee: Guarantee, recipe: str, pair: Pair) -> None:
+    """The whole job on both tables of the pair, with the same noisy answers."""
+    tape, outcomes = Tape(), list[tuple[list[Request], dict[str, bytes], str]]()
+    for name, rows, play in (("here", pair.here, False), ("there", pair.there, True)):
+        place = folder / name
+        place.mkdir()
+        job = attach_job(place, guarantee, recipe)
+        frame(rows).write_csv(place / "secret.csv")
+        with watched(tape, play=play, public=[place / "public.csv", place / "target.csv"]) as requests:
+            outcomes.append((requests, *run_job(job)))
+        check_order(requests)
+    (here, bytes_here, said_here), (there, bytes_there, said_there) = outcomes
+    assert "statement.json" in bytes_here, said_here
+    check_price(here, there, "pure", Budget("1.5").total)
+    assert bytes_here == bytes_there, "a file differs on a neighbour with equal answers"
+    assert said_here == said_there, "something else was said on a neighbour"
+
+
+@pytest.mark.parametrize("recipe", list(RECIPES))
+@pytest.mark.parametrize("named", ["record, add-remove", "record, replace-one", "person, label-change"])
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_attach_recipes_give_equal_bytes_on_neighbours(named: str, recipe: str, data: st.DataObject) -> None:
+    pair = data.draw(neighbours(GUARANTEES[named]))
+    with quick_folder() as folder:
+        replayed(Path(folder), GUARANTEES[named], recipe, pair)

@@ -1,0 +1,49 @@
+"""The law of an urn by exhaustion: every sequence of whole numbers the operating system could give."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from hedgerow.model import dirichlet_multinomial as dm
+from hedgerow.private import urns
+from hedgerow.public.question import Counts
+from hedgerow.public.urn import Urn
+
+Law = dict[tuple[int, ...], Fraction]
+
+
+def law_of(urn: Urn, counts: tuple[int, ...], groups: int) -> Law:
+    """The exact chance of every outcome of ``urns.draw``."""
+    bounds: list[Counts] = []
+
+    def note(b: Counts) -> Counts:
+        bounds.append(b)
+        return np.zeros(len(b), np.int64)
+
+    def give(u: tuple[int, ...]) -> Callable[[Counts], Counts]:
+        return lambda b: np.array(u, np.int64)
+
+    law: Law = defaultdict(Fraction)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urns, "below_each", note)
+        urns.draw(urn, np.array(counts, np.int64), groups)
+        assert bounds, "the urn was drawn from without uniform whole numbers"
+        for u in product(*(range(int(b)) for b in bounds[0])):
+            patch.setattr(urns, "below_each", give(u))
+            law[tuple(urns.draw(urn, np.array(counts, np.int64), groups).ravel().tolist())] += 1
+    ways = sum(law.values())
+    return {z: n / ways for z, n in law.items()}
+
+
+CASES = (((2, 1), (1, 1), 1, 3), ((0, 3), (1, 1), 2, 3), ((1, 0, 1), (1, 2, 1), 1, 3), ((4,), (1,), 1, 2))
+
+
+def check_urn_law() -> None:
+    """The draw has exactly the Dirichlet-multinomial law, whatever the counts."""
+    for counts, alphas, grain, size in CASES:
+        due = dm.pmf(counts, [Fraction(a, grain) for a in alphas], size)
+        assert law_of(Urn((size,), alphas, grain), counts, 1) == due, "the urn does not follow its law"

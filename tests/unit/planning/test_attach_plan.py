@@ -1,0 +1,103 @@
+"""The plan of an attach job: what it says of its trees is true of them, and it reads no confidential row."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.planning.attach import with_attach
+from hedgerow.planning.forecast import Plan, forecast
+from hedgerow.planning.interval import least_n
+from hedgerow.planning.tree_report import Wanted
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import AbstractRecipe, GuidedTree, PublicData, RandomTrees
+
+SCHEMA = Schema.loads(
+    "\n".join(
+        f'[columns.{n}]\nkind = "categorical"\nvalues = {list(v)!r}'.replace("'", '"')
+        for n, v in {"age": "0123", "job": "xyz", "sex": "FM", "race": "AB"}.items()
+    )
+)
+GIVEN = ("age", "job")
+LABEL_CHANGE = Guarantee(relation="label-change", public_columns=GIVEN)
+
+
+def world(n: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    age, job = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    sex = rng.random(n) < 0.2 + 0.2 * job
+    race = rng.random(n) < np.where(sex, 0.8, 0.2)
+    letters = {"age": "0123", "job": "xyz", "sex": "FM", "race": "AB"}
+    columns = {"age": age, "job": job, "sex": 1 - sex, "race": 1 - race}
+    return pl.DataFrame({k: np.array(list(letters[k]))[v.astype(int)] for k, v in columns.items()})
+
+
+def planned(
+    recipe: AbstractRecipe, *, labels: bool = True, guarantee: Guarantee = LABEL_CHANGE, width: float = 0.1
+) -> Plan:
+    relative = world(2000, 1) if labels else world(2000, 1).select(GIVEN)
+    public = PublicData(
+        SCHEMA,
+        PublicTable.read(relative, SCHEMA, role="target"),
+        PublicTable.read(world(600, 2).select(guarantee.public_columns), SCHEMA, role="target"),
+    )
+    tariff, budget = Tariff(SCHEMA.coding, guarantee, "pure"), Budget("2")
+    rng = np.random.default_rng(0)
+    plan = forecast(recipe, public, tariff=tariff, budget=budget, rows=4000, rng=rng)
+    return with_attach(plan, recipe, public, wanted=Wanted(width=width), rng=rng)
+
+
+def details(plan: Plan) -> dict:  # type: ignore[type-arg]
+    return plan.to_json()["attach"]  # type: ignore[no-any-return]
+
+
+def test_epsilon_by_relation_by_row_and_by_tree() -> None:
+    told = details(planned(RandomTrees(trees=2, n_b=300)))
+    assert told["epsilon_by_relation"] == {"add-remove": 1.0, "replace-one": 2.0, "label-change": 2.0}
+    assert [t["epsilon"] for t in told["trees"]] == [1.0, 1.0]
+    person = Guarantee("person", 4, "label-change", GIVEN, "id")
+    told = details(planned(RandomTrees(trees=2, n_b=300), guarantee=person))
+    assert told["epsilon_by_relation"]["label-change"] == 2.0
+    assert (told["epsilon_per_row"], told["rows_per_person"]) == (0.5, 4)
+
+
+def test_leaves_are_as_they_are_on_the_public_tables() -> None:
+    told = details(planned(RandomTrees(trees=1, n_b=10_000)))["trees"][0]
+    assert (told["splits"], told["leaves"], told["empty_leaves"]) == (0, 1, 0)
+    assert told["public_rows"][3] == 2000 and told["expected_rows"][3] == 4000 and told["target_rows"][3] == 600
+    told = details(planned(RandomTrees(trees=1, n_b=1, depth=2)))["trees"][0]
+    assert told["leaves"] == 12 and told["depth"][3] == 2 and told["columns_per_path"] == 2
+    assert sum(told["public_rows"][i] for i in (0, 6)) > 0
+
+
+def test_leaves_below_the_interval_are_those_with_fewer_rows_than_it_needs() -> None:
+    told = details(planned(RandomTrees(trees=1, n_b=1, depth=2), width=0.1))["trees"][0]
+    assert told["least_rows"] == least_n(0.25, 1.0, width=0.1, kind="symmetric")
+    narrow = details(planned(RandomTrees(trees=1, n_b=1, depth=2), width=0.01))["trees"][0]
+    assert narrow["below"] == narrow["rows_below"] == 1.0
+    wide = details(planned(RandomTrees(trees=1, n_b=1, depth=2), width=0.5))["trees"][0]
+    assert wide["below"] == 0.0
+
+
+@pytest.mark.parametrize("recipe", [RandomTrees(trees=1, n_b=200), GuidedTree()])
+def test_the_expected_error_is_that_of_a_run_on_half_the_public_table(recipe: AbstractRecipe) -> None:
+    told = details(planned(recipe))["expected_total_variation"]
+    assert 0 < told < 0.2
+    assert details(planned(recipe))["expected_total_variation"] == told
+
+
+def test_without_public_labels_the_plan_says_that_it_cannot_tell() -> None:
+    plan = planned(RandomTrees(private=("sex", "race"), trees=1, n_b=200), labels=False)
+    assert details(plan)["expected_total_variation"] is None
+    assert plan.attach is not None
+    assert "no confidential row was read" in "\n".join(plan.attach.lines())
+
+
+def test_one_count_a_leaf_is_planned_at_half_the_noise() -> None:
+    known = Guarantee(relation="label-change", public_columns=("age", "job", "race"))
+    both = [planned(RandomTrees(trees=1, leaf_sizes=s), guarantee=known) for s in ("noisy", "public")]
+    assert [float(p.asked[0].noise.scale) for p in both] == [1.0, 0.5]
+    assert [p.cells for p in both][1] * 2 == both[0].cells
+    assert details(both[1])["epsilon_by_relation"]["label-change"] == 2.0

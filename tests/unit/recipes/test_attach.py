@@ -1,0 +1,295 @@
+"""Attach recipes on small tables: hand-worked trees, routing, counts, estimates, refusals."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hedgerow import pipeline
+from hedgerow.counting.plan import CountPlan, checked, leaf_of
+from hedgerow.errors import JobError, Refused
+from hedgerow.model.attached import draw_stratified
+from hedgerow.model.growing import as_tree, grow, pruned
+from hedgerow.model.leaf_shares import Nodes, fit_leaves, project_rows
+from hedgerow.model.mixed_leaves import combine, leaf_counts
+from hedgerow.model.random_tree import joined, named, reached, sketch_tree
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.coding import CodedColumn, Coding
+from hedgerow.public.question import Marginal, Tree
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import GuidedTree, PublicData, RandomTrees
+from hedgerow.recipes.forest import plan_steps
+
+
+def draw_tree(lines: Any, sizes: dict[str, int], weights: list[float], **more: Any) -> Tree:
+    return named(sketch_tree(lines, sizes, weights, **more))
+
+
+SIZES = {"a": 2, "b": 3, "c": 4}
+CODING = Coding(tuple(CodedColumn(n, "text", s, 0, 0) for n, s in {**SIZES, "y": 2}.items()))
+HAND = Tree.of(("a", "b"), 4, [0, 1], [0, 2], [-1, 1, -2, -3, -4])  # a = 0: leaf 0; a = 1: by b to leaves 1, 2, 3
+
+
+def some_codes(n: int, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {c.name: rng.integers(0, c.size, n).astype(np.uint8) for c in CODING.columns}
+
+
+def slow_leaf(tree: Tree, row: dict[str, int]) -> int:
+    assert tree.arrays
+    look, first, child = tree.arrays
+    at = 0 if len(look) else -1
+    while at >= 0:
+        at = child[first[at] + row[tree.columns[look[at]]]]
+    return -1 - at
+
+
+def test_a_hand_worked_tree_sends_every_row_to_its_leaf() -> None:
+    codes = {"a": np.array([0, 1, 1, 1], np.uint8), "b": np.array([2, 0, 1, 2], np.uint8)}
+    assert leaf_of(HAND, codes).tolist() == [0, 1, 2, 3]
+
+
+@given(st.integers(0, 1000), st.integers(1, 40))
+def test_random_trees_route_as_a_slow_reference_and_their_leaves_sum_to_the_marginal(seed: int, n_b: int) -> None:
+    codes = some_codes(200, seed)
+    lines = np.stack([codes[c] for c in SIZES])
+    tree = draw_tree(lines, SIZES, [1.0, 2.0, 0.5], n_b=n_b, depth=3, rng=np.random.default_rng(seed))
+    checked(tree, CODING)
+    rows = [{c: int(codes[c][r]) for c in SIZES} for r in range(200)]
+    assert leaf_of(tree, codes).tolist() == [slow_leaf(tree, r) for r in rows]
+    plan = CountPlan([Marginal(("y",), tree), Marginal(("y",))], CODING)
+    leaves, marginal = plan.split(plan.count(codes))
+    assert (leaves.reshape(-1, 2).sum(axis=0) == marginal).all()
+
+
+def test_only_leaves_that_the_target_reaches_are_counted_and_nothing_else_changes() -> None:
+    codes = some_codes(300, 1)
+    few = {c: v[:20] for c, v in some_codes(300, 2).items()}
+    lines = np.stack([codes[c] for c in SIZES])
+    tree = draw_tree(lines, SIZES, [1.0] * 3, n_b=5, depth=3, rng=np.random.default_rng(3))
+    small = reached(tree, few)
+    checked(small, CODING)
+    assert small.leaves == len(set(leaf_of(tree, few).tolist())) + 1, "and one for all that no target row reaches"
+    full, part = (CountPlan([Marginal(("y",), t)], CODING).count(codes).reshape(-1, 2) for t in (tree, small))
+    assert (full[leaf_of(tree, few)] == part[leaf_of(small, few)]).all()
+
+
+def test_the_same_seed_gives_the_same_tree_and_weights_decide_who_is_drawn() -> None:
+    lines = np.stack([some_codes(300, 1)[c] for c in SIZES])
+    one, two = (draw_tree(lines, SIZES, [1.0] * 3, n_b=5, depth=3, rng=np.random.default_rng(8)) for _ in range(2))
+    assert one == two
+    only = draw_tree(lines, SIZES, [0.0, 1.0, 0.0], n_b=5, depth=3, rng=np.random.default_rng(8))
+    assert only.arrays
+    assert only.arrays[0].tolist() == [1]
+
+
+def test_trees_joined_by_a_column_count_every_row_once() -> None:
+    codes = some_codes(300, 4)
+    lines = np.stack([codes[c] for c in ("a", "b")])
+    sizes = {"a": 2, "b": 3}
+    rng = np.random.default_rng(1)
+    tree = named(joined("c", [sketch_tree(lines, sizes, [1.0] * 2, n_b=20, depth=2, rng=rng) for _ in range(4)], 4))
+    checked(tree, CODING)
+    assert CountPlan([Marginal(("y",), tree)], CODING).count(codes).sum() == 300
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        ([0], [0], [0, -1]),  # leads to itself: the walk would never end
+        ([0], [0], [-1]),  # a code without a child
+        ([0], [0], [-1, -9]),  # a leaf that does not exist
+        ([7], [0], [-1, -2]),  # a column that does not exist
+        ([0], [0], [-1, 5]),  # a split that does not exist
+    ],
+)
+def test_a_tree_that_could_not_be_walked_is_refused_before_a_row_is_read(arrays: tuple[list[int], ...]) -> None:
+    with pytest.raises(JobError, match="no tree"):
+        CountPlan([Marginal(("y",), Tree.of(("a",), 2, *arrays))], CODING)
+
+
+def test_a_tree_under_the_name_of_another_is_refused() -> None:
+    other = Tree.of(("a", "b"), 4, [0, 1], [0, 2], [-2, 1, -1, -3, -4])
+    forged = Tree(HAND.columns, HAND.leaves, HAND.sha256, other.arrays)
+    with pytest.raises(JobError, match="no tree"):
+        CountPlan([Marginal(("y",), forged)], CODING)
+    with pytest.raises(JobError, match="no tree"):
+        CountPlan([Marginal(("y",), Tree(HAND.columns, HAND.leaves, HAND.sha256))], CODING)
+
+
+def test_a_small_leaf_takes_the_counts_of_the_split_above() -> None:
+    noisy = np.array([[90.0, 10.0], [1.0, 0.0], [20.0, 20.0], [0.0, 2.0]])
+    held = leaf_counts(HAND, noisy, 5)
+    assert held[0].tolist() == [90, 10]
+    assert held[2].tolist() == [20, 20]
+    assert held[1].tolist() == held[3].tolist() == [21, 22]
+
+
+def test_the_three_ways_to_combine_trees() -> None:
+    counts = [np.array([[30.0, 70.0]]), np.array([[600.0, 400.0]])]
+    leaves = [np.zeros(1, np.int64)] * 2
+    assert combine("mean", counts, leaves, [1, 1])[0].tolist() == pytest.approx([0.45, 0.55])
+    assert combine("pooled", counts, leaves, [1, 1])[0].tolist() == pytest.approx([630 / 1100, 470 / 1100])
+    assert 0.3 < combine("precision", counts, leaves, [1, 1])[0, 0] < 0.6
+
+
+def test_a_guided_tree_finds_the_split_that_matters_and_noise_prunes_it() -> None:
+    rng = np.random.default_rng(0)
+    lines = np.stack([rng.integers(0, 6, 4000), rng.integers(0, 3, 4000)]).astype(np.uint8)
+    y = (np.isin(lines[0], [1, 4]) ^ (rng.random(4000) < 0.1)).astype(int)
+    known = np.eye(2, dtype=np.float32)[y]
+    grown = grow(lines, known, (6, 3), (False, False), smallest=3, deepest=10)
+    tree, _ = as_tree(grown, pruned(grown, noise=200.0, over=1.0), ("a", "b"))
+    assert tree.arrays
+    first = tree.arrays[2][:6]
+    assert len({int(first[c]) for c in (1, 4)}) == 1
+    assert len({int(first[c]) for c in (0, 2, 3, 5)}) == 1
+    none, _ = as_tree(grown, pruned(grown, noise=1e9, over=1.0), ("a", "b"))
+    assert none.leaves == 1, "with noise that large nothing is worth a split"
+
+
+def test_without_noise_the_leaves_are_the_counts_and_with_much_noise_the_public_shares() -> None:
+    nodes = Nodes(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([-1, 0, 1]))
+    counts = np.array([[800.0, 200.0], [300.0, 700.0]])
+    start = np.array([[500.0, 500.0], [500.0, 500.0]])
+    assert fit_leaves(nodes, counts, start, 1e-6) == pytest.approx(counts / 1000, abs=0.01)
+    far = fit_leaves(nodes, counts, np.array([[600.0, 400.0], [500.0, 500.0]]), 1e9)
+    assert far == pytest.approx(np.array([[0.6, 0.4], [0.5, 0.5]]), abs=0.02)
+
+
+@given(st.lists(st.lists(st.floats(-5, 5), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_projected_lines_are_shares(lines: list[list[float]]) -> None:
+    shares = project_rows(np.array(lines))
+    assert (shares >= 0).all()
+    assert shares.sum(axis=1) == pytest.approx(1.0)
+
+
+def test_stratified_draws_are_off_by_far_less_than_independent_ones() -> None:
+    shares = np.tile(np.array([[0.7, 0.2, 0.1]], np.float32), (5000, 1))
+    strata = np.repeat(np.arange(10), 500)
+    cells = draw_stratified(shares, strata, np.random.default_rng(1))
+    table = np.bincount(strata * 3 + cells).reshape(10, 3)
+    assert np.abs(table - [350, 100, 50]).max() <= 6
+
+
+SCHEMA = """
+[columns.age]
+kind = "ordered"
+values = ["0", "1", "2", "3"]
+[columns.job]
+kind = "categorical"
+values = ["x", "y", "z"]
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+[columns.race]
+kind = "categorical"
+values = ["A", "B"]
+"""
+
+
+def world(n: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    age, job = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    sex = rng.random(n) < 0.2 + 0.2 * job
+    race = rng.random(n) < np.where(sex, 0.8, 0.2)
+    return pl.DataFrame(
+        {
+            "age": age.astype(str),
+            "job": np.array(["x", "y", "z"])[job],
+            "sex": np.where(sex, "F", "M"),
+            "race": np.where(race, "A", "B"),
+        }
+    )
+
+
+def made(recipe: GuidedTree | RandomTrees, folder: Path, epsilon: str = "8") -> tuple[pl.DataFrame, pl.DataFrame]:
+    schema = Schema.loads(SCHEMA)
+    secret = world(3000, 2)
+    target = PublicTable.read(world(3000, 3).select("age", "job"), schema, role="target")
+    public = PublicData(schema, PublicTable.read(world(3000, 1), schema), target)
+    gate = pipeline.open_gate(
+        secret,
+        schema,
+        Budget(epsilon),
+        relation="label-change",
+        public_columns=("age", "job"),
+        ledger=folder / "ledger.db",
+        name="t",
+    )
+    out = recipe.fit(gate, public).attach(target, np.random.default_rng(0))
+    assert sum((a.spend.cost for a in gate.record), Fraction(0)) == Fraction(epsilon)
+    assert out.select("age", "job").equals(target.frame.select("age", "job"))
+    return secret, out
+
+
+def odds_ratio(frame: pl.DataFrame) -> float:
+    c = {k: len(frame.filter((pl.col("sex") == k[0]) & (pl.col("race") == k[1]))) for k in ("FA", "FB", "MA", "MB")}
+    return c["FA"] * c["MB"] / max(c["FB"] * c["MA"], 1)
+
+
+@pytest.mark.parametrize("prior", ["boosted", "leaves", "none"])
+def test_guided_tree_keeps_what_job_says_about_sex_and_sex_about_race(tmp_path: Path, prior: str) -> None:
+    secret, out = made(GuidedTree(prior=prior), tmp_path)
+    for job in ("x", "z"):
+        true, got = ((f.filter(pl.col("job") == job)["sex"] == "F").mean() for f in (secret, out))
+        assert got == pytest.approx(true, abs=0.04)
+    assert odds_ratio(out) == pytest.approx(odds_ratio(secret), rel=0.25)
+
+
+def test_a_declared_analysis_is_measured_and_raked_in(tmp_path: Path) -> None:
+    secret, out = made(GuidedTree(analyses=[["age"]]), tmp_path)
+    true, got = ((f.filter(pl.col("age") == "3")["sex"] == "F").mean() for f in (secret, out))
+    assert got == pytest.approx(true, abs=0.04)
+
+
+@pytest.mark.parametrize("sequence", ["joint", "chain"])
+def test_joint_leaves_and_the_chain_rule_keep_the_association(tmp_path: Path, sequence: str) -> None:
+    secret, out = made(RandomTrees(sequence=sequence, n_b=100), tmp_path, "30")
+    assert odds_ratio(out) == pytest.approx(odds_ratio(secret), rel=0.35)
+
+
+def test_the_papers_sequence_of_2018_loses_the_association_as_the_theory_says(tmp_path: Path) -> None:
+    secret, out = made(RandomTrees(sequence="papers-2018", n_b=100), tmp_path, "30")
+    assert odds_ratio(out) < 2 < 10 < odds_ratio(secret), "what is left comes from job, which sex and race share"
+
+
+def test_the_leaky_sequence_is_refused_unless_the_column_is_declared_public() -> None:
+    schema = Schema.loads(SCHEMA)
+    public = PublicData(
+        schema, PublicTable.read(world(500, 1), schema), PublicTable.read(world(50, 3), schema, role="target")
+    )
+    leaky = RandomTrees(private=("sex", "race"), sequence="papers-2019", n_b=50)
+    with pytest.raises(Refused, match="no epsilon covers"):
+        plan_steps(leaky, Guarantee(relation="label-change", public_columns=("age", "job")), public)
+    steps = plan_steps(leaky, Guarantee(relation="label-change", public_columns=("age", "job", "race")), public)
+    assert [s.labels for s in steps] == [("sex",), ("race",)]
+
+
+def test_partitioned_rows_give_every_tree_the_whole_budget(tmp_path: Path) -> None:
+    schema = Schema.loads(SCHEMA)
+    public = PublicData(
+        schema,
+        PublicTable.read(world(500, 1), schema),
+        PublicTable.read(world(50, 3).select("age", "job"), schema, role="target"),
+    )
+    guarantee = Guarantee(relation="label-change", public_columns=("age", "job"))
+    (step,) = plan_steps(RandomTrees(partition="age", trees=4, n_b=50), guarantee, public)
+    assert len(step.trees) == 1
+    made(RandomTrees(partition="age", trees=4, n_b=50), tmp_path)
+    (tmp_path / "x").mkdir()
+    made(RandomTrees(by="age", n_b=50), tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"trees": 0}, {"n_b": 0}, {"sequence": "x"}, {"combine": "x"}, {"by": "a", "partition": "b"}]
+)
+def test_settings_that_make_no_sense_are_named(settings: dict[str, Any]) -> None:
+    with pytest.raises(JobError, match="random_trees"):
+        RandomTrees(**settings)

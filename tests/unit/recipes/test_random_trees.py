@@ -1,0 +1,267 @@
+"""``random_trees`` beyond its trees: groups, partitions, leaf sizes, matching, refusals, a million rows."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow import pipeline
+from hedgerow.counting.plan import leaf_of
+from hedgerow.errors import JobError, Refused
+from hedgerow.model.random_tree import sketch_tree
+from hedgerow.planning.pretend import Pretend
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import PublicData, RandomTrees
+from hedgerow.recipes.forest import plan_steps
+from hedgerow.recipes.matching import matched
+
+SCHEMA = """
+[columns.age]
+kind = "ordered"
+values = ["0", "1", "2", "3"]
+[columns.job]
+kind = "categorical"
+values = ["x", "y", "z"]
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+[columns.race]
+kind = "categorical"
+values = ["A", "B"]
+"""
+LABEL_CHANGE = Guarantee(relation="label-change", public_columns=("age", "job"))
+
+
+def world(n: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    age, job = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    sex = rng.random(n) < 0.2 + 0.2 * job
+    race = rng.random(n) < np.where(sex, 0.8, 0.2)
+    return pl.DataFrame(
+        {
+            "age": age.astype(str),
+            "job": np.array(["x", "y", "z"])[job],
+            "sex": np.where(sex, "F", "M"),
+            "race": np.where(race, "A", "B"),
+        }
+    )
+
+
+def public_data(*, labels: bool = True, target: pl.DataFrame | None = None) -> PublicData:
+    schema = Schema.loads(SCHEMA)
+    relative = world(2000, 1) if labels else world(2000, 1).select("age", "job")
+    rows = world(1000, 3).select("age", "job") if target is None else target
+    return PublicData(
+        schema,
+        PublicTable.read(relative, schema, role="target"),
+        PublicTable.read(rows, schema, role="target"),
+    )
+
+
+def fitted(recipe: RandomTrees, secret: pl.DataFrame, epsilon: str, *, seed: int = 0, **more: Any) -> pl.DataFrame:
+    public = public_data(**more)
+    assert public.target is not None
+    known = Guarantee(relation="label-change", public_columns=tuple(public.target.frame.columns))
+    tariff = Tariff(public.schema.coding, known, "pure")
+    stand_in = PublicTable.read(secret, public.schema)
+    gate = Pretend(tariff, Budget(epsilon), stand_in, stand_in.rows, np.random.default_rng(seed))
+    return recipe.fit(gate, public).attach(public.target, np.random.default_rng(seed))
+
+
+def share(frame: pl.DataFrame, job: str) -> float:
+    return float((frame.filter(pl.col("job") == job)["sex"] == "F").mean())  # type: ignore[arg-type]
+
+
+def test_a_million_rows_are_routed_as_by_a_slow_reference() -> None:
+    rng = np.random.default_rng(0)
+    sizes = {"a": 24, "b": 500, "c": 7, "d": 100}
+    lines = np.stack([(rng.beta(0.6, 3, 1_000_000) * s).astype(np.uint16) for s in sizes.values()])
+    tree = sketch_tree(lines[:, :50_000], sizes, [1.0, 1.0, 2.0, 0.5], n_b=50, depth=4, rng=rng)
+    codes = dict(zip(sizes, lines, strict=True))
+    found = leaf_of(tree, codes)
+    look, first, child = (a.tolist() for a in tree.arrays)
+    for r in rng.choice(1_000_000, 20_000, replace=False).tolist():
+        at = 0
+        while at >= 0:
+            at = child[first[at] + int(lines[look[at], r])]
+        assert found[r] == -1 - at
+    assert found.min() >= 0 and found.max() < tree.leaves
+    # and all million against another algorithm: level by level in NumPy
+    ats = np.zeros(1_000_000, np.int64)
+    while (live := np.flatnonzero(ats >= 0)).size:
+        s = ats[live]
+        ats[live] = tree.arrays[2][tree.arrays[1][s] + lines[tree.arrays[0][s], live]]
+    assert (found == -1 - ats).all()
+
+
+def test_every_node_draws_its_own_attribute_and_no_path_uses_one_twice() -> None:
+    rng = np.random.default_rng(1)
+    sizes = {"a": 3, "b": 3, "c": 3, "d": 3}
+    lines = rng.integers(0, 3, (4, 5000)).astype(np.uint8)
+    tree = sketch_tree(lines, sizes, [1.0] * 4, n_b=10, depth=4, rng=rng)
+    look, first, child = tree.arrays
+    stack: list[tuple[int, tuple[int, ...]]] = [(0, ())]
+    on_level = dict[int, set[int]]()
+    while stack:
+        at, used = stack.pop()
+        assert look[at] not in used
+        on_level.setdefault(len(used), set()).add(int(look[at]))
+        stack += [(int(c), (*used, int(look[at]))) for c in child[first[at] : first[at] + 3] if c >= 0]
+    assert len(on_level[1]) > 1, "nodes of one level draw for themselves"
+
+
+def test_a_node_below_n_b_public_rows_is_a_leaf_and_one_with_n_b_is_split() -> None:
+    lines = np.array([[0] * 10 + [1] * 9, [0, 1] * 9 + [0]], np.uint8)
+    tree = sketch_tree(lines, {"a": 2, "b": 2}, [1.0, 0.0], n_b=10, depth=2, rng=np.random.default_rng(0))
+    assert tree.arrays[0].tolist() == [0], "b has weight 0"
+    both = sketch_tree(lines, {"a": 2, "b": 2}, [1e9, 1e-9], n_b=10, depth=2, rng=np.random.default_rng(0))
+    assert both.arrays[0].tolist() == [0, 1], "a = 0 has 10 public rows and is split on, a = 1 has 9 and is not"
+    assert both.arrays[2][1] < 0 <= both.arrays[2][0]
+
+
+def test_one_count_a_leaf_is_as_accurate_as_promised(tmp_path: Path) -> None:
+    own = world(3000, 2)
+    errors = {}
+    for sizes in ("noisy", "public"):
+        recipe = RandomTrees(private=("sex",), trees=1, n_b=100, leaf_sizes=sizes)
+        got = [fitted(recipe, own, "0.1", seed=s, target=own.drop("sex")) for s in range(30)]
+        errors[sizes] = np.mean([abs(share(g, j) - share(own, j)) for g in got for j in "xyz"])
+    assert errors["public"] < 0.75 * errors["noisy"]
+
+
+def test_leaf_sizes_are_public_only_under_label_change() -> None:
+    with pytest.raises(Refused, match="label-change"):
+        plan_steps(RandomTrees(leaf_sizes="public"), Guarantee(), public_data())
+
+
+def test_a_public_table_without_labels_is_enough_for_joint_leaves_and_not_for_a_chain() -> None:
+    secret = world(4000, 2)
+    out = fitted(RandomTrees(private=("sex", "race"), trees=1, n_b=300), secret, "20", labels=False)
+    assert abs(share(out, "x") - share(secret, "x")) < 0.08
+    with pytest.raises(JobError, match="lacks"):
+        plan_steps(RandomTrees(private=("sex", "race"), sequence="chain"), LABEL_CHANGE, public_data(labels=False))
+
+
+def test_by_fits_each_group_on_its_own_and_the_plan_says_what_a_person_bears() -> None:
+    secret = world(4000, 2).with_columns(
+        pl.when(pl.col("age") == "0").then(pl.lit("F")).otherwise("sex").alias("sex")
+    )
+    out = fitted(RandomTrees(by="age", trees=1, n_b=10**6), secret, "20")
+    assert (
+        out.filter(pl.col("age") == "0")["sex"].to_list().count("F") > 0.97 * out.filter(pl.col("age") == "0").height
+    )
+    recipe = RandomTrees(by="age", n_b=100)
+    tariff = Tariff(public_data().schema.coding, LABEL_CHANGE, "pure")
+    said = " ".join(recipe.remarks(tariff, Budget("2"), public_data()))
+    assert "g\ntimes" in said or "bears g" in said
+    person = Guarantee("person", 4, "label-change", ("age", "job"), "id")
+    said = " ".join(recipe.remarks(Tariff(tariff.coding, person, "pure"), Budget("2"), public_data()))
+    assert "epsilon 0.5" in said and "the whole 2" in said
+
+
+def test_a_partition_is_one_question_at_the_whole_price() -> None:
+    recipe = RandomTrees(partition="age", trees=4, n_b=200)
+    tariff = Tariff(public_data().schema.coding, LABEL_CHANGE, "pure")
+    (spend,) = recipe.requests(tariff, Budget("2"), public_data())
+    assert [a.cost for a in spend.asked] == [Fraction(2)]
+    secret = world(4000, 2)
+    assert abs(share(fitted(recipe, secret, "20"), "x") - share(secret, "x")) < 0.08
+
+
+def test_small_leaves_fall_back_and_never_give_a_missing_value() -> None:
+    out = fitted(RandomTrees(n_b=1, leaf_min=10.0**9), world(50, 2), "0.01")
+    assert out.null_count().sum_horizontal().item() == 0
+    assert set(out["sex"]) <= {"F", "M"}
+
+
+PAY = """
+[columns.pay]
+kind = "integer"
+bins = { low = 0, high = 100, width = 10 }
+[columns.job]
+kind = "categorical"
+values = ["x", "y"]
+"""
+
+
+def pay_table(pay: list[int], job: list[str]) -> PublicTable:
+    return PublicTable.read(pl.DataFrame({"pay": pay, "job": job}), Schema.loads(PAY), role="target")
+
+
+def test_a_ratio_is_declared_or_taken_from_public_tables_group_by_group() -> None:
+    basic, adjusted = pay_table([10, 20, 40], ["x", "x", "y"]), pay_table([20, 40, 60], ["x", "x", "y"])
+    declared = matched(basic, adjusted, {"pay": 1.5}, {})
+    assert declared.frame["pay"].to_list() == [15, 30, 60]
+    assert declared.codes(["pay"])["pay"].tolist() == [1, 3, 6]
+    taken = matched(basic, adjusted, {"pay": ["job"]}, {})
+    assert taken.frame["pay"].to_list() == [20, 40, 60]
+    overall = matched(basic, adjusted, {"pay": []}, {})
+    assert overall.frame["pay"].to_list() == pytest.approx([10 * 12 / 7, 20 * 12 / 7, 40 * 12 / 7])
+    renamed = matched(basic, adjusted, {}, {"job": {"x": "y"}})
+    assert renamed.frame["job"].to_list() == ["y"] * 3
+
+
+@pytest.mark.parametrize(
+    ("ratio", "mapping"),
+    [
+        ({"pay": -1}, {}),
+        ({"pay": True}, {}),
+        ({"job": 2.0}, {}),
+        ({"no": 2.0}, {}),
+        ({"pay": ["no"]}, {}),
+    ],
+)
+def test_a_ratio_or_mapping_that_makes_no_sense_is_named(ratio: dict[str, Any], mapping: dict[str, Any]) -> None:
+    with pytest.raises(JobError, match="random_trees"):
+        matched(pay_table([1], ["x"]), pay_table([2], ["x"]), ratio, mapping)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"trees": True},
+        {"depth": 61},
+        {"weights": {"age": float("nan")}},
+        {"weights": {"age": -1}},
+        {"leaf_min": -1},
+        {"leaf_sizes": "x"},
+        {"private": ["sex", "sex"]},
+        {"private": "sex"},
+        {"seed": -1},
+    ],
+)
+def test_bad_settings_are_named(settings: dict[str, Any]) -> None:
+    with pytest.raises(JobError, match="random_trees"):
+        RandomTrees(**settings)
+
+
+@pytest.mark.parametrize(
+    "recipe", [RandomTrees(weights={"no": 2.0}), RandomTrees(by="no"), RandomTrees(partition="sex")]
+)
+def test_columns_that_are_not_given_are_named_before_anything_is_read(recipe: RandomTrees) -> None:
+    with pytest.raises(JobError, match="not a given attribute"):
+        plan_steps(recipe, LABEL_CHANGE, public_data())
+
+
+def test_the_papers_sequences_are_marked_in_the_statement_and_the_plan() -> None:
+    assert RandomTrees().stated == "random_trees"
+    old = RandomTrees(sequence="papers-2018")
+    assert "association" in old.stated
+    tariff = Tariff(public_data().schema.coding, LABEL_CHANGE, "pure")
+    assert any("association" in line for line in old.remarks(tariff, Budget("2"), public_data()))
+
+
+def test_many_copies_come_from_one_measurement_and_differ() -> None:
+    public = public_data()
+    tariff = Tariff(public.schema.coding, LABEL_CHANGE, "pure")
+    stand_in = PublicTable.read(world(500, 2), public.schema)
+    gate = Pretend(tariff, Budget("1"), stand_in, 500, np.random.default_rng(0))
+    drawn = pipeline.draw_copies(RandomTrees(n_b=100).fit(gate, public), public, copies=3, seed=1)
+    assert gate.left == 0 and len(drawn.records) == 3
+    assert not drawn.records[0].equals(drawn.records[1])

@@ -1,0 +1,40 @@
+"""Exact rates for the steward: right by hand, marked, and out of the release's reach."""
+
+import grimp
+import polars as pl
+import pytest
+
+from hedgerow.errors import JobError
+from hedgerow.public.schema import Schema
+from hedgerow.steward.classified import MARK, classified
+
+SCHEMA = Schema.loads(
+    """
+[columns.id]
+kind = "categorical"
+values = ["1", "2", "3", "4"]
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+"""
+)
+TRUE = pl.DataFrame({"id": ["1", "2", "3", "3"], "sex": ["F", "M", "F", "M"]})
+
+
+def test_rates_by_hand() -> None:
+    made = pl.DataFrame({"id": ["1", "2", "3", "4"], "sex": ["F", "F", "F", "F"]})
+    found = classified(TRUE, made, SCHEMA, private=["sex"], keys=["id"])
+    assert found.match_rate == 0.5, "3 is there twice and 4 not at all"
+    assert found.true_rate == {"sex": 0.5}
+    assert found.by_chance == {"sex": 0.5}
+    assert found.mark == MARK
+
+
+def test_a_missing_key_is_named() -> None:
+    with pytest.raises(JobError, match="need id"):
+        classified(TRUE, TRUE.drop("id"), SCHEMA, private=["sex"], keys=["id"])
+
+
+def test_no_release_can_reach_it() -> None:
+    graph = grimp.build_graph("hedgerow", cache_dir=None)
+    assert not any("steward" in m for m in graph.find_upstream_modules("hedgerow.release", as_package=True))
