@@ -16,6 +16,7 @@ from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import RECIPES, PublicData
 from hedgerow.recipes.replay import Recorded
+from hedgerow.recipes.tree_blend import TreeBlend
 
 BLENDS = ("tree_blend", "public_blend")
 SCHEMA = """
@@ -161,7 +162,7 @@ def test_a_declared_table_is_nearer_than_without_being_declared(name: str) -> No
 def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
     schema, budget = Schema.loads(SCHEMA), Budget("3", "1e-6")
     gate = gate_of(schema, people(20_000, 1), budget)
-    RECIPES["tree_blend"](triples=2).fit(gate, PublicData(schema))
+    TreeBlend(triples=2).fit(gate, PublicData(schema))
     verbs = [a.spend.verb for a in gate.record]
     assert verbs.count("select") == 2
     measured = [len(q.question.columns) for a in gate.record for q in a.spend.asked]
