@@ -22,6 +22,7 @@ from hedgerow.planning.attach import with_attach
 from hedgerow.planning.curve import Rehearsal
 from hedgerow.planning.drawing import Drawn as Drawn
 from hedgerow.planning.drawing import draw_copies as draw_copies
+from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.planning.stand_in import persons
 from hedgerow.private import Gate, urns
@@ -50,7 +51,7 @@ class Road:
     def __post_init__(self) -> None:
         secret = self.job.beside(self.job.file.confidential.table)
         for role, part in (("public", self.job.file.public), ("target", self.job.file.target)):
-            if part is not None and _same_file(secret, self.job.beside(part.table)):
+            if part is not None and same_file(secret, self.job.beside(part.table)):
                 raise JobError(
                     f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
                     "hash is published. Name another table. No confidential row was read and nothing was spent."
@@ -123,6 +124,7 @@ class Road:
             rows=self.job.file.confidential.assumed_rows,
             person=self.person,
             rng=np.random.default_rng(self.job.file.job.seed),
+            limit=machine_memory() if (said := self.job.file.job.memory_gb) is None else int(said * 1e9),
         )
         return replace(found, verdicts=played.verdicts) if played else found
 
@@ -211,10 +213,9 @@ def run(
     if not resume and not confirm(road):
         raise Refused("You said no. No confidential row was read and nothing was spent.")
     gate = _open(road, source, name, journal)
-    watch("counting behind the gate and adding noise")
+    gate.tell = watch
     fitted = job.recipe.fit(gate, road.public)
-    watch("drawing synthetic data")
-    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed)
+    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed, watch=watch)
     watch("writing the release")
     anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
     write_bundle(folder, _contents(road, gate, drawn, anchor))
@@ -382,7 +383,7 @@ def _job_text(gate: Recorded, recipe: str) -> str:
     )
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def same_file(one: Path, other: Path) -> bool:
     """Whether two paths, or the files of two DuckDB tables, are one and the same."""
     first, second = (Path(str(p).removeprefix("duckdb:").partition("#")[0]) for p in (one, other))
     return first == second or (first.exists() and second.exists() and first.samefile(second))

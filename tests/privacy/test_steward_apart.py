@@ -13,7 +13,7 @@ from hedgerow.evaluate.asked import Asked
 from hedgerow.steward.compare import Exact, compare_job
 from hedgerow.steward.inside import InsideOnly
 from hedgerow.steward.writing import exact_json, write_exact
-from tests.privacy.checks import _run
+from tests.privacy.checks import run_job
 from tests.privacy.watch import Tape, watched
 from tests.privacy.world import GUARANTEES, Row, frame, write_job
 
@@ -66,14 +66,14 @@ def test_bundles_of_neighbours_are_equal_and_hold_no_exact_number(tmp_path: Path
         job = write_job(place, GUARANTEES["record, add-remove"])
         frame(rows).write_csv(place / "secret.csv")
         with watched(tape, play=play):
-            bundles.append(_run(job))
+            bundles.append(run_job(job))
         found = exact(job)
         write_exact(place / "release-INSIDE-ONLY", found)
         looks.append(found)
         (place / "release").rename(place / "first")
         (place / "ledger.db").unlink()  # the name of the run is fixed here, and a run is booked once
         with watched(Tape(tape.counts, tape.chosen), play=True):
-            again = _run(job)
+            again = run_job(job)
         assert again[0] == bundles[-1][0], "a release changed because the steward had looked"
     assert bundles[0] == bundles[1]
     here, there = (written(f) for f in looks)
@@ -87,7 +87,7 @@ def test_the_exact_report_is_marked_and_read_by_its_owner_only(tmp_path: Path) -
     job = write_job(tmp_path, GUARANTEES["record, add-remove"])
     frame(HERE).write_csv(tmp_path / "secret.csv")
     with watched(Tape(), play=False):
-        _run(job)
+        run_job(job)
     report = write_exact(tmp_path / "release-INSIDE-ONLY", exact(job))
     for file in report.parent.iterdir():
         assert file.stat().st_mode & 0o077 == 0, f"{file.name} can be read by others"
@@ -107,7 +107,7 @@ def test_a_failure_with_rows_in_hand_quotes_none_of_them(tmp_path: Path) -> None
     job = write_job(tmp_path, GUARANTEES["record, add-remove"])
     frame(HERE).write_csv(tmp_path / "secret.csv")
     with watched(Tape(), play=False):
-        _run(job)
+        run_job(job)
 
     def breaks(*args: Any, **named: Any) -> Result:
         raise ValueError("pay of person p7 is 31")

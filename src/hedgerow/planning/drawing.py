@@ -1,5 +1,6 @@
 """Synthetic data from what a recipe made of its answers: records, private columns on given rows, or counts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -55,10 +56,14 @@ class Drawn:
     margins: tuple[pl.DataFrame, ...] = ()
 
 
-def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Drawn:
+def draw_copies(
+    fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Callable[[str], None] = lambda phase: None
+) -> Drawn:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    generators = [np.random.default_rng([seed, copy]) for copy in range(copies_of(fitted, copies))]
-    made = [draw_one(fitted, public, rng, copy) for copy, rng in enumerate(generators)]
+    made, n = [], copies_of(fitted, copies)
+    for copy in range(n):
+        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
+        made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
     counts = tuple(c.frame for c in made if c.counted)
     margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
     return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
+from hedgerow.planning.fitting import check_fits
 from hedgerow.planning.quantities import check
 from hedgerow.planning.rehearsal import quick
 from hedgerow.planning.stand_in import FEWEST, Stage, lacking
@@ -112,7 +113,7 @@ class Plan:
         }
 
 
-def forecast(
+def forecast(  # noqa: PLR0913  all of it public, each by name
     recipe: AbstractRecipe,
     public: PublicData,
     *,
@@ -122,24 +123,28 @@ def forecast(
     rows: int | None = None,
     person: pl.Series | None = None,
     rng: np.random.Generator,
+    limit: int | None = None,
 ) -> Plan:
     """The plan of ``recipe``; errors are rehearsed on the public table, or come from noise scales alone without it.
 
     ``rows`` is a public guess of the confidential table's size; the public table's own size by default.
-    ``person`` says whose each public row is, where that is known.
+    ``person`` says whose each public row is, where that is known.  A plan that needs more than ``limit`` bytes of
+    memory is refused before anything is worked out.
     """
     requests = recipe.requests(tariff, budget, public)
     for use in uses:
         check(use, public.schema)
     relative = public.relative
     assumed = rows if rows is not None else relative.rows if relative is not None else None
+    cells = sum(a.cells for r in requests for a in r.asked)
+    columns = len(tariff.coding.columns)
+    size = assumed or 1_000_000
+    memory = 200_000_000 + 40 * cells + recipe.memory(public, size)
+    check_fits(memory, limit, public.schema, size)
     if relative is not None and relative.rows >= FEWEST and not lacking(relative) and assumed and uses:
         verdicts = quick(Stage(recipe, public, tariff, tuple(uses), assumed, person), budget, _RUNS, rng)
     else:
         verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)
-    cells = sum(a.cells for r in requests for a in r.asked)
-    columns = len(tariff.coding.columns)
-    size = assumed or 1_000_000
     table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
@@ -148,7 +153,7 @@ def forecast(
         requests=requests,
         verdicts=verdicts,
         assumed_rows=assumed,
-        memory=200_000_000 + 40 * cells + 24 * columns * size,
+        memory=memory,
         seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
         remarks=recipe.remarks(tariff, budget, public),
         fates=() if table is None else side_by_side(recipe, table, budget, rng),

@@ -11,6 +11,7 @@ from hedgerow.figures import page
 from hedgerow.release import codebook, package, report, story
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
+from hedgerow.release.urn_words import urn_words
 from hedgerow.release.words import Promise, of_100, promise_of
 
 RENDERED = ("report.html", "codebook.html", "privacy-statement.md", "DATACARD.md", package.NAME)
@@ -57,6 +58,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
     pure = statement.budget.measure == "pure"
     return {
         "citation": story.citation(contents, promise),
+        "draws": urn_words(statement),
         "events": story.event_rows(statement),
         "facts": story.facts(contents, promise),
         "job": contents.job,
