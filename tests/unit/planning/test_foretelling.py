@@ -53,7 +53,7 @@ def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]
 @pytest.mark.parametrize("recipe", ["independent", "public_blend"])
 def test_the_rehearsed_error_is_within_a_factor_of_1_5_of_the_real_one(recipe: str) -> None:
     pairs = [both_ways(recipe, world) for world in range(WORLDS)]
-    said = np.mean([p[0] for p in pairs], axis=0)
+    said = np.mean(np.array([p[0] for p in pairs], np.float64), axis=0)
     real = np.mean([p[1] for p in pairs], axis=0)
     ratios = dict(zip((u.name for u in USES), (said / real).round(2).tolist(), strict=True))
     assert all(1 / 1.5 <= r <= 1.5 for r in ratios.values()), ratios
