@@ -7,10 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hedgerow.errors import JobError, Refused
+from hedgerow.errors import JobError
 from hedgerow.experiment import choosing
 from hedgerow.experiment.choosing import Choosing, carry_out, prepare
 from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.private import selection
 from hedgerow.public.accounting import Budget
 from hedgerow.public.stopping import Stopping
@@ -65,7 +66,7 @@ def test_a_cap_stops_it_before_a_row_is_read(grid: Path, tmp_path: Path) -> None
     Ledger.open(str(tmp_path / "ledger.db")).cap("personnel", Budget("3"))
     (tmp_path / "confidential.parquet").rename(tmp_path / "aside.parquet")
     pl.read_parquet(tmp_path / "aside.parquet").head(0).write_parquet(tmp_path / "confidential.parquet")
-    with pytest.raises(Refused):
+    with pytest.raises(BudgetExhausted):
         carry_out(asked(grid), tmp_path / "choice")
     assert not (tmp_path / "choice").exists()
 

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.errors import JobError, Refused
+from hedgerow.errors import JobError
 from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.planning.agreement import Agreement
 from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
@@ -65,7 +66,7 @@ def test_it_has_its_own_line_in_the_ledger_and_stops_at_the_cap(job: Path, tmp_p
     answer = carry_out(check(job), tmp_path / "one.json")
     (spent,) = [e for e in ledger.entries() if e.kind == "spend"]
     assert spent.facts["run"] == answer.run and "sex[F] < 0" in str(spent.facts)
-    with pytest.raises(Refused):
+    with pytest.raises(BudgetExhausted):
         carry_out(check(job), tmp_path / "two.json")
     assert not (tmp_path / "two.json").exists()
 
