@@ -1,202 +1,218 @@
-"""Attach recipes on real tables: error at equal total epsilon; and the speed of trees against the papers' recursion.
+"""The speed of random trees on simulated personnel tables: against the papers' recursion, by stage, and by size.
 
-python -m bench.attach utility [SPLIT ...]     error table, several seeds
-python -m bench.attach speed [ROWS]            ratios in one run
+    python -m bench.attach speed [ROWS]     ratios to the papers' way in one run, at n_B 500 and 25
+    python -m bench.attach whole [ROWS]     three trees through the real gate and labels drawn: CPU, memory
+    python -m bench.attach linear           the stages from 10^5 to 10^7 rows
+    python -m bench.attach stages           the stages against n_B, labels per attribute and trees
+
+Utility is measured in ``bench/attach_utility.py`` and ``bench/random_trees.py``. All times are CPU seconds.
 """
 
+import resource
 import sys
 import tempfile
 import time
-import uuid
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bench.attach_data import Split, load
 from hedgerow import pipeline
-from hedgerow.counting.plan import CountPlan
-from hedgerow.model.boosted import boost
+from hedgerow.counting.plan import CountPlan, leaf_of
+from hedgerow.model.attached import draw_each
+from hedgerow.model.mixed_leaves import combine
 from hedgerow.model.random_tree import reached, sketch_tree
-from hedgerow.public.accounting import Budget
+from hedgerow.private import noise
+from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.question import Marginal
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
-from hedgerow.recipes import GuidedTree, PublicData, RandomTrees
-from hedgerow.recipes.attach import cells_of, is_ordered, lines_of
+from hedgerow.recipes import PublicData, RandomTrees
 
-EPSILONS = ("0.1", "0.25", "1", "3", "10")
-_SEEDS = 3
-
-
-def utility(names: list[str]) -> None:
-    """The error of every method on every split, mean over seeds: (attribute, labels) tables, and coefficients."""
-    print(f"{'split':14}{'epsilon':>8}  {'method':24}{'tables':>8}{'coef':>8}")
-    for name in names or ["adult_halves", "adult_shifted", "census", "opm", "acs_ma"]:
-        split = load(name)
-        truth = PublicTable.read(split.confidential, split.schema, role="target")
-        target = PublicTable.read(split.confidential.select(split.given), split.schema, role="target")
-        public = PublicData(split.schema, PublicTable.read(split.public, split.schema), target)
-        for seed in range(_SEEDS):
-            _show(split, "-", "public as it is", judged(split, truth, as_it_is(split, public, seed)), seed)
-        for epsilon in EPSILONS:
-            for label, recipe in methods(split).items():
-                for seed in range(_SEEDS):
-                    _show(
-                        split,
-                        epsilon,
-                        label,
-                        judged(split, truth, run(split, public, recipe(seed), epsilon, seed)),
-                        seed,
-                    )
+SIZES = {"education": 24, "agency": 500, "occupation": 800, "age": 60, "region": 7, "supervisory": 5, "pay": 100}
+LABELS = 10
 
 
-def methods(split: Split) -> dict[str, Any]:
-    """What is compared."""
-    p = split.private
-    return {
-        "random_trees n_B 500 T 3": lambda s: RandomTrees(private=p, seed=s),
-        "guided_tree": lambda s: GuidedTree(private=p, seed=s),
-        "guided_tree + outcome": lambda s: GuidedTree(private=p, seed=s, analyses=[[split.outcome]]),
-    }
+def personnel(rows: int, seed: int, sizes: dict[str, int] = SIZES) -> Any:
+    """Coded rows, a line for each predictor: a few large agencies and occupations, pay that follows occupation."""
+    rng = np.random.default_rng(seed)
+    lines = np.stack([(rng.beta(0.6, 3, rows) * s).astype(np.uint16) for s in sizes.values()])
+    names = list(sizes)
+    if {"occupation", "pay"} <= set(names):
+        follow = rng.random(rows) < 0.5
+        top, pay = lines[names.index("occupation")] / sizes["occupation"], names.index("pay")
+        lines[pay, follow] = (top[follow] * sizes["pay"]).astype(np.uint16)
+    return lines
 
 
-_rows: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+def recursion(tables: list[Any], labels: Any, sizes: list[int], n_b: int, rng: np.random.Generator) -> int:
+    """The papers' way: for every label of every node filter the rows of each table; count labels in the leaves.
 
-
-def _show(split: Split, epsilon: str, label: str, errors: tuple[float, float], seed: int) -> None:
-    held = _rows.setdefault((split.name, epsilon, label), [])
-    held.append(errors)
-    if seed == _SEEDS - 1:
-        mean = np.mean(held, axis=0)
-        print(f"{split.name:14}{epsilon:>8}  {label:24}{mean[0]:8.4f}{mean[1]:8.4f}", flush=True)
-
-
-def run(split: Split, public: PublicData, recipe: Any, epsilon: str, seed: int) -> pl.DataFrame:
-    """One real run through the gate."""
-    with tempfile.TemporaryDirectory() as folder:
-        gate = pipeline.open_gate(
-            split.confidential,
-            split.schema,
-            Budget(epsilon),
-            relation="label-change",
-            public_columns=split.given,
-            ledger=Path(folder) / "ledger.db",
-            name=uuid.uuid4().hex,
-        )
-        assert public.target is not None
-        made: pl.DataFrame = recipe.fit(gate, public).attach(public.target, np.random.default_rng(seed))
-        return made
-
-
-def as_it_is(split: Split, public: PublicData, seed: int) -> pl.DataFrame:
-    """Labels drawn from the boosted model of the public table alone."""
-    from hedgerow.model.attached import Attached
-
-    assert public.relative is not None and public.target is not None
-    schema, given = split.schema, split.given
-    ordered = [is_ordered(schema, a) for a in given]
-    labels = cells_of(public.relative, split.private)
-    model = boost(
-        lines_of(public.relative, given),
-        labels,
-        schema.size(split.private),
-        schema.shape(given),
-        ordered,
-        np.random.default_rng(seed),
-    )
-    shares = model.shares(lines_of(public.target, given))
-    made = Attached(schema, split.private, shares, np.zeros(public.target.rows, np.int8), public.target)
-    return made.attach(public.target, np.random.default_rng(seed))
-
-
-def judged(split: Split, truth: PublicTable, frame: pl.DataFrame) -> tuple[float, float]:
-    """Mean total-variation distance of (attribute, labels) tables, and mean error of the labels' coefficients."""
-    got = PublicTable.read(frame, split.schema, role="synthetic")
-    far = []
-    for a in split.given:
-        names = (a, *split.private)
-        size = split.schema.size(names)
-        t, g = (np.bincount(cells_of(x, names), minlength=size) for x in (truth, got))
-        far.append(np.abs(t - g).sum() / 2 / len(frame))
-    beta = [coefficients(split, x) for x in (truth, got)]
-    return float(np.mean(far)), float(np.abs(beta[0] - beta[1]).mean())
-
-
-def coefficients(split: Split, table: PublicTable) -> Any:
-    """Least squares of the outcome's code, standardised, on all labels and all given columns of up to 30 codes."""
-    y = table.codes([split.outcome])[split.outcome].astype(float)
-    y = (y - y.mean()) / y.std()
-    parts = []
-    for a in (*split.private, *(g for g in split.given if g != split.outcome and split.schema.size([g]) <= 30)):
-        code = table.codes([a])[a]
-        common = np.flatnonzero(np.bincount(code) >= 200)[1:]
-        parts.append(
-            (code[:, None] == common).astype(np.float32) if a in split.private else code[:, None].astype(np.float32)
-        )
-    x = np.concatenate([np.ones((len(y), 1), np.float32), *parts], axis=1)
-    b = np.linalg.lstsq(x, y, rcond=None)[0]
-    wide = sum(p.shape[1] for p in parts[: len(split.private)])
-    full = np.zeros(64)
-    full[:wide] = b[1 : 1 + wide]
-    return full[: sum(split.schema.shape(split.private))]
-
-
-def recursion(public: Any, secret: Any, labels: Any, sizes: Any, n_b: int, rng: np.random.Generator) -> int:
-    """The papers' way: filter both tables by every label of every node."""
-    stack = [(np.arange(public.shape[1]), np.arange(secret.shape[1]), tuple(range(len(sizes))))]
+    The first table decides the splits, the second is counted; a third, the target, is carried down to its leaves.
+    """
+    stack = [([np.arange(t.shape[1]) for t in tables], tuple(range(len(sizes))))]
     leaves = 0
     while stack:
-        p, s, free = stack.pop()
-        if len(p) >= n_b and free:
+        rows, free = stack.pop()
+        if len(rows[0]) >= n_b and free:
             a = free[rng.integers(len(free))]
             rest = tuple(f for f in free if f != a)
-            here, there = public[a, p], secret[a, s]
-            stack += [(p[here == c], s[there == c], rest) for c in range(sizes[a])]
+            codes = [t[a, r] for t, r in zip(tables, rows, strict=True)]
+            stack += [([r[c == x] for r, c in zip(rows, codes, strict=True)], rest) for x in range(sizes[a])]
         else:
-            np.bincount(labels[s], minlength=10)
+            np.bincount(labels[rows[1]], minlength=LABELS)
             leaves += 1
     return leaves
 
 
+def coding_of(sizes: dict[str, int]) -> Coding:
+    """The codes of all predictors and of the label."""
+    return Coding(tuple(CodedColumn(n, "text", s, 0, 0) for n, s in {**sizes, "label": LABELS}.items()))
+
+
+def stages(public: Any, secret: Any, target: Any, n_b: int, sizes: dict[str, int], seed: int = 2) -> dict[str, float]:
+    """CPU seconds of each stage of one tree: build, number, count, noise, classify."""
+    coding, names = coding_of(sizes), list(sizes)
+    clock = [time.process_time()]
+
+    def lap() -> float:
+        clock.append(time.process_time())
+        return clock[-1] - clock[-2]
+
+    out: dict[str, float] = {}
+    rng = np.random.default_rng(seed)
+    tree = sketch_tree(public, sizes, [1.0] * len(sizes), n_b=n_b, depth=len(sizes), rng=rng)
+    out["build"] = lap()
+    tree = reached(tree, dict(zip(names, target, strict=True)))
+    out["number"] = lap()
+    plan = CountPlan([Marginal(("label",), tree)], coding)
+    counts = plan.count(secret)
+    out["count"] = lap()
+    spend = Tariff(coding, Guarantee(), "pure").measure_all([Marginal(("label",), tree)], Budget("0.25").total)
+    noisy = (counts + noise.draw(spend.asked[0].noise, len(counts))).reshape(-1, LABELS).astype(np.float64)
+    out["noise"] = lap()
+    leaf = leaf_of(tree, dict(zip(names, target, strict=True)))
+    draw_each(combine("mean", [noisy], [leaf], [1.0]), rng)
+    out["classify"] = lap()
+    out["leaves"] = tree.leaves
+    assert counts.sum() == secret["label"].size
+    return out
+
+
+def tables_of(rows: int, sizes: dict[str, int] = SIZES) -> tuple[Any, dict[str, Any], Any]:
+    """A public table, confidential codes with labels, and a target."""
+    secret = dict(zip(sizes, personnel(rows, 2, sizes), strict=True))
+    secret["label"] = np.random.default_rng(3).integers(0, LABELS, rows).astype(np.uint8)
+    return personnel(rows, 1, sizes), secret, personnel(rows, 4, sizes)
+
+
+def warm() -> None:
+    """Compile everything once."""
+    stages(*tables_of(2000), 50, SIZES)
+
+
 def speed(rows: int) -> None:
-    """CPU seconds of building, routing and leaf counting, and the ratio to the papers' recursion in one run."""
-    sizes = (24, 500, 800, 60, 7, 5, 100)
-    rng = np.random.default_rng(1)
-    tables = [np.stack([(rng.beta(0.6, 3, rows) * s).astype(np.uint16) for s in sizes]) for _ in range(2)]
-    labels = rng.integers(0, 10, rows).astype(np.uint8)
-    columns = {f"c{i}": s for i, s in enumerate(sizes)}
-    coding = Coding(tuple(CodedColumn(n, "text", s, 0, 0) for n, s in {**columns, "y": 10}.items()))
-    codes = dict(zip(columns, tables[1], strict=True)) | {"y": labels}
-    ours(tables[0][:, :1000], columns, codes, coding, 500)
+    """Building, routing and leaf counting against the papers' recursion: two tables, and with the target three."""
+    warm()
+    public, secret, target = tables_of(rows)
+    held, sizes = np.stack([secret[n] for n in SIZES]), list(SIZES.values())
     for n_b in (500, 25):
-        seconds, leaves = ours(tables[0], columns, codes, coding, n_b)
-        begun = time.process_time()
-        recursion(tables[0], tables[1], labels, sizes, n_b, np.random.default_rng(2))
-        slow = time.process_time() - begun
-        print(
-            f"n_B {n_b:4}: {seconds:.3f} CPU-s, {leaves:,} reached leaves; "
-            f"the papers' way {slow:.2f}: {slow / seconds:.0f} x"
+        ours = min(
+            (stages(public, secret, target, n_b, SIZES) for _ in range(3)), key=lambda s: s["build"] + s["count"]
         )
+        two, three = ours["build"] + ours["count"], ours["build"] + ours["number"] + ours["count"]
+        for tables, mine in (([public, held], two), ([public, held, target], three)):
+            begun = time.process_time()
+            recursion(tables, secret["label"], sizes, n_b, np.random.default_rng(2))
+            slow = time.process_time() - begun
+            print(
+                f"{rows:,} rows, n_B {n_b:3}, {len(tables)} tables: ours {mine:.3f} CPU-s, papers' way {slow:.2f}:"
+                f" {slow / mine:.0f} x; {ours['leaves']:,.0f} leaves",
+                flush=True,
+            )
 
 
-def ours(public: Any, columns: dict[str, int], codes: Any, coding: Coding, n_b: int) -> tuple[float, int]:
-    """One tree: build on public rows, number the reached leaves, count the confidential rows in them."""
-    begun = time.process_time()
-    tree = sketch_tree(public, columns, [1.0] * len(columns), n_b=n_b, depth=7, rng=np.random.default_rng(2))
-    built = time.process_time()
-    tree = reached(tree, codes)
-    found = time.process_time()
-    plan = CountPlan([Marginal(("y",), tree)], coding)
-    plan.count(codes)
-    done = time.process_time()
-    print(f"  build {built - begun:.3f}, route the target {found - built:.3f}, count {done - found:.3f}")
-    return done - begun, tree.leaves
+def whole(rows: int, n_b: int = 500) -> None:
+    """Three trees filled through the real gate, and sex and race drawn for all target rows."""
+    small = _whole(3000, 50)
+    print(f"warm-up on 3,000 rows: {small[0] + small[1]:.2f} CPU-s")
+    fit, draw = _whole(rows, n_b)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"{rows:,} rows, n_B {n_b}: fit {fit:.2f}, draw {draw:.2f}, both {fit + draw:.2f} CPU-s; {peak:.2f} GB")
+
+
+def _whole(rows: int, n_b: int) -> tuple[float, float]:
+    private = {"race": 5, "sex": 2}
+    columns = (
+        f'[columns.{n}]\nkind = "categorical"\nvalues = {[str(i) for i in range(s)]!r}'.replace("'", '"')
+        for n, s in {**SIZES, **private}.items()
+    )
+    schema = Schema.loads("\n".join(columns))
+    frames = [pl.DataFrame(dict(zip(SIZES, personnel(rows, s), strict=True))).cast(pl.String) for s in (1, 2, 4)]
+    rng = np.random.default_rng(5)
+    labels = {n: pl.Series(rng.integers(0, s, rows)).cast(pl.String) for n, s in private.items()}
+    relative, target = (PublicTable.read(f, schema, role="target") for f in (frames[0], frames[2]))
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.process_time()
+        gate = pipeline.open_gate(
+            frames[1].with_columns(**labels),
+            schema,
+            Budget(1),
+            relation="label-change",
+            public_columns=tuple(SIZES),
+            ledger=Path(folder) / "ledger.db",
+            name="simulated",
+        )
+        model = RandomTrees(n_b=n_b).fit(gate, PublicData(schema, relative, target))
+        fitted = time.process_time()
+        model.attach(target, np.random.default_rng(1))
+        return fitted - begun, time.process_time() - fitted
+
+
+def _line(name: str, found: dict[str, float]) -> None:
+    cells = "".join(f"{found[k]:>10.3f}" for k in ("build", "number", "count", "noise", "classify"))
+    print(f"{name:<34}{cells}{found['leaves']:>12,.0f}", flush=True)
+
+
+def _head() -> None:
+    print(
+        f"{'CPU seconds':<34}"
+        + "".join(f"{k:>10}" for k in ("build", "number", "count", "noise", "classify"))
+        + f"{'leaves':>12}"
+    )
+
+
+def linear() -> None:
+    """Every stage from a hundred thousand to ten million rows, at n_B 500 for a million and in proportion."""
+    warm()
+    _head()
+    for rows in (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000):
+        found = stages(*tables_of(rows), max(rows // 2000, 1), SIZES)
+        _line(f"{rows:>12,} rows, n_B {max(rows // 2000, 1)}", found)
+        total = sum(v for k, v in found.items() if k != "leaves")
+        print(f"{'':34}{1e9 * total / rows:,.0f} ns a row")
+
+
+def by_stage() -> None:
+    """Every stage against n_B, labels per attribute and trees, on a million rows."""
+    warm()
+    rows = 1_000_000
+    tables = tables_of(rows)
+    _head()
+    for n_b in (5000, 1000, 500, 100, 25):
+        _line(f"n_B {n_b}", stages(*tables, n_b, SIZES))
+    for labels in (4, 16, 64, 256):
+        sizes = {f"c{i}": labels for i in range(7)}
+        _line(f"7 attributes of {labels} labels, n_B 500", stages(*tables_of(rows, sizes), 500, sizes))
+    for trees in (1, 3, 10):
+        runs = [stages(*tables, 500, SIZES, seed=s) for s in range(trees)]
+        _line(f"{trees} trees, n_B 500", {k: sum(r[k] for r in runs) for k in runs[0]})
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "speed":
-        speed(int(sys.argv[2]) if len(sys.argv) > 2 else 2_000_000)
-    else:
-        utility(sys.argv[2:])
+    asked = sys.argv[1] if len(sys.argv) > 1 else "speed"
+    size = int(sys.argv[2]) if len(sys.argv) > 2 else 2_000_000
+    {"speed": lambda: speed(size), "whole": lambda: whole(size), "linear": linear, "stages": by_stage}[asked]()

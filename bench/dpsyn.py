@@ -1,10 +1,13 @@
 """The DPSyn method on real survey files, by PUMA and year: the challenge's score in every regime.
 
-    python bench/dpsyn.py [--quick] [--seeds 3]
+    python bench/dpsyn.py [--quick] [--seeds 3] [--pairs acs_by_state acs_by_year]
 
 Score = 1000 (1 - half the mean L1 distance of three-way shares within a group), over sampled triples of file columns.
-Every run goes through a real gate with real noise.  Reference lines: the public table as it is (all of it for
-every group), its rows of the same PUMA where it has them, and a resample of the truth as large as the groups.
+Every run goes through a real gate with real noise.  Both variants are shown: the paper's plain method, and ours.  The
+paper adds Laplace epsilons; where it uses Laplace noise only, its variant runs with delta 0, so that its noise is its
+own.  ``acs_state_reversed`` (Illinois public, Ohio confidential) was kept aside while choosing.  Reference lines: the
+public table as it is (all of it for every group), its rows of the same PUMA where it has them, and a resample of the
+truth as large as the groups.
 """
 
 import argparse
@@ -12,8 +15,9 @@ import resource
 import sys
 import tempfile
 import time
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +29,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import PublicData
 from hedgerow.recipes.dpsyn import DPSyn
+from hedgerow.recipes.dpsyn_budget import split_budget
 
 DATA = Path("/work/shared/data/acs_il_oh/il_oh_decoded.parquet")
 GROUPS = ["PUMA", "YEAR"]
@@ -38,13 +43,18 @@ JOINS = {
 DETERMINED = {"EMPSTAT": "EMPSTATD", "LABFORCE": "EMPSTATD"}
 EPSILONS = (0.01, 0.035, 0.05, 0.1, 0.15, 0.5, 1, 3, 10)
 DELTA = "2.5e-5"
+VARIANTS: tuple[Literal["repaired", "paper"], ...] = ("repaired", "paper")
 Matrix = npt.NDArray[np.int64]
 
 
 def split(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Public and confidential rows: Ohio and Illinois, or 2012-2014 and 2015-2018."""
+    """Public and confidential rows: Ohio and Illinois, the reverse, or 2012-2014 and 2015-2018."""
     table = pl.read_parquet(DATA)
-    first = pl.col("STATE") == "OH" if name == "acs_by_state" else pl.col("YEAR") <= 2014
+    first = {
+        "acs_by_state": pl.col("STATE") == "OH",
+        "acs_state_reversed": pl.col("STATE") == "IL",
+        "acs_by_year": pl.col("YEAR") <= 2014,
+    }[name]
     return table.filter(first).drop("STATE"), table.filter(~first).drop("STATE")
 
 
@@ -112,15 +122,20 @@ def same_puma(public: pl.DataFrame, confidential: pl.DataFrame) -> pl.DataFrame:
     return confidential.select(GROUPS).unique(maintain_order=True).join(public.drop("YEAR"), on="PUMA")
 
 
-def bench(name: str, epsilons: tuple[float, ...], seeds: int, recipe: DPSyn) -> int:
-    """Prints the scores of one pair of tables; how many regimes fall more than 10 points below the public table."""
-    public, confidential = split(name)
-    schema = schema_of(public, confidential)
-    rng = np.random.default_rng(0)
-    scorer = Scorer(confidential, 60, rng)
-    free = PublicData(schema, PublicTable.read(public, schema))
+def run(
+    recipe: DPSyn, confidential: pl.DataFrame, free: PublicData, budget: Budget, seed: int
+) -> tuple[str, pl.DataFrame]:
+    """The regime that was chosen, and the records."""
+    with tempfile.TemporaryDirectory() as folder:
+        gate = open_gate(confidential, free.schema, budget, ledger=f"{folder}/ledger.db", name=f"acs{seed}")
+        records = draw_copies(recipe.fit(gate, free), free, copies=1, seed=seed).records[0]
+    tables = [len(a.spend.asked[0].question.columns) for a in gate.record if len(a.spend.asked) > 1]
+    return {0: "public_only", 1: "one_way", 2: "two_way"}[tables[0] if tables else 0], records
+
+
+def references(scorer: Scorer, public: pl.DataFrame, confidential: pl.DataFrame) -> float:
+    """Prints the lines to compare with; the score of the public table as it is."""
     base = scorer.score(public, pooled=True)
-    print(f"\n{name}: {len(confidential):,} rows, {len(scorer.keys)} groups, {len(public):,} public rows")
     print(f"  public as it is                      {base:6.1f}")
     local = same_puma(public, confidential)
     if len(local):
@@ -130,43 +145,48 @@ def bench(name: str, epsilons: tuple[float, ...], seeds: int, recipe: DPSyn) -> 
         [g.sample(fraction=1, with_replacement=True, seed=1) for g in confidential.partition_by(GROUPS)]
     )
     print(f"  resample of the truth in each group  {scorer.score(again):6.1f}")
-    print("  epsilon  regime        score  above public   records  CPU s   MB")
+    return base
+
+
+def bench(name: str, epsilons: tuple[float, ...], seeds: int) -> int:
+    """Prints the scores of one pair of tables; how many runs of ours fall over 10 points below the public table."""
+    public, confidential = split(name)
+    schema = schema_of(public, confidential)
+    scorer = Scorer(confidential, 60, np.random.default_rng(0))
+    free = PublicData(schema, PublicTable.read(public, schema))
+    print(f"\n{name}: {len(confidential):,} rows, {len(scorer.keys)} groups, {len(public):,} public rows")
+    base = references(scorer, public, confidential)
+    print("  variant   epsilon  delta    regime        score  above public   records  CPU s   MB")
     below = 0
-    for epsilon in epsilons:
-        for seed in range(seeds):
-            began = time.process_time()
-            with tempfile.TemporaryDirectory() as folder:
-                gate = open_gate(
-                    confidential, schema, Budget(epsilon, DELTA), ledger=f"{folder}/ledger.db", name=f"{name}{seed}"
-                )
-                model = recipe.fit(gate, free)
-                records = draw_copies(model, free, copies=1, seed=seed).records[0]
-            cpu, memory = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            tables = [len(a.spend.asked[0].question.columns) for a in gate.record if len(a.spend.asked) > 1]
-            regime = {0: "public_only", 1: "one_way", 2: "two_way"}[tables[0] if tables else 0]
-            score = scorer.score(records)
-            below += score < base - 10
-            print(
-                f"  {epsilon:<8g} {regime:<12} {score:6.1f} {score - base:+10.1f} {len(records):12,} "
-                f"{cpu:6.1f} {memory:6.0f}",
-                flush=True,
-            )
+    for variant, epsilon, seed in product(VARIANTS, epsilons, range(seeds)):
+        rule = split_budget(epsilon, delta=float(DELTA), theta=1, rows=len(confidential))
+        delta = DELTA if variant == "repaired" or rule.regime == "two_way" else "0"
+        began = time.process_time()
+        recipe = DPSyn(groups=GROUPS, variant=variant)
+        regime, records = run(recipe, confidential, free, Budget(epsilon, delta), seed)
+        cpu, memory = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        score = scorer.score(records)
+        below += variant == "repaired" and score < base - 10
+        print(
+            f"  {variant:<9} {epsilon:<8g} {delta:<8} {regime:<12} {score:6.1f} {score - base:+10.1f} "
+            f"{len(records):12,} {cpu:6.1f} {memory:6.0f}",
+            flush=True,
+        )
     return below
 
 
 def main() -> None:
-    """Runs both pairs of tables."""
+    """Runs the pairs of tables."""
     said = argparse.ArgumentParser(description=__doc__)
-    said.add_argument("--quick", action="store_true", help="five epsilons, the edges of the regimes among them")
+    said.add_argument("--quick", action="store_true", help="four epsilons, the edges of the regimes among them")
     said.add_argument("--seeds", type=int, default=1)
-    said.add_argument("--plain", action="store_true", help="the paper's tables: no drawing towards the public ones")
+    said.add_argument("--pairs", nargs="+", default=["acs_by_state", "acs_by_year"])
     given = said.parse_args()
     if not DATA.exists():
         sys.exit(f"{DATA} is not on this machine")
-    recipe = DPSyn(groups=GROUPS, shrink=not given.plain)
-    epsilons = (0.03, 0.05, 0.1, 0.15, 1) if given.quick else EPSILONS
-    below = sum(bench(name, epsilons, given.seeds, recipe) for name in ("acs_by_state", "acs_by_year"))
-    print(f"\n{below} runs fell more than 10 points below the public table as it is")
+    epsilons = (0.03, 0.05, 0.15, 1) if given.quick else EPSILONS
+    below = sum(bench(name, epsilons, given.seeds) for name in given.pairs)
+    print(f"\n{below} runs of the default fell more than 10 points below the public table as it is")
     sys.exit(1 if below else 0)
 
 

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from tests.end_to_end.conftest import ROWS, Command
-from tests.privacy.test_dpsyn_replay import REGIMES, write
+from tests.privacy.recipe_world import REGIMES
+from tests.privacy.recipe_world import write_dpsyn as write
 from tests.privacy.world import PERSON, frame
 
 

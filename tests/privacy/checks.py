@@ -5,6 +5,7 @@ import logging
 import tempfile
 import uuid
 import warnings
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
 from itertools import combinations
@@ -68,17 +69,23 @@ def _ask_everything(
     return requests
 
 
-def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair, **job_of: str) -> None:
+Write = Callable[..., Path]
+"""Writes a job for a guarantee and a delta in a folder, and beside it ``public.csv`` if it has a public table."""
+
+
+def check_run(
+    folder: Path, guarantee: Guarantee, delta: str, pair: Pair, write: Write = write_job, **job_of: str
+) -> None:
     """A whole job on both tables with the same answers: the same bytes, files, lines, errors and prices."""
     tape = Tape()
     outcomes = []
     for name, rows, play in (("here", pair.here, False), ("there", pair.there, True)):
         place = folder / name
         place.mkdir()
-        job = write_job(place, guarantee, delta=delta, **job_of)
+        job = write(place, guarantee, delta=delta, **job_of)
         frame(rows).write_csv(place / "secret.csv")
-        with watched(tape, play=play) as requests:
-            outcomes.append((requests, *_run(job)))
+        with watched(tape, play=play, public=list(place.glob("public.csv"))) as requests:
+            outcomes.append((requests, *run_job(job)))
         check_order(requests)
     (here, bytes_here, said_here), (there, bytes_there, said_there) = outcomes
     budget = Budget("1.5", delta)
@@ -90,7 +97,7 @@ def check_run(folder: Path, guarantee: Guarantee, delta: str, pair: Pair, **job_
     assert said_here == said_there, "something else was said on a neighbour"
 
 
-def _run(job: Path) -> tuple[dict[str, bytes], str]:
+def run_job(job: Path) -> tuple[dict[str, bytes], str]:
     """Every file of the release, and everything said on the way: terminal, log, warnings, phases, error."""
     said = io.StringIO()
     handler = logging.StreamHandler(said)

@@ -7,6 +7,7 @@ some check fails under it.  The first line shows that the checks pass without a 
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ from hedgerow.public.question import Counts, Measurement, Noise
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.release import journal
 from tests.privacy.checks import check_run, check_verbs, quick_folder
-from tests.privacy.urn_checks import check_urn_law
+from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
+from tests.privacy.urn_checks import check_crossing, check_urn_law
 from tests.privacy.urn_mutants import URN_MUTANTS
 from tests.privacy.world import GUARANTEES, Pair, Row
 
@@ -70,6 +72,7 @@ def check_everything() -> None:
                 with quick_folder() as folder:
                     check_run(Path(folder), guarantee, delta, pair)
     check_urn_law()
+    check_crossing()
     law = Noise("laplace", Fraction(50))
     assert (noise.draw(law, 64) != noise.draw(law, 64)).any(), "the noise came twice: it is seeded"
 
@@ -337,12 +340,11 @@ MUTANTS: tuple[Mutant, ...] = (
 )
 
 
-def caught_by(mutant: Mutant) -> str | None:
-    """What the checks say when ``mutant`` is planted; None when they see nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        mutant(patch)
+def caught_by(mutant: Mutant, check: Callable[[], None] = check_everything) -> str | None:
+    """What ``check`` says when ``mutant`` is planted; None when it sees nothing."""
+    with planted(mutant):
         try:
-            check_everything()
+            check()
         except AssertionError as seen:
             return str(seen).splitlines()[0] if str(seen) else "an assertion"
         except HedgerowError as refusal:
@@ -350,16 +352,27 @@ def caught_by(mutant: Mutant) -> str | None:
     return None
 
 
+def trials() -> Iterator[tuple[str, Mutant, Callable[[], None]]]:
+    """Every planted bug, and the check that must see it."""
+    for mutant in MUTANTS:
+        yield mutant.__name__, mutant, check_everything
+    for mutant, jobs in RECIPE_MUTANTS:
+        for job in jobs:
+            yield f"{mutant.__name__} ({job})", mutant, partial(check_recipe, job)
+
+
 def main() -> int:
     """Run the checks without a patch, then under every mutant."""
     check_everything()
+    for job in sorted({job for _, jobs in RECIPE_MUTANTS for job in jobs}):
+        check_recipe(job)
     sys.stdout.write("the checks pass without a planted bug\n")
-    missed = 0
-    for mutant in MUTANTS:
-        seen = caught_by(mutant)
-        missed += seen is None
-        sys.stdout.write(f"{'caught' if seen else 'MISSED'}  {mutant.__name__.replace('_', ' ')}: {seen or ''}\n")
-    sys.stdout.write(f"our audit catches {len(MUTANTS) - missed}/{len(MUTANTS)} planted bugs\n")
+    found = []
+    for name, mutant, check in trials():
+        found.append(seen := caught_by(mutant, check))
+        sys.stdout.write(f"{'caught' if seen else 'MISSED'}  {name.replace('_', ' ')}: {seen or ''}\n")
+    missed = found.count(None)
+    sys.stdout.write(f"our audit catches {len(found) - missed}/{len(found)} planted bugs\n")
     return 1 if missed else 0
 
 

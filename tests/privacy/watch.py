@@ -4,7 +4,8 @@
 that every noisy answer comes out as it did then: with the answers equal, everything else must be equal too.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,9 +25,6 @@ from hedgerow.public.accounting import Measure, floor_sqrt
 from hedgerow.public.files import Source
 from hedgerow.public.question import Counts, Measurement, Noise
 from hedgerow.public.urn import Urn, exp_floor
-
-PUBLIC = "public.csv"
-"""The name of the public relative in the small world: anyone may read that file at any time."""
 
 
 @dataclass
@@ -51,8 +49,13 @@ class Tape:
 
 
 @contextmanager
-def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
-    """Record every request made inside; with ``play``, make the answers those on ``tape``."""
+def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[list[Request]]:
+    """Record every request made inside; with ``play``, make the answers those on ``tape``.
+
+    Reading is free of the very files handed in as ``public``, as they are now: not of others of that name, of links
+    to others, or once anything else was written to them.
+    """
+    free = {file.resolve(strict=True): _bytes_of(file) for file in public}
     requests = [Request()]  # the first holds whatever happens outside a request
     counts, chosen = iter(list(tape.counts)), iter(list(tape.chosen))
     spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
@@ -68,7 +71,8 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         mark(self, run, request)
 
     def watched_read(self: Source, columns: Any, *rest: Any) -> Iterator[Any]:
-        if Path(self.name).name != PUBLIC:  # the same file on both sides of a pair
+        file = Path(self.name)
+        if file.resolve() not in free or _bytes_of(file) != free[file.resolve()]:
             requests[-1].steps.append("read")
         yield from read(self, columns, *rest)
 
@@ -86,7 +90,9 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         assert n == 0 or now.words > before, "noise was drawn without asking the operating system"
         assert len(now.counted) > len(now.noises), "noise was drawn for something that this request did not count"
         true = now.counted[len(now.noises)]
-        given = next(counts) - true if play else fresh
+        known = next(counts, None) if play else true + fresh
+        assert known is not None and len(known) == len(true), "a neighbour was asked something else"
+        given = known - true
         now.noises.append((law, given))
         return given
 
@@ -144,6 +150,10 @@ def watched(tape: Tape, *, play: bool) -> Iterator[list[Request]]:
         patch.setattr(urns, "draw", watched_urns)
         patch.setattr(urns, "draw_urn", watched_tables)
         yield requests
+
+
+def _bytes_of(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "no file"
 
 
 def _check_answers(request: Request, answers: tuple[Measurement, ...]) -> None:

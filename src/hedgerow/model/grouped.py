@@ -1,7 +1,6 @@
 """Whole records group by group: every group a sample of one pool, refined towards the same two-way tables."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
 
@@ -10,7 +9,8 @@ import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.model.base import AbstractModel, Expected
-from hedgerow.model.gum import PairTargets, Records, refine
+from hedgerow.model.fitters import AbstractFitter, fit_groups
+from hedgerow.model.gum import PairTargets, Records
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.public.coding import Codes, code_type
 from hedgerow.public.question import Marginal
@@ -30,7 +30,8 @@ class GroupedModel(AbstractModel):
         sizes: the records of every cell of the cross of the group columns, flat, last fastest.
         pool: records of all other attributes, in the order of ``targets.columns``.
         targets: the tables every group is refined towards.
-        sweeps: how many pool records each record of a group is offered.
+        fitter: how the records of a group are moved towards them.
+        at_random: a group starts from records of the pool drawn at random, as in the paper, not spread evenly.
         reuse: groups of equal size are copies of one another; saves time and destroys their variety.
     """
 
@@ -40,7 +41,8 @@ class GroupedModel(AbstractModel):
     sizes: npt.NDArray[np.int64]
     pool: Records
     targets: PairTargets
-    sweeps: int
+    fitter: AbstractFitter
+    at_random: bool = False
     reuse: bool = False
 
     def expected(self, question: Marginal) -> Expected:
@@ -62,9 +64,8 @@ class GroupedModel(AbstractModel):
         if self.reuse:
             _, first = np.unique(sizes[cells], return_inverse=True)
             seeds = seeds[first]
-        with ThreadPoolExecutor() as threads:
-            blocks = list(threads.map(self._group, sizes[cells].tolist(), seeds.tolist()))
-        records = np.concatenate(blocks)
+        starts = [self._start(size, seed) for size, seed in zip(sizes[cells].tolist(), seeds.tolist(), strict=True)]
+        records = np.concatenate(fit_groups(self.fitter, starts, self.targets, seeds.tolist()))
         out: dict[str, Codes] = {
             c: records[:, i].astype(code_type(size))
             for i, (c, size) in enumerate(zip(self.targets.columns, self.targets.sizes, strict=True))
@@ -74,11 +75,11 @@ class GroupedModel(AbstractModel):
             c: at.astype(code_type(self.schema.size([c]))) for c, at in zip(self.groups, where, strict=False)
         }
 
-    def _group(self, n: int, seed: int) -> Records:
-        """``n`` records of the pool, spread evenly over it from a random start, then refined."""
-        at = (np.arange(n, dtype=np.int64) * len(self.pool) // n + seed) % len(self.pool)
-        start = self.pool[at]
-        return refine(start, self.pool, self.targets, sweeps=self.sweeps, state=seed)
+    def _start(self, n: int, seed: int) -> Records:
+        """``n`` records of the pool: spread evenly over it from a random start, or drawn at random."""
+        if self.at_random:
+            return self.pool[np.random.Generator(np.random.PCG64(seed)).integers(0, len(self.pool), n)]
+        return self.pool[(np.arange(n, dtype=np.int64) * len(self.pool) // n + seed) % len(self.pool)]
 
     def _shares(self, columns: tuple[str, ...]) -> Expected:
         """The pool's shares of a table; parts of joined columns are split out, determined ones filled in."""

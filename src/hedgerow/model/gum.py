@@ -9,12 +9,14 @@ Both are exact functions of their arguments; ``state`` starts a random stream of
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from hedgerow.model import descent
 from hedgerow.model.consistency import Pair, Tables, pairs_of
 from hedgerow.model.simplex import Floats
 
@@ -31,6 +33,7 @@ class PairTargets:
         columns: the columns, in the order of a record.
         sizes: how many codes each has.
         design: one row per table: position of its two columns, cells per code of the first, start of its cells.
+            A one-way table has its column twice, and 0 cells per code.
         shares: the wanted share of every cell, table after table.
     """
 
@@ -50,9 +53,27 @@ class PairTargets:
             start += sizes[at[a]] * sizes[at[b]]
         return cls(tuple(columns), tuple(sizes), np.array(lines, np.int64).reshape(-1, 4), np.concatenate(flat))
 
+    @classmethod
+    def one_ways(cls, columns: Sequence[str], shares: Sequence[Floats]) -> "PairTargets":
+        """The targets of a table for each column alone."""
+        sizes = [len(s) for s in shares]
+        starts = np.cumsum([0, *sizes[:-1]])
+        lines = [(i, i, 0, start) for i, start in enumerate(starts)]
+        return cls(tuple(columns), tuple(sizes), np.array(lines, np.int64).reshape(-1, 4), np.concatenate(shares))
+
+    @cached_property
+    def square(self) -> descent.PairTargets:
+        """The two-way targets laid out for coordinate descent."""
+        tables = {
+            (int(a), int(b)): self.shares[start : start + self.sizes[a] * width]
+            for a, b, width, start in self.design
+            if width
+        }
+        return descent.pair_targets(self.sizes, tables, 1.0)
+
     def error(self, records: Records) -> float:
         """The mean over tables of the L1 distance between the records' shares and the wanted ones: 0 to 2."""
-        if not len(self.design):
+        if not len(self.design) or not len(records):
             return 0.0
         gap = _excess(records, self.design, self.shares * len(records))
         return float(np.abs(gap).sum() / len(records) / len(self.design))
@@ -168,7 +189,7 @@ def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays 
     cell, out, into = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     for t in order:
         a, b, width, start = design[t]
-        cells = sizes[a] * width
+        cells = sizes[a] * width if width else sizes[a]
         have, holder = np.zeros(cells, np.int64), np.full(cells, -1, np.int64)
         first = _below(stream, n)
         for i in range(n):
@@ -205,5 +226,7 @@ def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays 
             r, c = out[i], into[i]
             if holder[c] >= 0 and _below(stream, 2) == 0:
                 records[r] = records[holder[c]]
-            else:
+            elif width:
                 records[r, a], records[r, b] = c // width, c % width
+            else:
+                records[r, a] = c

@@ -1,8 +1,9 @@
-"""Noisy tables drawn towards a public relative's, as far as their own noise recommends (empirical Bayes).
+"""Noisy tables drawn towards a public relative's, as far as the noise itself recommends (empirical Bayes).
 
-A cell is taken as y = truth + noise, and the truth as scattered around the public share m with variance
-f m + k m^2; f and k are estimated from how far all the noisy tables are from the public ones.  The
-posterior mean is in between.  A relative that is far off gets little weight, a noisy table too.
+A cell is y = truth + noise, and the truth is scattered around the public share m.  How widely is learnt from all
+cells at once: in each band of cells with like public shares, the scatter is a mixture of normal laws around m, from
+none at all to far wider than the noise, whose shares are those of greatest likelihood (adaptive shrinkage, Stephens
+2017).  So cells that plainly differ from the public table stay where they were measured, however many do not.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from hedgerow.model.simplex import Floats
+
+_WIDTHS = 4.0 ** np.arange(-1, 14)  # scatter variances, in units of the noise variance; and 0 before them
+_DOUBT = 5.0  # times the root of the cells are counted as no scatter at all before looking: in doubt, public
+_BAND = 250  # the fewest cells of a band
 
 
 def drawn_toward(noisy: Sequence[Floats], public: Sequence[Floats], variance: float) -> list[Floats]:
@@ -20,39 +25,26 @@ def drawn_toward(noisy: Sequence[Floats], public: Sequence[Floats], variance: fl
     [0.5, 0.5]
     """
     y, m = np.concatenate([t.ravel() for t in noisy]), np.concatenate([t.ravel() for t in public])
-    scatter = (y - m) ** 2 - variance
-    linear, square = _moments(scatter, m, variance)
-    out = []
-    for t, prior in zip(noisy, public, strict=True):
-        spread = linear * prior + square * prior**2
-        own = _own_scale((t - prior) ** 2 - variance, spread, variance)
-        weight = own * spread / (own * spread + variance)
-        out.append(np.asarray(prior + weight * (t - prior)))
-    return out
+    weight = np.zeros(len(y))
+    bands = int(np.clip(len(y) // _BAND, 1, 12))
+    for cells in np.array_split(np.argsort(m, kind="stable"), bands):
+        weight[cells] = _kept((y[cells] - m[cells]) ** 2 / variance)
+    flat = m + weight * (y - m)
+    ends = np.cumsum([t.size for t in noisy])[:-1]
+    return [part.reshape(t.shape) for part, t in zip(np.split(flat, ends), noisy, strict=True)]
 
 
-def _moments(scatter: Floats, m: Floats, variance: float) -> tuple[float, float]:
-    """The non-negative f and k that fit the scatter best; a cell counts by how precisely it shows its own.
-
-    A squared difference has a standard deviation in proportion to its mean, f m + k m^2 + variance, so cells
-    are weighted by one over its square, found in a few rounds.  Errs towards the public tables.
-    """
-    best = (0.0, 0.0)
-    for _ in range(8):
-        weight = 1 / (best[0] * m + best[1] * m**2 + variance) ** 2
-        a = [float(np.sum(weight * m**power)) for power in (2, 3, 4)]
-        b = [float(np.sum(weight * m**power * scatter)) for power in (1, 2)]
-        b = [b[0] - (2 * a[0]) ** 0.5, b[1] - (2 * a[2]) ** 0.5]  # less a standard error: in doubt, public
-        det = a[0] * a[2] - a[1] ** 2
-        both = ((b[0] * a[2] - b[1] * a[1]) / det, (b[1] * a[0] - b[0] * a[1]) / det) if det > 0 else (-1.0, -1.0)
-        alone = [(max(b[0] / a[0], 0.0), 0.0), (0.0, max(b[1] / a[2], 0.0))] if a[2] > 0 else [(0.0, 0.0)]
-        gains = [b[0] * f + b[1] * k - (a[0] * f * f + 2 * a[1] * f * k + a[2] * k * k) / 2 for f, k in alone]
-        best = both if min(both) >= 0 else alone[int(np.argmax(gains))]
-    return best
-
-
-def _own_scale(scatter: Floats, spread: Floats, variance: float) -> float:
-    """How much wider one table scatters than all together, itself drawn towards 1 by half its noise."""
-    expected = float(np.sum(spread))
-    doubt = variance * float(np.sqrt(2 * spread.size))
-    return max(float(np.sum(scatter)) + doubt, 0.0) / (expected + doubt) if expected + doubt > 0 else 0.0
+def _kept(square: Floats) -> Floats:
+    """The part of each difference that is kept, from its square in units of the noise variance."""
+    spread = np.concatenate([[1.0], 1.0 + _WIDTHS])
+    spread = spread[: 2 + int(np.searchsorted(spread, square.max(initial=1.0)))]
+    likely = np.exp(-0.5 * square[:, None] / spread + 0.5 * square[:, None] / spread[-1]) / np.sqrt(spread)
+    extra = np.zeros(len(spread))
+    extra[0] = _DOUBT * len(square) ** 0.5  # a mean square is known to about one over that root
+    share = (extra + 1) / (extra + 1).sum()
+    for _ in range(40):
+        each = likely * share
+        each /= np.maximum(each.sum(axis=1, keepdims=True), 1e-300)
+        share = each.sum(axis=0) + extra
+        share /= share.sum()
+    return np.asarray(each @ (1 - 1 / spread))

@@ -102,7 +102,7 @@ def _hash_rows(batch: pl.DataFrame, key: bytes) -> npt.NDArray[np.uint64]:
         distinct = text.unique()
         salted = [f"{column.name}\0{value}".encode() for value in distinct]
         words = b"".join(hashlib.blake2b(t, key=key, digest_size=16).digest() for t in salted)
-        place = text.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+        place = text.cast(pl.Enum(distinct)).to_physical()
         row = (row ^ np.frombuffer(words, np.uint64).reshape(-1, 2)[place.to_numpy()]) * _MIX
         row ^= row >> np.uint64(29)
     return np.asarray(row.sum(axis=0, dtype=np.uint64))

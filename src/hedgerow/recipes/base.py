@@ -82,6 +82,10 @@ class AbstractRecipe(ABC):
         """What a plan should say of this recipe besides its requests, in lines for people."""
         return ()
 
+    def memory(self, public: PublicData, rows: int) -> int:
+        """About how many bytes the recipe holds at its widest, for a table of ``rows`` rows; from public facts."""
+        return 24 * len(public.schema.columns) * rows
+
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:
         """Ask until the plan is done, and return what the answers become."""

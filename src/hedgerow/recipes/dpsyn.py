@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.model.consistency import Tables, consistent, pairs_of, raked
+from hedgerow.model.consistency import pairs_of
 from hedgerow.model.grouped import GroupedModel
-from hedgerow.model.gum import PairTargets, Records, gum, refine, tables_of
-from hedgerow.model.simplex import Floats, project
-from hedgerow.model.toward_public import drawn_toward
+from hedgerow.model.gum import Records
+from hedgerow.model.reweighted import MOST_KEYS
+from hedgerow.model.simplex import project
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import TOTAL, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
@@ -21,8 +21,8 @@ from hedgerow.public.table import PublicTable
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.dpsyn_budget import PAPER, Rule, Split, split_budget, total_share
 from hedgerow.recipes.dpsyn_prices import Prices, first_price, prices_of, said_in_plan
-
-_POOL_STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
+from hedgerow.recipes.dpsyn_tables import PaperWay, RepairedWay
+from hedgerow.recipes.memory import pair_records_memory
 
 
 @final
@@ -37,12 +37,12 @@ class DPSyn(AbstractRecipe):
         round_public, round_measured: group sizes are rounded to multiples of these (the paper's K).
         floor: a smaller group is given this many records; the paper's 300. 0 turns it off.
         pool: how many records are fitted before groups are sampled from them; the paper's 10,000.
-        rounds: of gradual update on the pool.
-        sweeps: how many pool records each record of a group is offered.
-        law: the noise on one-way tables when the job has a delta. The paper's is Laplace; Gaussian noise of the
-            same price has half the variance. Group sizes, and all of a pure job, have Laplace noise.
-        shrink: draw noisy tables towards the public ones as far as their noise recommends. Not in the paper.
-        leftover: ``spend`` what joint accounting leaves of the promise on the tables, or ``keep`` the paper's noise.
+        rounds: of gradual update, in the paper's variant.
+        sweeps: how many pool records each record of a group is offered, in the repaired variant.
+        variant: ``paper`` is the plain method of the paper: its noise (Laplace on one-way tables, what joint
+            accounting leaves is kept), gradual update of records drawn at random.  ``repaired`` is ours: Gaussian
+            noise where the job has a delta, the whole promise spent, noisy tables drawn towards the public ones,
+            public records weighed anew and exchanged whole.
         reuse: groups of equal size are copies of one another, as in the paper; off by default.
     """
 
@@ -61,18 +61,16 @@ class DPSyn(AbstractRecipe):
     pool: int = 10_000
     rounds: int = 10
     sweeps: int = 30
-    law: Law = "gaussian"
-    shrink: bool = True
-    leftover: Literal["spend", "keep"] = "spend"
+    variant: Literal["repaired", "paper"] = "repaired"
     reuse: bool = False
 
     def __post_init__(self) -> None:
         self.rule  # noqa: B018  checks the constants
         wrong = [n for n, least in _LEAST.items() if (getattr(self, n) or 0) < least and getattr(self, n) is not None]
-        if wrong or self.law not in ("laplace", "gaussian") or self.leftover not in ("spend", "keep"):
+        if wrong or self.variant not in ("repaired", "paper"):
             raise JobError(
-                f"[dpsyn] {', '.join(wrong) or 'law or leftover'} is out of range: law is laplace or gaussian, "
-                f"leftover is spend or keep,\nand the least allowed numbers are {_LEAST}. Nothing was read or spent."
+                f"[dpsyn] {', '.join(wrong) or 'variant'} is out of range: variant is repaired or paper, "
+                f"and the least allowed numbers are {_LEAST}.\nNothing was read or spent."
             )
 
     @property
@@ -112,6 +110,16 @@ class DPSyn(AbstractRecipe):
         split = self._split(tariff, budget, rows, len(columns))
         return said_in_plan(split, self.requests(tariff, budget, public), tariff, budget, rows)
 
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
+        columns, known = self._columns(public), _relative(public).rows
+        records = max(self.rows or rows, public.schema.size(self.groups) * self.floor if self.groups else 0)
+        tables = max(len(columns) * (len(columns) - 1) // 2, 1)
+        support = min(known, max(MOST_KEYS // tables, 1))
+        return (
+            pair_records_memory(public.schema, columns, records=records, support=support) + 8 * len(columns) * known
+        )
+
     def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
         """Ask for the number of rows, the group sizes and the tables; make them agree; fit the pool."""
         columns, relative = self._columns(public), _relative(public)
@@ -128,18 +136,18 @@ class DPSyn(AbstractRecipe):
             questions, law = self._tables(split, columns, budget)
             answers = gate.measure(questions, prices.tables, law=law)
         sizes = self._sizes(grouped.counts, split)
-        known = relative.codes(columns)
-        rows_of_public = np.stack([known[c].astype(np.uint16) for c in columns], axis=1)
-        targets = self._targets(rows_of_public, columns, tariff, answers)
-        pool = self._pool(rows_of_public, targets) if answers else rows_of_public
+        way = PaperWay if self.variant == "paper" else RepairedWay
+        shape = tariff.coding.shape(columns)
+        made = way(_records(relative, columns), columns, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
         return GroupedModel(
             total=int(sizes.sum()),
             schema=public.schema,
             groups=tuple(self.groups),
             sizes=sizes,
-            pool=pool,
-            targets=targets,
-            sweeps=self.sweeps,
+            pool=made.pool,
+            targets=made.targets,
+            fitter=made.fitter,
+            at_random=self.variant == "paper",
             reuse=self.reuse,
         )
 
@@ -168,11 +176,12 @@ class DPSyn(AbstractRecipe):
         return split_budget(float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule)
 
     def _prices(self, split: Split, budget: Budget, left: Fraction, columns: int) -> Prices:
-        return prices_of(split, budget, left, tables=columns, keep=self.leftover == "keep")
+        return prices_of(split, budget, left, tables=columns, as_written=self.variant == "paper")
 
     def _tables(self, split: Split, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
         if split.regime == "one_way":
-            return [Marginal((c,)) for c in columns], self.law if budget.measure == "zcdp" else "laplace"
+            gaussian = budget.measure == "zcdp" and self.variant == "repaired"
+            return [Marginal((c,)) for c in columns], "gaussian" if gaussian else "laplace"
         return [Marginal(p) for p in pairs_of(columns)], "gaussian"
 
     def _sizes(self, noisy: npt.NDArray[np.int64], split: Split) -> npt.NDArray[np.int64]:
@@ -190,44 +199,6 @@ class DPSyn(AbstractRecipe):
             whole[int(np.argmax(noisy))] = self.rows or 1
         return whole
 
-    def _targets(
-        self, public: Records, columns: Sequence[str], tariff: Tariff, answers: Sequence[Measurement]
-    ) -> PairTargets:
-        """The two-way shares every group is refined towards."""
-        sizes = tariff.coding.shape(columns)
-        tables = tables_of(public, columns, sizes)
-        if answers:
-            number = max(float(np.mean([m.counts.sum() for m in answers])), 1.0)
-            noisy = [m.counts / number for m in answers]
-            variance = answers[0].variance / number**2
-            if len(answers[0].question.columns) == 1:
-                tables = raked(tables, dict(zip(columns, self._one_ways(noisy, public, variance), strict=True)))
-            else:
-                tables = self._two_ways(noisy, tables, variance)
-        return PairTargets.of(columns, sizes, tables)
-
-    def _one_ways(self, noisy: list[Floats], public: Records, variance: float) -> list[Floats]:
-        if self.shrink:
-            prior = [np.bincount(public[:, i], minlength=len(t)) / len(public) for i, t in enumerate(noisy)]
-            noisy = drawn_toward(noisy, prior, variance)
-        return [project(t, 1.0) for t in noisy]
-
-    def _two_ways(self, noisy: list[Floats], public: Tables, variance: float) -> Tables:
-        shaped = [t.reshape(public[p].shape) for t, p in zip(noisy, public, strict=True)]
-        if self.shrink:
-            shaped = drawn_toward(shaped, list(public.values()), variance)
-        return consistent(dict(zip(public, shaped, strict=True)))
-
-    def _pool(self, public: Records, targets: PairTargets) -> Records:
-        """Public records spread evenly, exchanged for better ones, then moved gradually towards the targets.
-
-        Exchange keeps public records whole, and with them all that pairs do not show; the gradual update
-        then makes what the public table does not have, as far as that still helps.
-        """
-        at = np.arange(self.pool) * len(public) // self.pool
-        start = refine(public[at], public, targets, sweeps=self.sweeps, state=_POOL_STATE)
-        return gum(start, targets, rounds=self.rounds, step=0.1, state=_POOL_STATE)
-
 
 _LEAST = {"rows": 1, "floor": 0, "pool": 1, "rounds": 0, "sweeps": 0}
 
@@ -240,3 +211,9 @@ def _relative(public: PublicData) -> PublicTable:
             "use another recipe.\nNo confidential row was read and nothing was spent."
         )
     return public.relative
+
+
+def _records(relative: PublicTable, columns: Sequence[str]) -> Records:
+    """The public rows in codes."""
+    known = relative.codes(columns)
+    return np.stack([known[c].astype(np.uint16) for c in columns], axis=1)

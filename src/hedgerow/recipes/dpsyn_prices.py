@@ -5,8 +5,10 @@ A pure job (delta 0) books exactly that sum.  A job with a delta books rho: Lapl
 a^2 / 2, k tables at a / k each cost a^2 / (2 k), Gaussian noise its rho.  Then
 
 * the tables usually cost less together than the promise buys, and what is left goes to them (or is kept);
-* where large Laplace shares cost more than the promise buys (all of epsilon on the group sizes; a large theta),
-  every part is given the same fraction of its price, so the split stays the paper's and the promise holds.
+* where large Laplace shares cost more than the promise buys (a small epsilon, a large theta), noise has to grow.
+  As written, every part gets the same fraction of its price, so all noise grows alike; but a price is a
+  square, and the group sizes would take nearly all.  Repaired, they take at most the share of rho that the paper
+  gives them of epsilon.
 """
 
 from collections.abc import Sequence
@@ -36,18 +38,22 @@ def first_price(share: float, budget: Budget) -> Fraction:
     return _down(share if budget.measure == "pure" else share**2 / 2)
 
 
-def prices_of(split: Split, budget: Budget, left: Fraction, *, tables: int, keep: bool) -> Prices:
-    """The prices of the group table and of the others, together at most ``left``; ``tables`` one-way tables."""
+def prices_of(split: Split, budget: Budget, left: Fraction, *, tables: int, as_written: bool) -> Prices:
+    """The prices of the group table and of the others, together at most ``left``; ``tables`` one-way tables.
+
+    ``as_written``: the paper's noise where the promise bears it.  Otherwise the whole promise is spent.
+    """
     if split.regime == "public_only":
         return Prices(left, Fraction(0))
     if budget.measure == "pure":
         group = min(_down(split.group), left / 2)
         return Prices(group, left - group)
     group, rest = _down(split.group**2 / 2), _down(_tables_rho(split, budget, tables))
+    if not as_written:
+        group = min(group, left * Fraction(split.group / (split.group + split.tables)).limit_denominator(10**6))
+        return Prices(group, left - group)
     if group + rest > left:
         group, rest = group * left / (group + rest), rest * left / (group + rest)
-    elif not keep:
-        rest = left - group
     return Prices(group, rest)
 
 

@@ -16,6 +16,7 @@ from hedgerow.recipes.allocation import Key, shares_by_error
 from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.evidence import Evidence
+from hedgerow.recipes.memory import pair_records_memory
 from hedgerow.recipes.pairs import Price
 from hedgerow.recipes.relative import Relative
 from hedgerow.recipes.triples import strong_triples, with_tables
@@ -75,6 +76,14 @@ class PublicBlend(AbstractRecipe):
         ]
         questions = [axes.question(k) for k in keys]
         return (tariff.measure_all(questions, cost, weights=[Fraction(w).limit_denominator(10**6) for w in weights]),)
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, and the records that are fitted to them; the public rows and their tail are weighed."""
+        names = public.schema.attributes
+        known = public.relative.rows if public.relative is not None else 0
+        return pair_records_memory(
+            public.schema, names, records=self.rows or rows, support=round(known * (1 + self.tail))
+        )
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask twice, estimate every table, and weigh the public rows and a tail accordingly."""

@@ -43,6 +43,10 @@ class Answered:
     chosen: Marginal | None = None
 
 
+def _quiet(phase: str) -> None:
+    """Nobody is watching."""
+
+
 @final
 @dataclass
 class Recorded:
@@ -57,6 +61,7 @@ class Recorded:
         keep: called with each new answer before anything is done with it, to save it.
         table: the steward's name of the confidential table.
         run: the run's name in the ledger.
+        tell: told what is being done now, in words that follow from requests: they are public before they are asked.
     """
 
     tariff: Tariff
@@ -67,6 +72,7 @@ class Recorded:
     keep: Callable[[Answered], None] | None = None
     table: str = ""
     run: str = ""
+    tell: Callable[[str], None] = _quiet
     _position: int = field(default=0, init=False)
 
     @property
@@ -137,9 +143,11 @@ class Recorded:
         else:
             if self.live is None:
                 raise Refused(f"There is no recorded answer to: {spend}. Nobody was asked and nothing was spent.")
+            self.tell(f"request {self._position + 1}: counting {spend} behind the gate and adding noise")
             known = ask(self.live)
             if self.keep is not None:
                 self.keep(known)
             self.record.append(known)
+            self.tell(f"request {self._position + 1} is answered and saved; working on what it says")
         self._position += 1
         return known

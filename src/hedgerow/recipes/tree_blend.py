@@ -21,6 +21,7 @@ from hedgerow.recipes.allocation import Key
 from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.evidence import Evidence, Floats, outer
+from hedgerow.recipes.memory import pair_records_memory
 from hedgerow.recipes.pairs import Price, shares_by_gain, worth_measuring
 from hedgerow.recipes.triples import MOST_OF_TRIPLE, estimated, with_tables
 
@@ -75,6 +76,11 @@ class TreeBlend(AbstractRecipe):
         share = self._part(self.one_way_share) if len(axes.names) > 1 else Fraction(1)
         questions = [axes.question((i,)) for i in range(len(axes.names))]
         return (tariff.measure_all(questions, budget.total * share, weights=one_way_weights(axes)),)
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, and the records that are fitted to them."""
+        names = public.schema.attributes
+        return pair_records_memory(public.schema, names, records=self.rows or rows)
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""

@@ -1,6 +1,7 @@
 """Shares of a cost by predicted error: slopes are slopes, and no other division does better."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +19,10 @@ SHAPE = (3, 5, 40)
 def stakes(seed: int = 0) -> Stakes:
     rng = np.random.default_rng(seed)
     margins = [1000 * rng.dirichlet(np.ones(s)) for s in SHAPE]
-    means: dict[Key, np.ndarray] = {
+    means: dict[tuple[int, ...], Any] = {
         k: np.outer(margins[k[0]], margins[k[1]]).ravel() / 1000 for k in KEYS if len(k) == 2
     }
-    spread: dict[Key, np.ndarray] = {k: m + 0.05 * m**2 for k, m in means.items()}
+    spread = {k: m + 0.05 * m**2 for k, m in means.items()}
     return Stakes(SHAPE, means, spread, margins, [2 * m for m in margins])
 
 

@@ -14,7 +14,7 @@ from hedgerow.public.rules import violations
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
-from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.recipes import RECIPES, PublicData, TreeBlend
 from hedgerow.recipes.replay import Recorded
 from hedgerow.recipes.tree_blend import TreeBlend
 

@@ -1,0 +1,123 @@
+"""Whole records end to end against rows and columns: CPU seconds and peak memory of every recipe.
+
+    python bench/scale.py [--quick] [--figure docs/figures/scale.svg]
+
+A simulated table whose columns all lean on a few hidden ones, written as Parquet; the public relative is a tenth as
+many rows of the same law (at least 5,000).  Each run has a process of its own: real gate, real noise, epsilon 1,
+delta 1e-6, records drawn and decoded.  Compiled kernels are in the cache.  Bars: 10^6 x 15 under 30 CPU-s and 2 GB;
+10^5 x 60 works.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+RECIPES = ("tree_blend", "public_blend", "dpsyn")
+SIZES = ((10_000, 15), (100_000, 15), (1_000_000, 15), (100_000, 30), (100_000, 60))
+
+
+def simulated(rows: int, columns: int, seed: int) -> pl.DataFrame:
+    """Columns of 2 to 31 values that lean on three hidden ones."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.random((3, rows))
+    out = {}
+    for i in range(columns):
+        mixed = 0.6 * hidden[i % 3] + 0.4 * rng.random(rows)
+        out[f"c{i}"] = ((2 + 7 * i % 30) * mixed).astype(np.int16)
+    return pl.DataFrame(out)
+
+
+def schema_text(columns: int) -> str:
+    """The schema of such a table."""
+    return "\n".join(
+        f'[columns.c{i}]\nkind = "categorical"\nvalues = {json.dumps([str(v) for v in range(2 + 7 * i % 30)])}'
+        for i in range(columns)
+    )
+
+
+def one(recipe: str, folder: str) -> None:
+    """One run in this process; says what it took."""
+    from hedgerow.pipeline import draw_copies, open_gate
+    from hedgerow.public.accounting import Budget
+    from hedgerow.public.schema import Schema
+    from hedgerow.public.table import PublicTable
+    from hedgerow.recipes import RECIPES as KNOWN
+    from hedgerow.recipes import PublicData
+
+    schema = Schema.load(f"{folder}/schema.toml")
+    relative = None if recipe == "tree_blend" else PublicTable.read(f"{folder}/public.parquet", schema)
+    free = PublicData(schema, relative)
+    with tempfile.TemporaryDirectory() as place:
+        gate = open_gate(f"{folder}/table.parquet", schema, Budget(1, "1e-6"), ledger=f"{place}/ledger.db")
+        fitted = KNOWN[recipe]().fit(gate, free)
+        records = draw_copies(fitted, free, copies=1, seed=0).records[0]
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(json.dumps([time.process_time(), used.ru_maxrss / 1024, len(records)]))
+
+
+def figure(found: dict[str, list[tuple[int, int, float, float]]], path: Path) -> None:
+    """Time against rows at 15 columns, and against columns at 10^5 rows."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    drawing, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    for recipe, runs in found.items():
+        by_rows = sorted((n, cpu) for n, d, cpu, _ in runs if d == 15)
+        by_columns = sorted((d, cpu) for n, d, cpu, _ in runs if n == 100_000)
+        left.loglog(*zip(*by_rows, strict=True), marker="o", label=recipe)
+        right.loglog(*zip(*by_columns, strict=True), marker="o", label=recipe)
+    left.set(xlabel="rows (15 columns)", ylabel="CPU seconds, end to end")
+    right.set(xlabel="columns (100,000 rows)")
+    right.set_xticks([15, 30, 60], ["15", "30", "60"])
+    left.legend(frameon=False)
+    drawing.tight_layout()
+    drawing.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    """Every recipe at every size."""
+    said = argparse.ArgumentParser(description=__doc__)
+    said.add_argument("--quick", action="store_true", help="the two smallest sizes")
+    said.add_argument("--figure", type=Path)
+    said.add_argument("--recipes", nargs="+", default=list(RECIPES))
+    said.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    given = said.parse_args()
+    if given.one:
+        one(*given.one)
+        return
+    found: dict[str, list[tuple[int, int, float, float]]] = {r: [] for r in given.recipes}
+    print(f"{'rows':>10} {'columns':>8} {'recipe':<13} {'CPU s':>7} {'MB':>7} {'records':>10}")
+    for rows, columns in SIZES[:2] if given.quick else SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            simulated(rows, columns, 1).write_parquet(f"{folder}/table.parquet", row_group_size=250_000)
+            simulated(max(rows // 10, 5000), columns, 2).write_parquet(f"{folder}/public.parquet")
+            Path(folder, "schema.toml").write_text(schema_text(columns), "utf-8")
+            for recipe in given.recipes:
+                asked = [sys.executable, __file__, "--one", recipe, folder]
+                done = subprocess.run(asked, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    print(f"{rows:>10,} {columns:>8} {recipe:<13} failed: {done.stderr.strip().splitlines()[-1]}")
+                    continue
+                cpu, memory, drawn = json.loads(done.stdout)
+                found[recipe].append((rows, columns, cpu, memory))
+                print(f"{rows:>10,} {columns:>8} {recipe:<13} {cpu:7.1f} {memory:7,.0f} {drawn:>10,}", flush=True)
+    if given.figure:
+        figure(found, given.figure)
+    large = [(cpu, mb) for runs in found.values() for n, d, cpu, mb in runs if (n, d) == (1_000_000, 15)]
+    met = given.quick or (len(large) == len(given.recipes) and all(c < 30 and m < 2048 for c, m in large))
+    print(f"\n10^6 x 15 under 30 CPU-s and 2 GB in every recipe: {met}")
+    sys.exit(0 if met else 1)
+
+
+if __name__ == "__main__":
+    main()

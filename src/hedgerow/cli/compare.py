@@ -1,0 +1,106 @@
+"""``hedgerow compare``: how close two public tables are."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hedgerow.cli import show
+from hedgerow.errors import JobError
+
+if TYPE_CHECKING:
+    from hedgerow.public.schema import Schema
+    from hedgerow.public.table import PublicTable
+
+Only = Annotated[list[str] | None, typer.Option("--only", help="Only these measures; may be repeated.")]
+Model = Annotated[str, typer.Option("--model", help="ln(pay) ~ sex + race + age + I(age^2) | agency + occupation")]
+By = Annotated[str, typer.Option("--by", help="Fit the model for each value of this column; none for all at once.")]
+Logistic = Annotated[str, typer.Option("--logistic", help="sex=F ~ agency + occupation")]
+Cluster = Annotated[str, typer.Option("--cluster", help="The column of rows that go together, such as the person.")]
+Group = Annotated[str, typer.Option("--group", help="Columns whose values are groups, with commas.")]
+Joint = Annotated[str, typer.Option("--joint", help="Columns of panel (a), with commas.")]
+Label = Annotated[str, typer.Option("--label", help="What to predict: a column, or column=VALUE.")]
+Library = Annotated[Literal["hedgerow", "pyfixest"], typer.Option("--fit-with", help="What fits linear models.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of random splits and choices.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The numbers as JSON on stdout.")]
+
+
+def compare(
+    a: Annotated[str, typer.Argument(help="The table that is stood for: a PUBLIC one.", metavar="A")],
+    b: Annotated[list[str], typer.Argument(help="Synthetic copies, or the folder of a release.", metavar="B...")],
+    schema: Annotated[
+        Path | None, typer.Option("--schema", help="B's own, or one drafted from A, by default.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write a report to this file.", metavar="X.html")] = None,
+    only: Only = None,
+    model: Model = "",
+    by: By = "",
+    logistic: Logistic = "",
+    cluster: Cluster = "",
+    group: Group = "",
+    joint: Joint = "",
+    label: Label = "",
+    library: Library = "hedgerow",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say how close synthetic table B is to public table A. For the confidential table: hedgerow steward compare."""
+    import numpy as np
+
+    from hedgerow.evaluate.asked import Asked, known, names
+    from hedgerow.evaluate.compare import compare as compared
+    from hedgerow.evaluate.page import page, summary
+
+    asked = Asked(known(only or ()), model, by, logistic, cluster, names(group), names(joint), label, library)
+    metrics = asked.metrics()
+    with show.progress() as watch:
+        watch("reading the tables")
+        settled, first, copies = _read(a, b, schema)
+        found = compared(first, copies, settled, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
+        if out is not None:
+            write_page(out, page(found))
+    show.echo(json.dumps(found.to_json(), indent=2) if as_json else summary(found))
+    if out is not None and not as_json:
+        show.echo(f"The report is in {out}")
+
+
+def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, PublicTable, list[PublicTable]]":
+    """The schema, table A, and the copies."""
+    from hedgerow.public.draft.drafting import draft
+    from hedgerow.public.draft.fit import resolved_on
+    from hedgerow.public.draft.writing import write
+    from hedgerow.public.files import open_source
+    from hedgerow.public.schema import Schema
+    from hedgerow.public.table import PublicTable
+
+    files, beside = list[str](), list[Path]()
+    for name in b:
+        folder = Path(name)
+        if folder.is_dir():
+            found = sorted(folder.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
+            if not found:
+                raise JobError(f"The folder {name} holds no records*.parquet to compare. Nothing was read or spent.")
+            files += map(str, found)
+            beside += [folder / "schema.toml"] if (folder / "schema.toml").is_file() else []
+        else:
+            files.append(name)
+    source = open_source(a)
+    place = given or (beside[0] if beside else None)
+    schema = Schema.load(place) if place else Schema.loads(write(draft(a)), f"the draft from {a}")
+    schema = resolved_on(schema, source)
+    return schema, *_tables(PublicTable, schema, a, files)
+
+
+def _tables(
+    reader: "type[PublicTable]", schema: "Schema", a: str, files: list[str]
+) -> "tuple[PublicTable, list[PublicTable]]":
+    return reader.read(a, schema, role="target"), [reader.read(f, schema, role="target") for f in files]
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write an HTML file, or say why it cannot be."""
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as wrong:
+        raise JobError(f"Cannot write {path}: {wrong.strerror}. Give another place with --out.") from None

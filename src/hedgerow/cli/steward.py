@@ -1,0 +1,74 @@
+"""``hedgerow steward``: exact looks at the confidential table, for the steward's eyes only."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli import show
+from hedgerow.cli.compare import AsJson, By, Cluster, Group, Joint, Label, Library, Logistic, Model, Only, Seed
+
+app = typer.Typer(
+    help="Exact looks at the confidential table. Inside only: nothing of it is for publishing.", no_args_is_help=True
+)
+
+
+@app.callback()
+def about() -> None:
+    """Exact looks at the confidential table. Inside only: nothing of it is for publishing."""
+
+
+@app.command()
+def compare(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    release: Annotated[Path | None, typer.Option("--release", help="Another release, or a file of records.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder of the exact report.")] = None,
+    only: Only = None,
+    model: Model = "",
+    by: By = "",
+    logistic: Logistic = "",
+    cluster: Cluster = "",
+    group: Group = "",
+    joint: Joint = "",
+    label: Label = "",
+    library: Library = "hedgerow",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare a job's release with the confidential table, exactly. Costs nothing, and must stay inside."""
+    import numpy as np
+
+    from hedgerow.evaluate.asked import Asked, known, names
+    from hedgerow.steward.compare import compare_job, release_of
+    from hedgerow.steward.writing import SUFFIX, exact_json, exact_text, inside_folder, write_exact
+
+    asked = Asked(known(only or ()), model, by, logistic, cluster, names(group), names(joint), label, library)
+    metrics, place = asked.metrics(), release_of(job, release)
+    folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
+    with show.progress() as watch:
+        found = compare_job(job, rng=np.random.default_rng(seed), release=release, metrics=metrics, watch=watch)
+        report = write_exact(folder, found)
+    show.echo(exact_json(found) if as_json else exact_text(found))
+    if not as_json:
+        show.echo(f"\nThe exact report is in {report}. It must stay inside.")
+
+
+@app.command()
+def attack(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    runs: Annotated[int, typer.Option("--runs", min=20, help="Repeated fits of the membership test.")] = 200,
+    rows: Annotated[int, typer.Option("--rows", min=20, help="Rows of its public stand-in.")] = 1000,
+    release: Annotated[Path | None, typer.Option("--release", help="Another release, or a file of records.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Attack a job: membership, on public stand-ins; and private columns, from its release. Inside only."""
+    import numpy as np
+
+    from hedgerow.steward.attacks import attack_job, attack_text
+    from hedgerow.steward.inside import WARNING, WATERMARK
+
+    rng = np.random.default_rng(seed)
+    with show.progress() as watch:
+        found = attack_job(job, runs=runs, rows=rows, release=release, rng=rng, watch=watch)
+    show.echo(attack_text(found, as_json=as_json) if as_json else f"{WATERMARK}: {WARNING}\n\n{attack_text(found)}")

@@ -1,0 +1,215 @@
+"""What every measure of closeness is: its scale, what chance alone would give, and how to read it.
+
+A metric is a frozen dataclass whose fields are its settings.  Metrics never hold a table, and they know
+nothing of where a table came from: the same code compares two public tables and, in ``steward/``, a synthetic
+table with the confidential one.  How to add one:
+
+1. a file ``evaluate/<name>.py`` with one subclass of ``AbstractMetric``: ``name``, ``title``, ``scale``, ``null``
+   and ``reading`` say what the number is; ``of`` works it out;
+2. its line in ``evaluate/registry.py``, which gives it to ``hedgerow compare`` and to the contract test
+   ``tests/contract/test_every_metric.py``;
+3. its paragraph in ``docs/metrics.md``.
+
+``of`` raises ``DoesNotApply`` with the reason when the tables have nothing that it could measure.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from typing import Any, ClassVar, Literal, Protocol, final, runtime_checkable
+
+import numpy as np
+import polars as pl
+
+from hedgerow.public.coding import Codes
+from hedgerow.public.schema import Schema
+
+Value = float | int | str | bool | None
+
+
+class DoesNotApply(Exception):
+    """These tables have nothing that the metric could measure; the text says why."""
+
+
+@runtime_checkable
+class Table(Protocol):
+    """Rows that can be coded. A ``PublicTable`` is one; the steward's exact view of confidential rows another."""
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """Its rows, in the types of the schema."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    def codes(self, names: Sequence[str]) -> Mapping[str, Codes]:
+        """The code of every row in columns of the schema, plain or joined."""
+
+
+@final
+@dataclass(frozen=True)
+class Scale:
+    """Where the number of a metric may lie, and where it is best; an end that is open is infinite."""
+
+    low: float
+    high: float
+    best: float
+    unit: str = ""
+
+    def __contains__(self, value: float) -> bool:
+        return self.low - 1e-9 <= value <= self.high + 1e-9
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """The numbers of a figure; who draws it decides how.
+
+    ``data`` has these columns, by ``kind``:
+        bars: ``label``, ``a``, ``b``.
+        scatter: ``label``, ``group``, ``a``, ``b``, and ``band`` where chance alone would put b (half width).
+        coefficients: ``label``, ``a``, ``a_low``, ``a_high``, ``b``, ``b_low``, ``b_high``; ``at`` when by year.
+        heat: ``row``, ``column``, ``value``.
+        curve: ``series``, ``x``, ``y``.
+    """
+
+    kind: Literal["bars", "scatter", "coefficients", "heat", "curve"]
+    title: str
+    data: pl.DataFrame
+    x: str = ""
+    y: str = ""
+    logarithmic: bool = False
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a metric found.
+
+    Attributes:
+        metric: its name.
+        value: the one number, on the metric's scale; None when only the table says it.
+        null: what ``value`` would be if B were another sample of A's population, of B's size; None if not known.
+        sentence: the number in plain words.
+        table: the numbers behind it, worst first where that means something; short enough to read.
+        parts: other single numbers, by name.
+        figures: what to draw.
+        notes: what a reader must know to trust the number: what was left out, sampled or collapsed.
+    """
+
+    metric: str
+    value: float | None
+    null: float | None
+    sentence: str
+    table: pl.DataFrame
+    parts: Mapping[str, Value] = field(default_factory=dict)
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain data; figures are left out, for their numbers are the table's."""
+        return {
+            "metric": self.metric,
+            "value": _plain(self.value),
+            "null": _plain(self.null),
+            "sentence": self.sentence,
+            "parts": {k: _plain(v) for k, v in self.parts.items()},
+            "table": [{k: _plain(v) for k, v in row.items()} for row in self.table.iter_rows(named=True)],
+            "notes": list(self.notes),
+        }
+
+
+class AbstractMetric(ABC):
+    """One measure of how close table B (synthetic) is to table A (the one it stands for).
+
+    Attributes:
+        name: a short name for commands and files.
+        title: a heading.
+        scale: where its number lies and where it is best.
+        null: in words, what chance alone would give.
+        reading: in plain words, what a high or a low number means for who uses the file.
+        appendix: True for numbers that are no verdict and belong in the audit appendix only.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    scale: ClassVar[Scale]
+    null: ClassVar[str]
+    reading: ClassVar[str]
+    appendix: ClassVar[bool] = False
+
+    @abstractmethod
+    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+        """How close ``b`` is to ``a``. ``rng`` is for splits and random choices; equal ones give equal results."""
+
+    def of_copies(self, a: Table, copies: Sequence[Table], schema: Schema, *, rng: np.random.Generator) -> Result:
+        """The same over several synthetic copies: of the first, with the spread of the number over all."""
+        found = [self.of(a, b, schema, rng=r) for b, r in zip(copies, rng.spawn(len(copies)), strict=True)]
+        values = [r.value for r in found if r.value is not None and isfinite(r.value)]
+        if len(copies) < 2 or not values:
+            return found[0]
+        spread = {
+            "copies": len(copies),
+            "lowest": min(values),
+            "mean": float(np.mean(values)),
+            "highest": max(values),
+        }
+        return replace(found[0], parts={**found[0].parts, **spread})
+
+
+@final
+@dataclass(frozen=True)
+class Side:
+    """One of the two tables of a comparison, as it is named in results."""
+
+    name: str
+    rows: int
+    copies: int = 1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What every metric found of two tables.
+
+    Attributes:
+        a: the table that is stood for.
+        b: the synthetic table that stands for it.
+        results: one per metric, in the order of the registry.
+        skipped: name of a metric and why it does not apply.
+    """
+
+    a: Side
+    b: Side
+    results: tuple[Result, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def __getitem__(self, metric: str) -> Result:
+        for r in self.results:
+            if r.metric == metric:
+                return r
+        raise KeyError(metric)
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as plain data."""
+        return {
+            "a": {"name": self.a.name, "rows": self.a.rows},
+            "b": {"name": self.b.name, "rows": self.b.rows, "copies": self.b.copies},
+            "results": [r.to_json() for r in self.results],
+            "skipped": [{"metric": m, "why": why} for m, why in self.skipped],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold; what is not a number is null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str | None) else str(value)

@@ -1,0 +1,185 @@
+"""Least squares with absorbed fixed effects, exactly and in two passes over the rows.
+
+The levels of absorbed columns are projected out by solving their own normal equations: the widest column is
+eliminated by hand, the others by one symmetric matrix with as many rows as they have levels.  Nothing iterates, and
+memory holds a block of the model matrix, never all of it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+
+from hedgerow.evaluate.base import DoesNotApply
+from hedgerow.evaluate.design import Design, Floats, Places
+
+ROWS = 1 << 17
+MOST_LEVELS = 4000
+"""Of all absorbed columns but the widest, together."""
+Errors = Literal["iid", "hetero", "cluster"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Coefficients and their standard errors; NaN for those that the rows do not determine.
+
+    Attributes:
+        names: of the coefficients.
+        values: the coefficients.
+        errors: their standard errors.
+        rows: that were used.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    errors: Floats
+    rows: int
+
+
+def least_squares(design: Design, *, errors: Errors = "hetero", cluster: Places | None = None) -> Estimates:
+    """The coefficients of ``design``, its absorbed columns projected out, or an intercept when there are none.
+
+    Standard errors are the usual ones (``iid``), those robust to unequal variance (``hetero``, with the factor
+    n / (n - k)), or those that let the rows of one ``cluster`` go together.
+    """
+    k = len(design.names)
+    values, spread = np.full(k, np.nan), np.full(k, np.nan)
+    if design.rows > 1:
+        off = _Projection.of(design.absorbed or (np.zeros(design.rows, np.int64),))
+        left = _residuals(design, off)
+        used = _independent(left.gram[:k, :k], left.scale)
+        free = design.rows - off.rank - len(used)
+        if free > 0 and len(used):
+            inverse = np.linalg.inv(left.gram[np.ix_(used, used)])
+            beta = inverse @ left.gram[used, k]
+            if errors == "iid":
+                covariance = inverse * (left.gram[k, k] - beta @ left.gram[used, k]) / free
+            else:
+                middle, factor = left.middle(used, beta, cluster if errors == "cluster" else None)
+                covariance = inverse @ middle @ inverse * factor / free
+            values[used], spread[used] = beta, np.sqrt(np.maximum(np.diag(covariance), 0))
+    return Estimates(design.names, values, spread, design.rows)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Projection:
+    """The projection off the levels of absorbed columns."""
+
+    widest: Places
+    others: tuple[Places, ...]
+    size: Floats
+    cross: Floats
+    solve: Floats
+    rank: int
+
+    @classmethod
+    def of(cls, absorbed: tuple[Places, ...]) -> "_Projection":
+        levels = [int(a.max()) + 1 if len(a) else 1 for a in absorbed]
+        first = int(np.argmax(levels))
+        widest, rest = absorbed[first], [i for i in range(len(absorbed)) if i != first]
+        if (many := sum(levels[i] for i in rest)) > MOST_LEVELS:
+            raise DoesNotApply(
+                f"the absorbed columns but the widest have {many:,} levels; {MOST_LEVELS:,} can be projected out "
+                "here, more with pyfixest: pip install 'hedgerow[models]', then --fit-with pyfixest"
+            )
+        start = np.cumsum([0, *(levels[i] for i in rest)])
+        others = tuple(absorbed[i] + s for i, s in zip(rest, start, strict=False))
+        size = np.bincount(widest, minlength=levels[first]).astype(np.float64)
+        wide = int(start[-1])
+        cross = np.zeros((levels[first], wide))
+        inner = np.zeros((wide, wide))
+        for one in others:
+            cross += np.bincount(widest * wide + one, minlength=cross.size).reshape(cross.shape)
+            for other in others:
+                inner += np.bincount(one * wide + other, minlength=inner.size).reshape(inner.shape)
+        schur = inner - cross.T @ (cross / np.maximum(size, 1)[:, None])
+        value, vector = np.linalg.eigh(schur) if wide else (np.zeros(0), np.zeros((0, 0)))
+        real = value > 1e-10 * max(value.max(initial=0.0), 1.0)
+        solve = (vector[:, real] / value[real]) @ vector[:, real].T
+        return cls(widest, others, size, cross, solve, int((size > 0).sum() + real.sum()))
+
+    def effects(self, sums: Floats, other_sums: Floats) -> tuple[Floats, Floats]:
+        """The effects of the levels that explain columns best, from the columns' sums within levels."""
+        mean = sums / np.maximum(self.size, 1)[:, None]
+        of_others = self.solve @ (other_sums - self.cross.T @ mean)
+        return mean - (self.cross @ of_others) / np.maximum(self.size, 1)[:, None], of_others
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Residuals:
+    """Terms and response, response last, after the projection.
+
+    Attributes:
+        gram: their cross-products.
+        scale: the size of each term before the projection, to tell what is left from rounding.
+        centre: what was taken off every row, for accuracy.
+        wide: the effects of the widest column's levels on each.
+        rest: those of the other absorbed columns.
+    """
+
+    design: Design
+    off: _Projection
+    gram: Floats
+    scale: Floats
+    centre: Floats
+    wide: Floats
+    rest: Floats
+
+    def middle(self, used: Places, beta: Floats, cluster: Places | None) -> tuple[Floats, float]:
+        """The middle of the sandwich, by row or by cluster, and its factor for small samples before 1 / (n - k)."""
+        groups = 0 if cluster is None else int(cluster.max()) + 1
+        inside, total = np.zeros((groups, len(used))), np.zeros((len(used), len(used)))
+        for part in _parts(self.design.rows):
+            z = _block(self.design, part, self.centre) - self.wide[self.off.widest[part]]
+            for other in self.off.others:
+                z -= self.rest[other[part]]
+            x = z[:, used]
+            score = x * (z[:, -1] - x @ beta)[:, None]
+            if cluster is None:
+                total += score.T @ score
+            else:
+                for j in range(len(used)):
+                    inside[:, j] += np.bincount(cluster[part], score[:, j], groups)
+        if cluster is None:
+            return total, float(self.design.rows)
+        return inside.T @ inside, groups / max(groups - 1, 1) * (self.design.rows - 1)
+
+
+def _residuals(design: Design, off: _Projection) -> _Residuals:
+    k = len(design.names) + 1
+    plain, scale = np.zeros((k, k)), np.zeros(k - 1)
+    sums, other_sums = np.zeros((len(off.size), k)), np.zeros((len(off.solve), k))
+    centre = _block(design, slice(0, ROWS), np.zeros(k)).mean(axis=0)
+    for part in _parts(design.rows):
+        z = _block(design, part, centre)
+        plain += z.T @ z
+        scale += ((z + centre)[:, :-1] ** 2).sum(axis=0)
+        for j in range(k):
+            sums[:, j] += np.bincount(off.widest[part], z[:, j], len(off.size))
+            for other in off.others:
+                other_sums[:, j] += np.bincount(other[part], z[:, j], len(off.solve))
+    wide, rest = off.effects(sums, other_sums)
+    return _Residuals(design, off, plain - sums.T @ wide - other_sums.T @ rest, scale, centre, wide, rest)
+
+
+def _block(design: Design, part: slice, centre: Floats) -> Floats:
+    return np.column_stack([design.block(part), design.response[part]]) - centre
+
+
+def _parts(rows: int) -> Iterator[slice]:
+    for low in range(0, rows, ROWS):
+        yield slice(low, min(low + ROWS, rows))
+
+
+def _independent(gram: Floats, scale: Floats) -> Places:
+    """The columns that earlier ones and the absorbed levels do not determine, in order."""
+    left, used = gram.copy(), list[int]()
+    for j in range(len(left)):
+        if left[j, j] > 1e-9 * max(scale[j], 1e-300):
+            used.append(j)
+            left = left - np.outer(left[:, j], left[j]) / left[j, j]
+    return np.array(used, np.int64)

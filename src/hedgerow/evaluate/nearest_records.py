@@ -1,0 +1,82 @@
+"""How near records of B come to their nearest record in A. An audit number: it is no verdict on privacy."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result, Scale, Table
+from hedgerow.evaluate.cells import in_both
+from hedgerow.public.schema import Schema
+
+_AT_ONCE = 1 << 25
+
+
+@final
+@dataclass(frozen=True)
+class NearestRecords(AbstractMetric):
+    """In how many columns, on average, a record of B differs from the nearest record of A.
+
+    Attributes:
+        columns: what is compared; all columns that both tables have, by default.
+        most: so many records are looked up, chosen at random, among so many times twenty.
+    """
+
+    name = "nearest-records"
+    title = "Distance to the nearest record of A"
+    scale = Scale(0, float("inf"), 0, "columns")
+    null = "how far A's own records are from their nearest other record in A"
+    reading = (
+        "Not a privacy verdict: a small distance may be mere density, and a large one proves nothing. Compare it "
+        "with the distance among A's own records."
+    )
+    appendix = True
+    columns: tuple[str, ...] | None = None
+    most: int = 1000
+
+    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+        """The distances of both tables' records."""
+        names = in_both(a, b, schema, self.columns)
+        if not names or a.rows < 2:
+            raise DoesNotApply("the tables share no column, or A has one row only")
+        x, y = (np.stack([t.codes([n])[n] for n in names], 1).astype(np.int32) for t in (a, b))
+        pool = rng.permutation(a.rows)[: 20 * self.most]
+        own = rng.choice(len(pool), min(self.most, len(pool)), replace=False)
+        asked = rng.choice(b.rows, min(self.most, b.rows), replace=False)
+        of_b = _nearest(y[asked], x[pool], None)
+        of_a = _nearest(x[pool][own], x[pool], own)
+        top = len(names) + 1
+        table = pl.DataFrame(
+            {
+                "columns_that_differ": np.arange(top),
+                "records_of_b": np.bincount(of_b, minlength=top) / len(of_b),
+                "records_of_a": np.bincount(of_a, minlength=top) / len(of_a),
+            }
+        ).filter((pl.col("records_of_b") > 0) | (pl.col("records_of_a") > 0))
+        value, among = float(of_b.mean()), float(of_a.mean())
+        return Result(
+            self.name,
+            value,
+            among,
+            f"Records of B differ from the nearest of A in {value:.2f} of {len(names)} columns on average; A's own "
+            f"records differ from their nearest in {among:.2f}. This is not a privacy verdict.",
+            table,
+            parts={"columns": len(names), "looked_up": len(asked), "among": len(pool)},
+        )
+
+
+def _nearest(
+    asked: npt.NDArray[np.int32], pool: npt.NDArray[np.int32], itself: npt.NDArray[np.int64] | None
+) -> npt.NDArray[np.int64]:
+    """For each record the fewest columns in which one of ``pool`` differs; its own place there does not count."""
+    found = np.empty(len(asked), np.int64)
+    step = max(1, _AT_ONCE // (len(pool) * asked.shape[1]))
+    for low in range(0, len(asked), step):
+        part = asked[low : low + step]
+        apart = (part[:, None, :] != pool[None, :, :]).sum(axis=2)
+        if itself is not None:
+            apart[np.arange(len(part)), itself[low : low + step]] = asked.shape[1] + 1
+        found[low : low + step] = apart.min(axis=1)
+    return found

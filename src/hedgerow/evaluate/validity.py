@@ -1,0 +1,76 @@
+"""Whether records are possible: structural zeros, rules, and values that the schema does not know."""
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+import polars as pl
+
+from hedgerow.evaluate.base import AbstractMetric, Result, Scale, Table
+from hedgerow.public.draft.fit import ColumnFit
+from hedgerow.public.rules import violations
+from hedgerow.public.schema import Schema
+from hedgerow.public.structure import Rule, Zero
+
+
+@final
+@dataclass(frozen=True)
+class Validity(AbstractMetric):
+    """The share of B's rows that break a structural zero or a rule, or have a value outside the schema."""
+
+    name = "validity"
+    title = "Impossible records"
+    scale = Scale(0, 1, 0, "share of rows")
+    null = "A's own share: authentic tables have errors too"
+    reading = (
+        "Above 0: some synthetic records cannot exist, which a careful user will notice and hold against the file."
+    )
+
+    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+        """Every rule with the rows that break it."""
+        rules: list[Zero | Rule] = [*schema.zeros, *schema.rules]
+        rows = []
+        for rule in rules:
+            alone = replace(
+                schema,
+                zeros=(rule,) if isinstance(rule, Zero) else (),
+                rules=(rule,) if isinstance(rule, Rule) else (),
+            )
+            counted = [int(violations(alone, t.frame).sum()) for t in (a, b)]
+            rows.append({"rule": _words(rule), "a": counted[0] / a.rows, "b": counted[1] / b.rows})
+        shares = [float(violations(schema, t.frame).mean() or 0.0) if t.rows else 0.0 for t in (a, b)]  # type: ignore
+        outside = [_outside(t, schema) for t in (a, b)]
+        for name in sorted(set(outside[0]) | set(outside[1])):
+            got = [o.get(name, 0) / t.rows for o, t in zip(outside, (a, b), strict=True)]
+            rows.append({"rule": f"{name} is a value of the schema", "a": got[0], "b": got[1]})
+        worst = [max([s, *(n / t.rows for n in o.values())]) for s, o, t in zip(shares, outside, (a, b), strict=True)]
+        table = pl.DataFrame(rows, schema={"rule": pl.String, "a": pl.Float64, "b": pl.Float64})
+        return Result(
+            self.name,
+            worst[1],
+            worst[0],
+            f"{100 * shares[1]:.2f} % of B's rows break one of {len(rules)} zeros and rules ({100 * shares[0]:.2f} % "
+            f"of A's); {len(outside[1])} columns of B have values outside the schema.",
+            table.sort("b", descending=True),
+            parts={"rules": len(rules), "a_breaks": shares[0], "b_breaks": shares[1], "b_outside": len(outside[1])},
+        )
+
+
+def _outside(table: Table, schema: Schema) -> dict[str, int]:
+    present = [c for c in schema.columns if c.name in table.frame.columns]
+    fits = [ColumnFit(c.name).plus(c, table.frame[c.name]) for c in present]
+    return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}
+
+
+def _words(rule: Zero | Rule) -> str:
+    if isinstance(rule, Rule):
+        return f"{rule.left} <= {rule.right}"
+    parts = []
+    for name, condition in rule.where:
+        if condition.values:
+            parts.append(f"{name} in ({', '.join(condition.values)})")
+        if condition.above is not None:
+            parts.append(f"{name} > {condition.above}")
+        if condition.below is not None:
+            parts.append(f"{name} < {condition.below}")
+    return "never " + " and ".join(parts)

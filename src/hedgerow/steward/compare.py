@@ -1,0 +1,126 @@
+"""How close a release is to the confidential table, exactly. For the steward's eyes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import polars as pl
+
+from hedgerow.errors import HedgerowError, JobError
+from hedgerow.evaluate.base import AbstractMetric, Comparison
+from hedgerow.evaluate.compare import compare
+from hedgerow.job import Job
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicTable
+from hedgerow.steward.exact import ExactTable, exact_table
+from hedgerow.steward.inside import InsideOnly
+
+Watch = Callable[[str], None]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Exact:
+    """What was found: the release against the confidential table, and the public relative as it is against it.
+
+    Attributes:
+        release: synthetic against confidential.
+        public: "the public table released as it is", which any release should beat; None without one.
+    """
+
+    release: Comparison
+    public: Comparison | None
+
+    def __repr__(self) -> str:
+        return "Exact(hidden)"
+
+
+def compare_job(
+    path: str | Path,
+    *,
+    rng: np.random.Generator,
+    release: str | Path | None = None,
+    metrics: Sequence[AbstractMetric] | None = None,
+    watch: Watch = lambda phase: None,
+) -> InsideOnly[Exact]:
+    """The release of the job in ``path`` (or another folder, or a file of records) against its confidential table."""
+    job = Job.load(path)
+    watch("reading the release")
+    schema, copies = released(job, release_of(path, release))
+    relative = _relative(job, schema)
+    watch("reading the confidential table, inside only")
+    table = exact_table(job.beside(job.file.confidential.table), schema)
+
+    def work(confidential: ExactTable) -> Exact:
+        pair = [(copies, watch), ([relative] if relative else [], lambda phase: watch(f"public as it is: {phase}"))]
+        found = [
+            compare(confidential, tables, schema, rng=r, metrics=metrics, watch=say) if tables else None
+            for (tables, say), r in zip(pair, rng.spawn(2), strict=True)
+        ]
+        assert found[0] is not None
+        return Exact(found[0], found[1])
+
+    return in_fixed_words(lambda: table.map(work))
+
+
+def release_of(path: str | Path, release: str | Path | None) -> Path:
+    """The release folder that is meant: the one given, or the job's own."""
+    job = Job.load(path)
+    return Path(release).resolve() if release else job.beside(job.file.job.out)
+
+
+def released(job: Job, place: Path) -> tuple[Schema, list[PublicTable]]:
+    """The schema and the synthetic copies in a release folder, or in a file of records."""
+    if place.is_file():
+        schema = job.schema()
+        files = [place]
+    else:
+        known = place / "schema.toml"
+        schema = Schema.load(known) if known.is_file() else job.schema()
+        files = sorted(place.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
+        files = files or list(place.glob("counts.csv"))
+    if not files:
+        raise JobError(
+            f"There is no release in {place}. Make one with: hedgerow run {job.path}\n"
+            "or name a folder with --release. No confidential row was read and nothing was spent."
+        )
+    if not schema.is_resolved:
+        raise JobError(
+            f"The schema of {job.path} takes bins or labels from a public table. Compare a release folder, which\n"
+            "holds them settled, instead of a file. No confidential row was read and nothing was spent."
+        )
+    return schema, [PublicTable.read(_records(f, schema), schema, role="target") for f in files]
+
+
+def _records(file: Path, schema: Schema) -> Any:
+    """Records as they are; a table of counts as so many rows of each cell, labels turned back into values."""
+    if file.name != "counts.csv":
+        return str(file)
+    counts = pl.read_csv(file, infer_schema=False)
+    rows = counts.with_columns(pl.col("count").cast(pl.Int64).clip(0))
+    names = [c for c in counts.columns if c != "count"]
+    texts = {n: dict(zip(schema.cell_labels(n), schema.column(n).cell_texts, strict=True)) for n in names}
+    plain = rows.with_columns(pl.col(n).replace(texts[n]) for n in names)
+    return plain.select(pl.col(n).repeat_by("count").list.explode() for n in names).drop_nulls()
+
+
+def _relative(job: Job, schema: Schema) -> PublicTable | None:
+    if job.file.public is None:
+        return None
+    return PublicTable.read(job.beside(job.file.public.table), schema, role="target")
+
+
+def in_fixed_words(work: Callable[[], InsideOnly[Any]]) -> InsideOnly[Any]:
+    """What ``work`` gives; if it fails with rows in hand, words that quote none of them."""
+    try:
+        return work()
+    except HedgerowError:
+        raise
+    except Exception as wrong:
+        kind = type(wrong).__name__
+    raise HedgerowError(  # outside of `except`: the first error may quote a row
+        f"The exact comparison stopped ({kind}); what it said is not repeated, for it may quote a confidential row.\n"
+        "Try fewer measures with --only, and tell us which one fails. Nothing was spent."
+    )

@@ -1,0 +1,59 @@
+"""What must stay inside: values worked out from confidential rows without noise.
+
+An ``InsideOnly`` value shows nothing of itself: printed or formatted it is hidden; it cannot be compared,
+written as JSON or pickled.
+``reveal`` takes it out, and a test allows that word in this folder only; import contracts let nothing but the command
+line import this folder, so that no part of the program that publishes can hold such a value, let alone open it.
+
+    >>> pay_gap = InsideOnly(-0.08)
+    >>> pay_gap
+    InsideOnly(hidden)
+    >>> f"{pay_gap}"
+    'InsideOnly(hidden)'
+    >>> pay_gap.map(abs).reveal()
+    0.08
+"""
+
+from collections.abc import Callable
+from typing import Generic, NoReturn, TypeVar, final
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+WATERMARK = "INSIDE ONLY"
+WARNING = (
+    "These numbers come from the confidential rows without noise. They are for the steward's eyes: publishing one of "
+    "them, or choosing by them what to publish, breaks the promise of the release."
+)
+
+
+@final
+class InsideOnly(Generic[T]):
+    """A value that depends on confidential rows without noise."""
+
+    __slots__ = ("__value",)
+
+    def __init__(self, value: T) -> None:
+        self.__value = value
+
+    def map(self, work: Callable[[T], U]) -> "InsideOnly[U]":
+        """What ``work`` makes of the value, still inside."""
+        return InsideOnly(work(self.__value))
+
+    def reveal(self) -> T:
+        """The value itself. Only for what is shown to the steward."""
+        return self.__value
+
+    def __repr__(self) -> str:
+        return "InsideOnly(hidden)"
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("A value that must stay inside is not compared: map() it.")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise TypeError("A value that must stay inside decides nothing: map() it.")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A value that must stay inside cannot be pickled or copied.")

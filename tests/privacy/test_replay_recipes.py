@@ -1,0 +1,64 @@
+"""Every recipe for whole records on neighbours: equal answers give equal bytes, at the price paid."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from hedgerow.public.files import open_source
+from tests.privacy.checks import check_run, quick_folder, run_job
+from tests.privacy.recipe_world import JOBS, PUBLIC, write_dpsyn
+from tests.privacy.watch import Tape, watched
+from tests.privacy.world import GUARANTEES, PERSON, frame, neighbours
+
+FEW = settings(max_examples=2, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+
+
+CASES = [
+    (job, kind, delta)
+    for job in JOBS
+    for kind in (
+        GUARANTEES if "blend" in job else ["record, add-remove", "person, add-remove", "person, replace-one"]
+    )
+    for delta in (["1e-6"] if "two_way" in job else ["0", "1e-6"])
+]
+
+
+@pytest.mark.parametrize(("job", "kind", "delta"), CASES)
+@given(data=st.data())
+@FEW
+def test_every_byte_is_the_same_on_neighbours(job: str, kind: str, delta: str, data: st.DataObject) -> None:
+    guarantee = GUARANTEES[kind]
+    with quick_folder() as folder:
+        check_run(Path(folder), guarantee, delta, data.draw(neighbours(guarantee)), JOBS[job])
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6"])
+def test_a_person_with_many_rows_counts_for_theta_of_them_only(tmp_path: Path, delta: str) -> None:
+    job = write_dpsyn(tmp_path, PERSON, "one_way", delta=delta)
+    frame((("F", "A", "5", "n", "me"),) * 50).write_csv(tmp_path / "secret.csv")
+    with watched(Tape(), play=False, public=[tmp_path / "public.csv"]) as requests:
+        run_job(job)
+    assert max(int(c.sum()) for r in requests for c in r.counted) == PERSON.rows_per_person
+
+
+def test_only_the_very_file_handed_in_as_public_is_read_unseen(tmp_path: Path) -> None:
+    public, other = tmp_path / "public.csv", tmp_path / "elsewhere" / "public.csv"
+    other.parent.mkdir()
+    for file in (public, other):
+        frame(PUBLIC).write_csv(file)
+    (tmp_path / "link.csv").symlink_to(other)
+    with watched(Tape(), play=False, public=[public]) as requests:
+        list(open_source(public).batches(["sex"]))
+        assert requests[0].steps == []
+        list(open_source(other).batches(["sex"]))
+        list(open_source(tmp_path / "link.csv").batches(["sex"]))
+        assert requests[0].steps == ["read"] * 2, "another file of the same name went unseen"
+        shutil.copy(tmp_path / "link.csv", public)
+        list(open_source(public).batches(["sex"]))
+        assert requests[0].steps == ["read"] * 2, "the same bytes are the same table"
+        frame(PUBLIC[:3]).write_csv(public)
+        list(open_source(public).batches(["sex"]))
+        assert requests[0].steps == ["read"] * 3, "what was written over the public table went unseen"

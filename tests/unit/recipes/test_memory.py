@@ -1,0 +1,51 @@
+"""The memory forecast grows with what takes memory, and is not below what is really held."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from hedgerow.pipeline import draw_copies
+from hedgerow.planning.pretend import Pretend
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import PublicData, TreeBlend
+from hedgerow.recipes.memory import pair_cells
+from tests.contract.test_hard_columns import RECIPES, TEXT, table
+
+
+def test_cells_of_all_pairs() -> None:
+    schema = Schema.loads(TEXT)
+    names = schema.attributes
+    shape = schema.shape(names)
+    every = sum(a * b for i, a in enumerate(shape) for b in shape[i + 1 :])
+    assert pair_cells(schema, names) == every
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_what_is_held_stays_below_the_forecast(name: str) -> None:
+    schema = Schema.loads(TEXT)
+    relative = PublicTable.read(table(20_000, 1), schema)
+    public, budget = PublicData(schema, relative), Budget("1", "1e-6")
+    gate = Pretend(
+        Tariff(schema.coding, Guarantee(), budget.measure), budget, relative, relative.rows, np.random.default_rng(3)
+    )
+    relative.codes(schema.attributes)
+    tracemalloc.start()
+    try:
+        draw_copies(RECIPES[name].fit(gate, public), public, copies=1, seed=1)
+        held = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    forecast = 200_000_000 + RECIPES[name].memory(public, relative.rows)
+    assert held < forecast < 20 * held + 200_000_000
+
+
+def test_more_rows_and_wider_columns_need_more() -> None:
+    wide = Schema.loads(TEXT)
+    narrow = Schema.loads(TEXT.replace("width = 5", "width = 45"))
+    few, many, wider = (TreeBlend().memory(PublicData(s), n) for s, n in ((narrow, 10), (narrow, 10**6), (wide, 10)))
+    assert few < many
+    assert few < wider
