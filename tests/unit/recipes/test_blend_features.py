@@ -16,7 +16,6 @@ from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import RECIPES, PublicData, TreeBlend
 from hedgerow.recipes.replay import Recorded
-from hedgerow.recipes.tree_blend import TreeBlend
 
 BLENDS = ("tree_blend", "public_blend")
 SCHEMA = """
