@@ -79,7 +79,7 @@ def _within(memory: int, plan: CountPlan, rows: int) -> tuple[int, int]:
     cores = min(8, getattr(os, "process_cpu_count", os.cpu_count)() or 1)  # the former from Python 3.13
     total = _READER + 8 * plan.size
     each = 8 * (2 * plan.size + COVER * len(set(plan.questions)))
-    row = _ROW + _VALUE * len(plan.coding.needs({n for q in plan.questions for n in q.columns}))
+    row = _ROW + _VALUE * len(plan.coding.needs(plan.columns))
     for threads, fewest in [*((t, _FEW) for t in range(cores, 1, -1)), (1, _FEWEST)]:
         fit = (memory - total - each * threads) // (row * (threads + 2))
         if fit >= min(rows, fewest):
