@@ -175,5 +175,5 @@ def test_the_share_is_that_of_the_sampling_law_of_a_part() -> None:
     """With 60 rows a part and unit noise the estimate has standard error 0.26: the share above 0.2 is known."""
     rng = np.random.default_rng(3)
     for effect, share in ((0.2, 0.5), (0.46, 0.84), (0.0, 0.22)):
-        counts = [share_that_agrees(effect, rng) for _ in range(30)]
-        assert np.mean(counts) / 25 == pytest.approx(share, abs=0.05)
+        counts = [share_that_agrees(effect, rng) for _ in range(60)]  # parts are drawn unseeded: five standard errors
+        assert np.mean(counts) / 25 == pytest.approx(share, abs=0.06)
