@@ -73,10 +73,10 @@ def drift_of(
 
 
 def _rare(sure: float, total: float, squares: float) -> float:
-    """How far a weighted sum of squared normal numbers exceeds its mean as rarely as one of them exceeds ``sure``.
+    """How far a weighted sum of squared normal numbers exceeds its mean as rarely as a normal one exceeds ``sure``.
 
-    ``total`` is its mean, ``squares`` the sum of the squares of its terms' means.  Few terms have a long tail: the
-    sum is like chi-square with total^2 / squares degrees of freedom (Satterthwaite; Wilson and Hilferty).
+    ``total`` is its mean, ``squares`` the sum of the squares of its terms' means.  Few terms have a long tail: it
+    is like chi-square with total^2 / squares degrees of freedom (Satterthwaite; Wilson and Hilferty).
 
     >>> round(1 + _rare(1.645, 1.0, 1.0), 1), round(10 + _rare(1.645, 10.0, 10.0), 1)  # 5 % of chi-square, 1 and 10
     (3.7, 18.3)
