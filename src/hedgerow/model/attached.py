@@ -10,6 +10,7 @@ import polars as pl
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
+from hedgerow.model.balanced import balance
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.public.column import BINNED
 from hedgerow.public.decode import decode
@@ -31,14 +32,15 @@ class Attached(AbstractAttachment):
         schema: what the columns mean.
         private: the attributes that are attached.
         shares: for each row of the target the share of each cell of their cross, last fastest.
-        strata: a number per row: rows with equal numbers have nearly equal shares and are drawn together.
+        groups: numbers per row, the first those of its stratum: the labels in every group of rows come out close to
+            the sum of their shares.
         target: the rows that were planned for.
     """
 
     schema: Schema
     private: tuple[str, ...]
     shares: npt.NDArray[np.float32]
-    strata: npt.NDArray[Any]
+    groups: tuple[npt.NDArray[Any], ...]
     target: PublicTable
 
     def expected(self, question: Marginal) -> Expected:
@@ -54,7 +56,8 @@ class Attached(AbstractAttachment):
             )
 
         def drawn(rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
-            cells = draw_stratified(self.shares[rows], self.strata[rows], rng)
+            shares, groups = self.shares[rows], [g[rows] for g in self.groups]
+            cells = balance(draw_stratified(shares, groups[0], rng), shares, groups, rng)
             shape = self.schema.shape(self.private)
             return dict(zip(self.private, np.unravel_index(cells, shape), strict=True))
 

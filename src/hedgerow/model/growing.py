@@ -237,3 +237,11 @@ def as_tree(grown: Binary, stays: npt.NDArray[np.bool_], columns: tuple[str, ...
     child = [number[grown.low[s] + grown.side[s, :w].astype(np.int64)] for s, w in zip(splits, wide, strict=True)]
     joined = np.concatenate(child) if child else np.zeros(0, np.int64)
     return Tree.of(columns, len(ends), grown.look[splits], np.cumsum(wide) - wide, joined), ends
+
+
+def above(grown: Binary, ends: Ints, level: int) -> Ints:
+    """For each of the leaves ``ends`` the number of the node above it at ``level``; its own when it is higher."""
+    at, parent = ends.copy(), grown.parent
+    while (deep := grown.depth[at] > level).any():
+        at[deep] = parent[at[deep]]
+    return np.asarray(np.unique(at, return_inverse=True)[1], np.int64)

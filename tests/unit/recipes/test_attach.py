@@ -14,8 +14,6 @@ from hedgerow import pipeline
 from hedgerow.counting.plan import CountPlan, checked, leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.model.attached import draw_stratified
-from hedgerow.model.growing import as_tree, grow, pruned
-from hedgerow.model.leaf_shares import Nodes, fit_leaves, project_rows
 from hedgerow.model.mixed_leaves import combine, leaf_counts
 from hedgerow.model.random_tree import joined, named, reached, sketch_tree
 from hedgerow.public.accounting import Budget, Guarantee
@@ -23,7 +21,7 @@ from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.question import Marginal, Tree
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
-from hedgerow.recipes import GuidedTree, PublicData, RandomTrees
+from hedgerow.recipes import PublicData, RandomTrees
 from hedgerow.recipes.forest import plan_steps
 
 
@@ -139,37 +137,6 @@ def test_the_three_ways_to_combine_trees() -> None:
     assert 0.3 < combine("precision", counts, leaves, [1, 1])[0, 0] < 0.6
 
 
-def test_a_guided_tree_finds_the_split_that_matters_and_noise_prunes_it() -> None:
-    rng = np.random.default_rng(0)
-    lines = np.stack([rng.integers(0, 6, 4000), rng.integers(0, 3, 4000)]).astype(np.uint8)
-    y = (np.isin(lines[0], [1, 4]) ^ (rng.random(4000) < 0.1)).astype(int)
-    known = np.eye(2, dtype=np.float32)[y]
-    grown = grow(lines, known, (6, 3), (False, False), smallest=3, deepest=10)
-    tree, _ = as_tree(grown, pruned(grown, noise=200.0, over=1.0), ("a", "b"))
-    assert tree.arrays
-    first = tree.arrays[2][:6]
-    assert len({int(first[c]) for c in (1, 4)}) == 1
-    assert len({int(first[c]) for c in (0, 2, 3, 5)}) == 1
-    none, _ = as_tree(grown, pruned(grown, noise=1e9, over=1.0), ("a", "b"))
-    assert none.leaves == 1, "with noise that large nothing is worth a split"
-
-
-def test_without_noise_the_leaves_are_the_counts_and_with_much_noise_the_public_shares() -> None:
-    nodes = Nodes(np.array([-1, 0, 0]), np.array([0, 1, 1]), np.array([-1, 0, 1]))
-    counts = np.array([[800.0, 200.0], [300.0, 700.0]])
-    start = np.array([[500.0, 500.0], [500.0, 500.0]])
-    assert fit_leaves(nodes, counts, start, 1e-6) == pytest.approx(counts / 1000, abs=0.01)
-    far = fit_leaves(nodes, counts, np.array([[600.0, 400.0], [500.0, 500.0]]), 1e9)
-    assert far == pytest.approx(np.array([[0.6, 0.4], [0.5, 0.5]]), abs=0.02)
-
-
-@given(st.lists(st.lists(st.floats(-5, 5), min_size=3, max_size=3), min_size=1, max_size=8))
-def test_projected_lines_are_shares(lines: list[list[float]]) -> None:
-    shares = project_rows(np.array(lines))
-    assert (shares >= 0).all()
-    assert shares.sum(axis=1) == pytest.approx(1.0)
-
-
 def test_stratified_draws_are_off_by_far_less_than_independent_ones() -> None:
     shares = np.tile(np.array([[0.7, 0.2, 0.1]], np.float32), (5000, 1))
     strata = np.repeat(np.arange(10), 500)
@@ -209,7 +176,7 @@ def world(n: int, seed: int) -> pl.DataFrame:
     )
 
 
-def made(recipe: GuidedTree | RandomTrees, folder: Path, epsilon: str = "8") -> tuple[pl.DataFrame, pl.DataFrame]:
+def made(recipe: RandomTrees, folder: Path, epsilon: str = "8") -> tuple[pl.DataFrame, pl.DataFrame]:
     schema = Schema.loads(SCHEMA)
     secret = world(3000, 2)
     target = PublicTable.read(world(3000, 3).select("age", "job"), schema, role="target")
@@ -232,21 +199,6 @@ def made(recipe: GuidedTree | RandomTrees, folder: Path, epsilon: str = "8") -> 
 def odds_ratio(frame: pl.DataFrame) -> float:
     c = {k: len(frame.filter((pl.col("sex") == k[0]) & (pl.col("race") == k[1]))) for k in ("FA", "FB", "MA", "MB")}
     return c["FA"] * c["MB"] / max(c["FB"] * c["MA"], 1)
-
-
-@pytest.mark.parametrize("prior", ["boosted", "leaves", "none"])
-def test_guided_tree_keeps_what_job_says_about_sex_and_sex_about_race(tmp_path: Path, prior: str) -> None:
-    secret, out = made(GuidedTree(prior=prior), tmp_path)
-    for job in ("x", "z"):
-        true, got = ((f.filter(pl.col("job") == job)["sex"] == "F").mean() for f in (secret, out))
-        assert got == pytest.approx(true, abs=0.04)
-    assert odds_ratio(out) == pytest.approx(odds_ratio(secret), rel=0.25)
-
-
-def test_a_declared_analysis_is_measured_and_raked_in(tmp_path: Path) -> None:
-    secret, out = made(GuidedTree(analyses=[["age"]]), tmp_path)
-    true, got = ((f.filter(pl.col("age") == "3")["sex"] == "F").mean() for f in (secret, out))
-    assert got == pytest.approx(true, abs=0.04)
 
 
 @pytest.mark.parametrize("sequence", ["joint", "chain"])

@@ -1,0 +1,207 @@
+"""guided_tree on simulated tables: it keeps associations, a shifted or unlabelled public table does no harm."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow import pipeline
+from hedgerow.errors import JobError
+from hedgerow.model.growing import above, as_tree, grow, pruned
+from hedgerow.planning.pretend import Pretend
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import GuidedTree, PublicData
+from hedgerow.recipes.attach import cells_of
+
+SCHEMA = Schema.loads("""
+[columns.age]
+kind = "ordered"
+values = ["0", "1", "2", "3"]
+[columns.job]
+kind = "categorical"
+values = ["x", "y", "z"]
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+[columns.race]
+kind = "categorical"
+values = ["A", "B"]
+""")
+GIVEN, PRIVATE = ("age", "job"), ("sex", "race")
+
+
+def world(n: int, seed: int, *, lean: float = 0.2, other: float = 0.2) -> pl.DataFrame:
+    """``lean``: what job says about sex; ``other``: the share of race A among men."""
+    rng = np.random.default_rng(seed)
+    age, job = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    sex = rng.random(n) < 0.4 + lean * (job - 1)
+    race = rng.random(n) < np.where(sex, 0.8, other)
+    return pl.DataFrame(
+        {
+            "age": age.astype(str),
+            "job": np.array(["x", "y", "z"])[job],
+            "sex": np.where(sex, "F", "M"),
+            "race": np.where(race, "A", "B"),
+        }
+    )
+
+
+def public_side(relative: pl.DataFrame | None, target: pl.DataFrame) -> PublicData:
+    known = None if relative is None else PublicTable.read(relative, SCHEMA, role="target")
+    return PublicData(SCHEMA, known, PublicTable.read(target.select(GIVEN), SCHEMA, role="target"))
+
+
+def made(recipe: GuidedTree, folder: Path, relative: pl.DataFrame | None, epsilon: str = "8") -> Any:
+    """A real run through the gate on the confidential table's own rows: the table, and what came out."""
+    secret = world(3000, 2)
+    public = public_side(relative, secret)
+    gate = pipeline.open_gate(
+        secret,
+        SCHEMA,
+        Budget(epsilon),
+        relation="label-change",
+        public_columns=GIVEN,
+        ledger=folder / "ledger.db",
+        name="t",
+    )
+    assert public.target is not None
+    fitted = recipe.fit(gate, public)
+    out, again = (fitted.attach(public.target, np.random.default_rng(s)) for s in (0, 1))
+    assert sum((a.spend.cost for a in gate.record), Fraction(0)) == Fraction(epsilon), "copies cost nothing"
+    assert not out.equals(again)
+    assert out.select(GIVEN).equals(public.target.frame.select(GIVEN))
+    return secret, out
+
+
+def odds_ratio(frame: pl.DataFrame) -> float:
+    c = {k: len(frame.filter((pl.col("sex") == k[0]) & (pl.col("race") == k[1]))) for k in ("FA", "FB", "MA", "MB")}
+    return c["FA"] * c["MB"] / max(c["FB"] * c["MA"], 1)
+
+
+def keeps_what_is_there(secret: pl.DataFrame, out: pl.DataFrame) -> None:
+    for job in ("x", "z"):
+        true, got = ((f.filter(pl.col("job") == job)["sex"] == "F").mean() for f in (secret, out))
+        assert got == pytest.approx(true, abs=0.04)
+    assert odds_ratio(out) == pytest.approx(odds_ratio(secret), rel=0.25)
+
+
+@pytest.mark.parametrize("prior", ["boosted", "leaves", "none"])
+def test_what_job_says_about_sex_and_sex_about_race_is_kept(tmp_path: Path, prior: str) -> None:
+    keeps_what_is_there(*made(GuidedTree(prior=prior), tmp_path, world(3000, 1)))
+
+
+def test_a_declared_analysis_is_measured_and_kept(tmp_path: Path) -> None:
+    secret, out = made(GuidedTree(analyses=[["age"]]), tmp_path, world(3000, 1))
+    true, got = ((f.filter(pl.col("age") == "3")["sex"] == "F").mean() for f in (secret, out))
+    assert got == pytest.approx(true, abs=0.02)
+
+
+@pytest.mark.parametrize("relative", [None, world(2000, 1).select(GIVEN)], ids=["no table", "no labels"])
+def test_without_public_labels_noisy_tables_grow_the_tree(tmp_path: Path, relative: pl.DataFrame | None) -> None:
+    keeps_what_is_there(*made(GuidedTree(), tmp_path, relative))
+
+
+def far(truth: PublicTable, frame: pl.DataFrame) -> float:
+    """The mean total-variation distance of (attribute, labels) tables."""
+    got, off = PublicTable.read(frame, SCHEMA, role="synthetic"), []
+    for a in GIVEN:
+        names = (a, *PRIVATE)
+        held = [np.bincount(cells_of(t, names), minlength=SCHEMA.size(names)) for t in (truth, got)]
+        off.append(np.abs(held[0] - held[1]).sum() / 2 / truth.rows)
+    return float(np.mean(off))
+
+
+def errors(relative: pl.DataFrame | None, epsilon: str, seeds: int = 6) -> float:
+    """The mean error over ``seeds`` pretended runs."""
+    secret = world(4000, 2)
+    public, truth = public_side(relative, secret), PublicTable.read(secret, SCHEMA)
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    assert public.target is not None
+    off = []
+    for seed in range(seeds):
+        gate = Pretend(tariff, Budget(epsilon), truth, truth.rows, np.random.default_rng(seed))
+        off.append(far(truth, GuidedTree().fit(gate, public).attach(public.target, np.random.default_rng(seed))))
+    return float(np.mean(off))
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "2"])
+def test_a_shifted_public_table_does_not_hurt(epsilon: str) -> None:
+    """Public sex goes with job the wrong way round, race with sex hardly: never worse than that table as it is."""
+    wrong = world(4000, 1, lean=-0.2, other=0.6)
+    as_it_is = errors(wrong, "0.000001")  # at no budget to speak of, the labels are the public table's
+    assert as_it_is > 0.15
+    got = errors(wrong, epsilon)
+    assert got < as_it_is + 0.01
+    if epsilon == "2":
+        assert got < 0.25 * as_it_is
+        assert got < 1.5 * errors(None, epsilon) + 0.01, "as if it had no labels"
+
+
+@pytest.mark.parametrize("epsilon", ["0.05", "1"])
+def test_a_good_public_table_keeps_its_worth(epsilon: str) -> None:
+    good = world(8000, 1)
+    assert errors(good, epsilon, 4) < errors(good, "0.000001", 4) + 0.002
+
+
+def test_a_guided_tree_finds_the_split_that_matters_and_noise_prunes_it() -> None:
+    rng = np.random.default_rng(0)
+    lines = np.stack([rng.integers(0, 6, 4000), rng.integers(0, 3, 4000)]).astype(np.uint8)
+    y = (np.isin(lines[0], [1, 4]) ^ (rng.random(4000) < 0.1)).astype(int)
+    known = np.eye(2, dtype=np.float32)[y]
+    grown = grow(lines, known, (6, 3), (False, False), smallest=3, deepest=10)
+    tree, ends = as_tree(grown, pruned(grown, noise=200.0, over=1.0), ("a", "b"))
+    assert tree.arrays
+    first = tree.arrays[2][:6]
+    assert len({int(first[c]) for c in (1, 4)}) == 1
+    assert len({int(first[c]) for c in (0, 2, 3, 5)}) == 1
+    assert above(grown, ends, 0).tolist() == [0] * len(ends)
+    assert len(set(above(grown, ends, 1).tolist())) == 2
+    assert above(grown, ends, 10).tolist() == list(range(len(ends)))
+    none, _ = as_tree(grown, pruned(grown, noise=1e9, over=1.0), ("a", "b"))
+    assert none.leaves == 1, "with noise that large nothing is worth a split"
+
+
+def test_more_budget_means_more_leaves_and_a_smaller_expected_error() -> None:
+    public = public_side(world(5000, 1), world(5000, 2))
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    leaves, said = [], []
+    for epsilon in ("0.05", "1", "20"):
+        (spend,) = GuidedTree().requests(tariff, Budget(epsilon), public)
+        first = spend.asked[0].question
+        leaves.append(first.leaves)
+        said.append(float(GuidedTree().remarks(tariff, Budget(epsilon), public)[1].split(": ")[1].split()[0]))
+    assert leaves[0] < leaves[-1]
+    assert said[0] > said[1] > said[2]
+
+
+def test_an_attribute_of_priority_zero_is_left_out() -> None:
+    public = public_side(world(2000, 1), world(2000, 2))
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    recipe = GuidedTree(priorities={"age": 0}, tables=0.5)
+    (spend,) = recipe.requests(tariff, Budget("1"), public)
+    assert [q.question.columns for q in spend.asked] == [PRIVATE, ("job", *PRIVATE)]
+    first = spend.asked[0].question
+    assert first.tree is not None
+    assert first.tree.columns == ("job",)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"share": 1.0}, {"tables": 1.0}, {"prior": "x"}, {"rows": 0}, {"priorities": {"age": -1}}]
+)
+def test_settings_that_make_no_sense_are_named(settings: dict[str, Any]) -> None:
+    with pytest.raises(JobError, match="guided_tree"):
+        GuidedTree(**settings)
+
+
+@pytest.mark.parametrize("settings", [{"analyses": [["sex"]]}, {"priorities": {"pay": 2}}])
+def test_names_that_are_not_given_attributes_are_refused(settings: dict[str, Any]) -> None:
+    public = public_side(world(100, 1), world(100, 2))
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    with pytest.raises(JobError, match="age, job"):
+        GuidedTree(**settings).requests(tariff, Budget("1"), public)
