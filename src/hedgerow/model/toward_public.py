@@ -24,18 +24,33 @@ def drawn_toward(noisy: Sequence[Floats], public: Sequence[Floats], variance: fl
     >>> near[0].round(2).tolist()
     [0.5, 0.5]
     """
+    return drawn_and_followed(noisy, public, variance)[0]
+
+
+def drawn_and_followed(
+    noisy: Sequence[Floats], public: Sequence[Floats], variance: float
+) -> tuple[list[Floats], float]:
+    """The drawn tables; and by how much they follow a change of each noisy cell, summed over the cells.
+
+    The latter tells how much nearer to the noisy tables than to the truth they are (Stein 1981).
+    """
     y, m = np.concatenate([t.ravel() for t in noisy]), np.concatenate([t.ravel() for t in public])
-    weight = np.zeros(len(y))
+    weight, followed = np.zeros(len(y)), 0.0
     bands = int(np.clip(len(y) // _BAND, 1, 12))
     for cells in np.array_split(np.argsort(m, kind="stable"), bands):
-        weight[cells] = _kept((y[cells] - m[cells]) ** 2 / variance)
+        weight[cells], slopes = _kept((y[cells] - m[cells]) ** 2 / variance)
+        followed += float(slopes.sum())
     flat = m + weight * (y - m)
     ends = np.cumsum([t.size for t in noisy])[:-1]
-    return [part.reshape(t.shape) for part, t in zip(np.split(flat, ends), noisy, strict=True)]
+    return [part.reshape(t.shape) for part, t in zip(np.split(flat, ends), noisy, strict=True)], followed
 
 
-def _kept(square: Floats) -> Floats:
-    """The part of each difference that is kept, from its square in units of the noise variance."""
+def _kept(square: Floats) -> tuple[Floats, Floats]:
+    """The part of each difference that is kept, from its square in units of the noise variance; and its slope.
+
+    A cell of law k keeps s_k = 1 - 1 / spread_k.  As the chances of the laws change with the difference z, the kept
+    part z E[s] has the slope E[s] + z^2 Var[s].
+    """
     spread = np.concatenate([[1.0], 1.0 + _WIDTHS])
     spread = spread[: 2 + int(np.searchsorted(spread, square.max(initial=1.0)))]
     likely = np.exp(-0.5 * square[:, None] / spread + 0.5 * square[:, None] / spread[-1]) / np.sqrt(spread)
@@ -47,4 +62,6 @@ def _kept(square: Floats) -> Floats:
         each /= np.maximum(each.sum(axis=1, keepdims=True), 1e-300)
         share = each.sum(axis=0) + extra
         share /= share.sum()
-    return np.asarray(each @ (1 - 1 / spread))
+    keeps = 1 - 1 / spread
+    kept = each @ keeps
+    return kept, kept + square * (each @ keeps**2 - kept**2)

@@ -14,7 +14,7 @@ from hedgerow.model.gum import PairTargets, Records, tables_of
 from hedgerow.model.reweighted import reweighted
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.model.simplex import Floats, project
-from hedgerow.model.toward_public import drawn_toward
+from hedgerow.model.toward_public import drawn_and_followed
 from hedgerow.public.question import Measurement
 
 _STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
@@ -96,18 +96,18 @@ class RepairedWay(AbstractWay):
         one_way = len(answers[0].question.columns) == 1
         if one_way:
             prior = [np.bincount(self.public[:, i], minlength=s) / len(self.public) for i, s in enumerate(self.sizes)]
-            near = [project(t, 1.0) for t in drawn_toward(noisy, prior, variance)]
-            tables = raked(tables, dict(zip(self.columns, near, strict=True)))
+            near, followed = drawn_and_followed(noisy, prior, variance)
+            tables = raked(tables, {c: project(t, 1.0) for c, t in zip(self.columns, near, strict=True)})
         else:
             prior = list(tables.values())
-            near = drawn_toward(list(_shaped(noisy, tables).values()), prior, variance)
+            near, followed = drawn_and_followed(list(_shaped(noisy, tables).values()), prior, variance)
             tables = consistent(dict(zip(tables, near, strict=True)))
         wanted = PairTargets.of(self.columns, self.sizes, tables)
         rows, weights, reached = reweighted(self.public, wanted)
         order = np.lexsort(rows.T[::-1])
         pool = np.repeat(rows[order], systematic_counts(weights[order], self.pool, fixed_stream()), axis=0)
         answered = np.concatenate(noisy)
-        if not one_way and _risk(answered, wanted.shares, variance, _lean(answered, prior, near)) < _risk(
+        if not one_way and _risk(answered, wanted.shares, variance, followed) < _risk(
             answered, reached.shares, variance
         ):
             pool, reached = Descent().fit(pool, wanted, _STATE), wanted
@@ -120,20 +120,13 @@ def shares_of(answers: Sequence[Measurement]) -> tuple[list[Floats], float]:
     return [m.counts / number for m in answers], answers[0].variance / number**2
 
 
-def _risk(noisy: Floats, estimate: Floats, variance: float, lean: float = 0.0) -> float:
+def _risk(noisy: Floats, estimate: Floats, variance: float, followed: float = 0.0) -> float:
     """The expected squared error of an estimate, up to a constant, judged by the noisy tables themselves (Stein).
 
-    An estimate that follows the noise seems nearer to it than to the truth: by twice the noise variance times
-    ``lean``, how much of a change of each cell it follows, summed over the cells.
+    An estimate that follows the noise seems nearer to it than to the truth: by twice the noise variance times how
+    much of a change of each cell it follows, summed over the cells.
     """
-    return float(np.sum((noisy - estimate) ** 2)) + 2 * variance * lean
-
-
-def _lean(noisy: Floats, prior: Sequence[Floats], near: Sequence[Floats]) -> float:
-    """How much of the noise the drawn tables follow, summed over the cells."""
-    before, after = (np.concatenate([t.ravel() for t in tables]) for tables in (prior, near))
-    gap = noisy - before
-    return float(np.sum(np.divide(after - before, gap, out=np.zeros_like(gap), where=gap != 0)))
+    return float(np.sum((noisy - estimate) ** 2)) + 2 * variance * followed
 
 
 def _shaped(noisy: Sequence[Floats], like: Tables) -> Tables:
