@@ -66,17 +66,13 @@ class Road:
     def public(self) -> PublicData:
         """All that the recipe may use freely: the schema, the public relative, the target."""
         relative, target = self.job.file.public, self.job.file.target
+        role: Role = "target" if self.job.recipe.partial_public else "public"
         return PublicData(
             self.schema,
-            None if relative is None else self._relative(relative.table),
+            None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema, role=role),
             None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
             self.job.file.confidential.assumed_rows,
         )
-
-    def _relative(self, table: str) -> PublicTable:
-        """The public table, which some recipes take without the private columns."""
-        role: Role = "target" if self.job.recipe.partial_public else "public"
-        return PublicTable.read(self.job.beside(table), self.schema, role=role)
 
     @cached_property
     def schema(self) -> Schema:
@@ -284,8 +280,8 @@ def sample(
     role: Role = "target" if job.recipe.partial_public else "public"
     public = PublicData(
         schema,
-        None if public_table is None else _same(Path(public_table), "public", statement, schema, role),
-        None if target_table is None else _same(Path(target_table), "target", statement, schema, "target"),
+        _same(public_table, "public", statement, schema, role),
+        _same(target_table, "target", statement, schema, "target"),
         job.file.confidential.assumed_rows,
     )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
@@ -293,14 +289,16 @@ def sample(
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
-def _same(path: Path, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable:
+def _same(path: str | Path | None, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable | None:
     """The public relative or the target of a run, checked to be the file that was used then."""
     known = [i.sha256 for i in statement.public_inputs if i.role == what]
-    table = PublicTable.read(path, schema, role=role)
-    if file_hash(path) not in known:
+    if path is None and not (known and what == "target"):
+        return None
+    table = None if path is None else PublicTable.read(path, schema, role=role)
+    if path is None or table is None or file_hash(Path(path)) not in known:
         raise JobError(
-            f"{path} is not the {what} table of this release: its hash is another than the statement's.\n"
-            "Give the very file that the run used. Nothing confidential was read or spent."
+            f"{path or 'Nothing'} is not the {what} table of this release: its hash is not the statement's.\n"
+            f"Give the very file that the run used: --{what} FILE. Nothing confidential was read or spent."
         )
     return table
 

@@ -13,6 +13,8 @@ from hedgerow import pipeline
 from hedgerow.cli.main import app
 from hedgerow.errors import JobError, VerifyFailed
 from hedgerow.model import dirichlet_multinomial as dm
+from hedgerow.release import outside
+from hedgerow.release.opened import Opened
 from hedgerow.release.verify import assert_holds
 from hedgerow.steward.side_by_side import FILES, inside_folder, side_by_side
 
@@ -112,6 +114,21 @@ def test_copies_are_published_with_what_they_cost(ce: Path) -> None:
     (folder / "counts-2.csv").write_text("Race,count\n", "utf-8")
     with pytest.raises(VerifyFailed, match="counts-2"):
         assert_holds(folder)
+
+
+def test_counts_that_were_not_drawn_do_not_verify(ce: Path) -> None:
+    bundle = Opened(pipeline.run(ce / "dirichlet.toml"))
+    assert outside.tables_fit(bundle).endswith("6 cells of counts")
+    counts = pl.read_parquet(bundle.folder / "counts.parquet")
+    counts.with_columns(pl.col("count").shuffle(seed=1)).write_parquet(bundle.folder / "counts.parquet")
+    with pytest.raises(VerifyFailed, match="not those that were drawn"):
+        outside.tables_fit(Opened(bundle.folder))
+
+
+def test_a_total_that_is_public_anyway_is_not_worth_its_price(ce: Path) -> None:
+    text = (ce / "integer.toml").read_text("utf-8").replace("total = 994", "margins = [[]]")
+    (ce / "job.toml").write_text(text, "utf-8")
+    assert any("number of rows is public" in r for r in pipeline.plan(ce / "job.toml").remarks)
 
 
 def test_free_copies_are_not_promised_for_a_draw(ce: Path) -> None:

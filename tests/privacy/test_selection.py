@@ -19,7 +19,7 @@ from tests.privacy.selection_checks import FACTOR, check_selection
 from tests.privacy.selection_mutants import MUTANTS, caught_by, check_everything
 from tests.privacy.world import GUARANTEES, neighbours
 
-SOME = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 ORACLE = Path("/work/shared/oracles/private_selection.json")
 
 

@@ -13,7 +13,7 @@ from tests.privacy.verification_checks import CLAIMS, MODELS, check_verification
 from tests.privacy.verification_mutants import MUTANTS, caught_by, check_everything
 from tests.privacy.world import GUARANTEES, neighbours
 
-SOME = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"], ids=["pure", "zcdp"])

@@ -6,7 +6,7 @@ anywhere between 0 and 1 beforehand, the posterior of r is a sum of binomial ter
     >>> from fractions import Fraction
     >>> a = Agreement(47, 50, Noise("laplace", Fraction(2)))
     >>> round(a.estimate, 2), [round(x, 2) for x in a.interval(0.9)], a.verdict
-    (0.91, [0.82, 0.97], 'holds')
+    (0.91, [0.8, 0.99], 'holds')
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ rows as the job assumes or draws.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import erf, exp, pi, sqrt
 from typing import Any
 
@@ -157,6 +157,8 @@ def side_by_side(
     """The fates of all recipes for tables of counts, the job's own among them."""
     last = table.tariff.coding.cells(table.table.columns[-1:])
     fates = [_fate(IntegerCounts.name, recipe, lambda: table.noisy(budget, rng))]
+    if isinstance(recipe, IntegerCounts) and recipe.prior == "public":
+        fates[0] = replace(fates[0], note="without its prior, which can only help")
     fates.append(_fate(DirichletMultinomial.name, recipe, lambda: table.drawn(budget, rng)))
     if last != 2:
         note = f"needs a column of two cells; {table.table.columns[-1]} has {last}"

@@ -75,6 +75,15 @@ class IntegerCounts(AbstractRecipe):
         self._check(public)
         return (tariff.measure_all(self._questions, budget.total, weights=self._weights),)
 
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """A total that no neighbour changes is paid for in vain."""
+        if () not in self.margins or tariff.guarantee.relation == "add-remove" or tariff.guarantee.unit == "person":
+            return ()
+        return (
+            f"margins: [] is measured, though the number of rows is public under {tariff.guarantee.relation}. "
+            "Give it as total = ... instead, and the cells get the budget.",
+        )
+
     def fit(self, gate: Answers, public: PublicData) -> CountTable:
         """Ask once; the rest is arithmetic on the noisy answers."""
         self._check(public)
