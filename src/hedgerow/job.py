@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hedgerow.errors import JobError
 from hedgerow.planning.tree_report import Wanted
@@ -69,11 +69,64 @@ class _Ledger(_Part):
 
 class _Use(_Part):
     name: str
-    kind: Literal["table"] = "table"
-    columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    kind: Literal["table", "mean", "rate", "quantile", "coefficient"] = "table"
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
     tolerance: Annotated[float, Field(gt=0)]
-    within: Literal["total-variation", "relative"] = "total-variation"
+    within: Literal["total-variation", "relative", "absolute"] | None = None
     cell_size: Annotated[int, Field(ge=0)] = 0
+    group_size: Annotated[int, Field(ge=0)] = 0
+    of: str = ""
+    values: tuple[str, ...] = ()
+    at: Annotated[float, Field(gt=0, lt=1)] | tuple[Annotated[float, Field(gt=0, lt=1)], ...] = ()
+    formula: str = ""
+    term: str = ""
+    over: Literal["typical", "worst"] | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "_Use":
+        needed, allowed = _KEYS[self.kind]
+        given = self.model_fields_set - {"name", "kind", "tolerance", "within", "over"}
+        if absent := sorted(needed - given):
+            raise ValueError(f"kind = {self.kind!r} needs {', '.join(absent)}")
+        if extra := sorted(given - needed - allowed):
+            raise ValueError(f"kind = {self.kind!r} does not know {', '.join(extra)}")
+        if (
+            (self.within == "total-variation")
+            and self.kind != "table"
+            or self.within == "absolute"
+            and self.kind == "table"
+        ):
+            raise ValueError(f"kind = {self.kind!r} cannot be judged within = {self.within!r}")
+        return self
+
+    @property
+    def use(self) -> Use:
+        """The use as the rest of the house knows it."""
+        return Use(
+            self.name,
+            self.columns or self.by,
+            self.tolerance,
+            self.within or ("total-variation" if self.kind == "table" else "absolute"),
+            self.cell_size or self.group_size,
+            self.kind,
+            self.of,
+            self.values,
+            self.at if isinstance(self.at, tuple) else (self.at,),
+            self.formula,
+            self.term,
+            self.over or ("worst" if self.kind == "coefficient" else "typical"),
+        )
+
+
+_KEYS: dict[str, tuple[set[str], set[str]]] = {
+    "table": ({"columns"}, {"cell_size"}),
+    "mean": ({"of"}, {"by", "group_size"}),
+    "rate": ({"of", "values"}, {"by", "group_size"}),
+    "quantile": ({"of", "at"}, {"by", "group_size"}),
+    "coefficient": ({"formula", "term"}, {"by", "group_size"}),
+}
+"""The keys that each kind of use needs, and those it may have."""
 
 
 class _Schema(_Part):
@@ -162,7 +215,7 @@ class Job:
                 person=secret.person,
             ),
             budget=Budget(file.budget.epsilon, file.budget.delta),
-            uses=tuple(Use(u.name, u.columns, u.tolerance, u.within, u.cell_size) for u in file.use),
+            uses=tuple(u.use for u in file.use),
             table=secret.name or Path(secret.table).stem,
         )
 
@@ -216,7 +269,12 @@ def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
         where = [str(p) for p in e["loc"]]
         found = "" if e["type"] in ("missing", "extra_forbidden") else f" (got {e['input']!r})"
         said = {"missing": "is needed and is not there", "extra_forbidden": "is not a key of this table"}
-        lines.append(f"  line {_line_of(text, where)}: {'.'.join(where)}: {said.get(e['type'], e['msg'])}{found}")
+        if e["type"] == "value_error":
+            found = ""
+        lines.append(
+            f"  line {_line_of(text, where)}: {'.'.join(where)}: "
+            f"{said.get(e['type'], e['msg'].removeprefix('Value error, '))}{found}"
+        )
     return "\n".join([*lines, "No confidential row was read and nothing was spent."])
 
 

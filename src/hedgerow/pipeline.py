@@ -18,11 +18,13 @@ from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.base import AbstractTabulation, Fitted
 from hedgerow.planning.attach import with_attach
-from hedgerow.planning.drawing import copies_of, draw_one
+from hedgerow.planning.curve import Rehearsal
+from hedgerow.planning.drawing import Drawn as Drawn
+from hedgerow.planning.drawing import draw_copies as draw_copies
 from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
+from hedgerow.planning.stand_in import persons
 from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
@@ -35,6 +37,7 @@ from hedgerow.recipes.replay import Answered, Recorded
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
+from hedgerow.release.rehearsed import kept
 
 Watch = Callable[[str], None]
 
@@ -48,7 +51,7 @@ class Road:
     def __post_init__(self) -> None:
         secret = self.job.beside(self.job.file.confidential.table)
         for role, part in (("public", self.job.file.public), ("target", self.job.file.target)):
-            if part is not None and _same_file(secret, self.job.beside(part.table)):
+            if part is not None and same_file(secret, self.job.beside(part.table)):
                 raise JobError(
                     f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
                     "hash is published. Name another table. No confidential row was read and nothing was spent."
@@ -63,17 +66,13 @@ class Road:
     def public(self) -> PublicData:
         """All that the recipe may use freely: the schema, the public relative, the target."""
         relative, target = self.job.file.public, self.job.file.target
+        role: Role = "target" if self.job.recipe.partial_public else "public"
         return PublicData(
             self.schema,
-            None if relative is None else self._relative(relative.table),
+            None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema, role=role),
             None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
             self.job.file.confidential.assumed_rows,
         )
-
-    def _relative(self, table: str) -> PublicTable:
-        """The public table, which some recipes take without the private columns."""
-        role: Role = "target" if self.job.recipe.partial_public else "public"
-        return PublicTable.read(self.job.beside(table), self.schema, role=role)
 
     @cached_property
     def schema(self) -> Schema:
@@ -110,17 +109,26 @@ class Road:
 
     @cached_property
     def plan(self) -> Plan:
-        """What the job will ask, cost and give."""
-        return forecast(
+        """What the job will ask, cost and give; how uses will fare by its rehearsal, if there was one."""
+        played = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
+        found = forecast(
             self.job.recipe,
             self.public,
             tariff=self.tariff,
             budget=self.job.budget,
-            uses=self.job.uses,
+            uses=() if played else self.job.uses,
             rows=self.job.file.confidential.assumed_rows,
+            person=self.person,
             rng=np.random.default_rng(self.job.file.job.seed),
             limit=machine_memory() if (said := self.job.file.job.memory_gb) is None else int(said * 1e9),
         )
+        return replace(found, verdicts=played.verdicts) if played else found
+
+    @cached_property
+    def person(self) -> pl.Series | None:
+        """Whose each row of the public table is, as text; None when the unit is a record or it does not say."""
+        part, person = self.job.file.public, self.guarantee.person
+        return persons(open_source(self.job.beside(part.table)), person) if part and person else None
 
     @cached_property
     def inputs(self) -> tuple[PublicInput, ...]:
@@ -132,6 +140,18 @@ class Road:
                 file = self.job.beside(part.table)
                 found.append(PublicInput(role, file.name, file_hash(file), getattr(part, "provenance", "")))
         return tuple(found)
+
+    @property
+    def rehearsal_key(self) -> str:
+        """A hash of all that a rehearsal depends on but epsilon: of which rehearsals speak of this job."""
+        told = (self.job.recipe, self.guarantee, self.job.budget.delta, self.job.uses, self.inputs)
+        rows = self.job.file.confidential.assumed_rows
+        return hashlib.sha256(repr((told, rows, __version__)).encode()).hexdigest()
+
+    @cached_property
+    def rehearsal(self) -> Rehearsal | None:
+        """What ``hedgerow rehearse`` found of this very job, if it was asked."""
+        return kept(self.job, self.rehearsal_key)
 
     @property
     def digest(self) -> str:
@@ -199,28 +219,6 @@ def run(
     return folder
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Synthetic data: copies of records, or of a table of counts."""
-
-    records: tuple[pl.DataFrame, ...] = ()
-    counts: tuple[pl.DataFrame, ...] = ()
-    margins: tuple[pl.DataFrame, ...] = ()
-
-
-def draw_copies(
-    fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Watch = lambda phase: None
-) -> Drawn:
-    """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    made, n = [], copies_of(fitted, copies)
-    for copy in range(n):
-        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
-        made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
-    counts = tuple(c.frame for c in made if c.counted)
-    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
-    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)
-
-
 def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
     record, resumed = journal.answers(), journal.exists
@@ -256,6 +254,7 @@ def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents
         copies=drawn.counts[1:],
         margins=drawn.margins[0] if drawn.margins else None,
         verdicts=road.plan.verdicts,
+        rehearsal=road.rehearsal,
         formats=road.job.file.job.formats,
         title=road.job.file.job.title or road.job.table,
     )
@@ -281,8 +280,8 @@ def sample(
     role: Role = "target" if job.recipe.partial_public else "public"
     public = PublicData(
         schema,
-        None if public_table is None else _same(Path(public_table), "public", statement, schema, role),
-        None if target_table is None else _same(Path(target_table), "target", statement, schema, "target"),
+        _same(public_table, "public", statement, schema, role),
+        _same(target_table, "target", statement, schema, "target"),
         job.file.confidential.assumed_rows,
     )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
@@ -290,14 +289,16 @@ def sample(
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
-def _same(path: Path, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable:
+def _same(path: str | Path | None, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable | None:
     """The public relative or the target of a run, checked to be the file that was used then."""
     known = [i.sha256 for i in statement.public_inputs if i.role == what]
-    table = PublicTable.read(path, schema, role=role)
-    if file_hash(path) not in known:
+    if path is None and not (known and what == "target"):
+        return None
+    table = None if path is None else PublicTable.read(path, schema, role=role)
+    if path is None or table is None or file_hash(Path(path)) not in known:
         raise JobError(
-            f"{path} is not the {what} table of this release: its hash is another than the statement's.\n"
-            "Give the very file that the run used. Nothing confidential was read or spent."
+            f"{path or 'Nothing'} is not the {what} table of this release: its hash is not the statement's.\n"
+            f"Give the very file that the run used: --{what} FILE. Nothing confidential was read or spent."
         )
     return table
 
@@ -380,7 +381,7 @@ def _job_text(gate: Recorded, recipe: str) -> str:
     )
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def same_file(one: Path, other: Path) -> bool:
     """Whether two paths, or the files of two DuckDB tables, are one and the same."""
     first, second = (Path(str(p).removeprefix("duckdb:").partition("#")[0]) for p in (one, other))
     return first == second or (first.exists() and second.exists() and first.samefile(second))

@@ -86,6 +86,8 @@ def test_every_mechanism_of_the_gate_has_a_paragraph_in_the_proofs() -> None:
         "rows_per_person",
         "ledger",
         "fingerprint",
+        "verification",
+        "selection",
     ):
         assert re.search(rf"^##.*{verb}", proofs, re.MULTILINE | re.IGNORECASE), f"PROOFS.md has no section on {verb}"
 

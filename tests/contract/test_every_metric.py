@@ -1,6 +1,7 @@
 """What every metric must hold to, whatever it measures."""
 
 import json
+from functools import cache
 from math import isfinite
 
 import numpy as np
@@ -16,7 +17,7 @@ from hedgerow.public.table import PublicTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 SCHEMA = Schema.loads(personnel_schema())
-WORLD = personnel(2000, 5, labelled_target=True)
+WORLD = personnel(1500, 5, labelled_target=True)
 NAMES = list(METRICS)
 
 
@@ -27,6 +28,7 @@ def table(frame: pl.DataFrame) -> PublicTable:
 A, B = table(WORLD.confidential), table(WORLD.target)
 
 
+@cache
 def found(name: str, a: PublicTable = A, b: PublicTable = B, seed: int = 0) -> Result:
     try:
         return METRICS[name]().of(a, b, SCHEMA, rng=np.random.default_rng(seed))
@@ -57,7 +59,8 @@ def test_a_number_lies_on_its_scale_and_json_holds_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_equal_generators_give_equal_results(name: str) -> None:
-    assert json.dumps(found(name).to_json()) == json.dumps(found(name).to_json())
+    again = found.__wrapped__(name)  # not the remembered one
+    assert json.dumps(found(name).to_json()) == json.dumps(again.to_json())
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if not METRICS[n].appendix])

@@ -19,7 +19,7 @@ QUICK = ["--only", "linear-model,two-way", "--only", "k-marginal"]
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A job with a release made of it."""
     folder = tmp_path_factory.mktemp("compare")
-    made = personnel(2500, 2)
+    made = personnel(6000, 2)
     made.public.write_parquet(folder / "public.parquet")
     made.confidential.write_parquet(folder / "confidential.parquet")
     (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
@@ -36,7 +36,7 @@ rows_per_person = 4
 [public]
 table = "public.parquet"
 [budget]
-epsilon = 2
+epsilon = 20
 """,
         "utf-8",
     )
@@ -98,7 +98,7 @@ def test_steward_compare_writes_apart_and_marks_everything(place: Path) -> None:
     said: Any = json.loads(run(["steward", "compare", str(place / "job.toml"), *QUICK, "--json"]))
     assert next(iter(said)) == "INSIDE ONLY"
     assert {r["metric"] for r in said["release"]["results"]} == {"linear-model", "two-way", "k-marginal"}
-    assert said["public_as_it_is"]["a"]["rows"] == 2500
+    assert said["public_as_it_is"]["a"]["rows"] == 6000
     folder = place / "release-INSIDE-ONLY"
     assert {p.name for p in folder.iterdir()} >= {"report.html", "public-as-it-is.html", "comparison.json"}
     text = run(["steward", "compare", str(place / "job.toml"), "--only", "one-way"])

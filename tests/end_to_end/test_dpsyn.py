@@ -26,7 +26,7 @@ def test_plan_run_verify_and_sample_in_every_regime(hedgerow: Command, tmp_path:
     assert hedgerow("verify", release).code == 0
     assert hedgerow("sample", release).code == 2, "sampling needs the public table"
     frame(ROWS).write_csv(tmp_path / "other.csv")
-    assert "another" in hedgerow("sample", release, "--public", tmp_path / "other.csv").err
+    assert "not the public table" in hedgerow("sample", release, "--public", tmp_path / "other.csv").err
     sampled = hedgerow("sample", release, "--public", tmp_path / "public.csv", "--seed", 0)
     assert sampled.code == 0, sampled.err
     (copy,) = release.with_name("release-copies").glob("*.parquet")

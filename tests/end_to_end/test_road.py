@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.planning import drawing
 from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows
 from tests.end_to_end.conftest import Command
@@ -81,7 +80,7 @@ def test_a_crash_after_the_answers_is_resumed_at_no_cost(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(drawing, "draw_records", lambda *a: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         with pytest.raises(MemoryError):
             hedgerow("run", job, "--yes")
     paid = _spends(hedgerow, job)
@@ -125,7 +124,7 @@ def test_answers_left_behind_by_another_run_are_not_used(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(drawing, "draw_records", lambda *a: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         with pytest.raises(MemoryError):
             hedgerow("run", job, "--yes")
     (job.parent / "release.run" / "run.json").unlink()  # clearing away was cut short
@@ -135,7 +134,7 @@ def test_answers_left_behind_by_another_run_are_not_used(
 
 def test_resume_refuses_another_job(hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(drawing, "draw_records", lambda *a: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         with pytest.raises(MemoryError):
             hedgerow("run", job, "--yes")
     job.write_text(job.read_text().replace("epsilon = 1.5", "epsilon = 1.4"))

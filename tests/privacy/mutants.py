@@ -32,7 +32,7 @@ from hedgerow.public.spend import Spend, Tariff
 from hedgerow.release import journal
 from tests.privacy.checks import check_run, check_verbs, quick_folder
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
-from tests.privacy.urn_checks import check_urn_law
+from tests.privacy.urn_checks import check_crossing, check_urn_law
 from tests.privacy.urn_mutants import URN_MUTANTS
 from tests.privacy.world import GUARANTEES, Pair, Row
 
@@ -72,6 +72,7 @@ def check_everything() -> None:
                 with quick_folder() as folder:
                     check_run(Path(folder), guarantee, delta, pair)
     check_urn_law()
+    check_crossing()
     law = Noise("laplace", Fraction(50))
     assert (noise.draw(law, 64) != noise.draw(law, 64)).any(), "the noise came twice: it is seeded"
 

@@ -10,8 +10,14 @@ import pytest
 
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import urns
-from hedgerow.public.question import Counts
-from hedgerow.public.urn import Urn
+from hedgerow.public.accounting import Guarantee
+from hedgerow.public.question import Counts, Marginal
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.urn import Urn, exp_floor, price
+from hedgerow.recipes import PublicData
+from hedgerow.recipes.urn_plan import UrnPlan
+from tests.privacy.world import SCHEMA
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -47,3 +53,18 @@ def check_urn_law() -> None:
     for counts, alphas, grain, size in CASES:
         due = dm.pmf(counts, [Fraction(a, grain) for a in alphas], size)
         assert law_of(Urn((size,), alphas, grain), counts, 1) == due, "the urn does not follow its law"
+
+
+def check_crossing() -> None:
+    """A row replaced by one of another group: what its own group and the other tell together is paid for.
+
+    The worst is nearly met when the group it leaves is large and its cell holds only it, and the other is empty.
+    """
+    schema, table = Schema.loads(SCHEMA), Marginal(("area", "sex"))
+    tariff = Tariff(schema.coding, Guarantee(relation="replace-one"), "pure")
+    urn = UrnPlan("toy", table, 1, 4).urn(tariff, Fraction(1), PublicData(schema))
+    price(tariff, table, urn, Fraction(1))
+    weights = [Fraction(urn.alphas[0], urn.grain)] * 2
+    left = dm.probability((4, 0), (1, 5000), weights) / dm.probability((4, 0), (0, 5000), weights)
+    entered = dm.probability((0, 4), (0, 0), weights) / dm.probability((0, 4), (1, 0), weights)
+    assert left * entered <= exp_floor(Fraction(1)), "a row that changes its group tells more than its price"

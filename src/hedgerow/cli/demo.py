@@ -1,5 +1,6 @@
 """``hedgerow demo``: the whole road on simulated personnel tables."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +9,10 @@ import typer
 from hedgerow.cli import show
 from hedgerow.errors import JobError
 
+_EPSILONS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2))
 _JOB = """\
 [job]
-recipe = "independent"
+recipe = "public_blend"
 title = "Simulated federal personnel"
 seed = 7
 out = "release"
@@ -38,14 +40,14 @@ epsilon = 1.0
 url = "ledger.db"
 
 [[use]]
-name = "sex"
-columns = ["sex"]
-tolerance = 0.01
-
-[[use]]
 name = "race"
 columns = ["race"]
-tolerance = 0.01
+tolerance = 0.02
+
+[[use]]
+name = "occupation by sex"
+columns = ["occupation", "sex"]
+tolerance = 0.06
 
 [[use]]
 name = "grade, cells of 500 or more"
@@ -55,9 +57,19 @@ cell_size = 500
 tolerance = 0.10
 
 [[use]]
-name = "occupation by sex"
-columns = ["occupation", "sex"]
-tolerance = 0.05
+name = "mean pay by sex"
+kind = "mean"
+of = "pay"
+by = ["sex"]
+within = "relative"
+tolerance = 0.03
+
+[[use]]
+name = "pay gap of women, all else equal"
+kind = "coefficient"
+formula = "ln(pay) ~ sex + race + age + I(age^2) + education | agency + occupation"
+term = "sex[F]"
+tolerance = 0.03
 """
 
 
@@ -69,6 +81,8 @@ def demo(
 ) -> None:
     """Simulate three personnel tables and run the whole road on them, in under a minute."""
     from hedgerow import pipeline
+    from hedgerow.rehearse import rehearsed
+    from hedgerow.release.rehearsed import write
     from hedgerow.release.verify import verify
     from hedgerow.simulate.personnel import personnel, personnel_schema
     from hedgerow.steward import ledger_book
@@ -82,18 +96,26 @@ def demo(
         (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
         (folder / "job.toml").write_text(_JOB, "utf-8")
         ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0")
+        watch("rehearsing on the public table, which costs nothing")
+        found = rehearsed(folder / "job.toml", epsilons=_EPSILONS, runs=3)
+        write(found, folder / "release-rehearsal")
         plan = pipeline.plan(folder / "job.toml")
         release = pipeline.run(folder / "job.toml", watch=watch)
         watch("verifying the release")
         held = all(c.held for c in verify(release))
-    show.echo(show.plan_text(plan).rsplit("\n\n", 1)[0])
+    show.echo(show.plan_text(plan, tables=8).rsplit("\n\n", 1)[0])
+    least = found.smallest
     show.echo(
-        f"\nspent      epsilon 1 of 3 on 'personnel' (hedgerow ledger show --url {folder / 'ledger.db'})\n"
+        "\nrehearsed  on the public table alone, cost 0: "
+        + (f"from epsilon {float(least):g} on every use is met" if least else "no epsilon tried meets every use")
+        + f"\nspent      epsilon 1 of 3 on 'personnel' (hedgerow ledger show --url {folder / 'ledger.db'})\n"
         f"verified   {'the release holds' if held else 'the release does NOT hold'}\n\n"
-        f"open       {release / 'report.html'}              what was released, and how good it is\n"
-        f"           {release / 'privacy-statement.md'}     the promise in plain words\n"
-        f"           {release / 'records.csv'}              the synthetic records\n"
+        f"open       {release / 'report.html'}   what was released, and how good it is: start here\n"
+        f"           {folder / 'release-rehearsal' / 'rehearsal.html'}   what each epsilon would buy\n"
+        f"           {release / 'privacy-statement.md'}   the promise in plain words\n"
+        f"           {release / 'records.csv'}   the synthetic records\n"
         f"read       {folder / 'job.toml'}, {folder / 'schema.toml'}\n"
+        f"inside     hedgerow steward report {folder / 'job.toml'}   how it came out exactly; not to be published\n"
         "next       hedgerow schema init YOUR_PUBLIC_TABLE.csv"
     )
 
@@ -110,7 +132,7 @@ def _make_room(folder: Path, force: bool) -> None:
         "job.toml",
         "ledger.db",
     }
-    ours |= {"release", "release.run", "release-copies"}
+    ours |= {"release", "release.run", "release-copies", "release-rehearsal", "release-INSIDE-ONLY"}
     if folder.exists():
         found = {p.name for p in folder.iterdir()} if folder.is_dir() else {folder.name}
         if found and (not force or not found <= ours):

@@ -1,7 +1,7 @@
 """What commands have in common when they show something: tables for people, progress on a terminal."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from hedgerow.pipeline import Road
     from hedgerow.planning.forecast import Plan
+    from hedgerow.release.story import UseRow
 
 
 class Phases:
@@ -31,6 +32,11 @@ class Phases:
         console.print(f"[dim]{text}[/dim]")
         self._status = console.status(text + " ...")
         self._status.start()
+
+    def step(self, text: str) -> None:
+        """Say how far the present phase is, in its place."""
+        if self._status is not None:
+            self._status.update(text)
 
     def pause(self) -> None:
         """Leave the terminal alone, to ask something or because the work is done."""
@@ -76,8 +82,9 @@ def promise(epsilon: float, delta: float) -> str:
     return f"epsilon {epsilon:g}" + (f", delta {delta:g}" if delta else "")
 
 
-def plan_text(plan: "Plan") -> str:
+def plan_text(plan: "Plan", tables: int = 40) -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
+    from hedgerow.release.story import use_rows
     from hedgerow.release.words import plus_minus
 
     g = plan.tariff.guarantee
@@ -94,20 +101,25 @@ def plan_text(plan: "Plan") -> str:
         "",
         f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]
-    for a in plan.asked[:40]:
+    for a in plan.asked[:tables]:
         noise = "drawn" if a.noise.law == "urn" else "+/- " + format(plus_minus(a.noise), ",.0f")
         lines.append(f"{str(a.question)[:40]:<40} {a.cells:>10,} {noise:>14}")
-    if len(plan.asked) > 40:
-        lines.append(f"... and {len(plan.asked) - 40} more (--json shows all)")
+    if len(plan.asked) > tables:
+        lines.append(f"... and {len(plan.asked) - tables} more (--json shows all)")
     if plan.verdicts:
-        lines += ["", f"{'intended use':<40} {'tolerance':>10} {'error':>10} {'like a':>12}"]
-        for v in plan.verdicts:
-            error = "?" if v.error is None else f"{v.error:.4f}"
-            like = "" if v.like_sample is None else f"{100 * v.like_sample:.0f} % sample"
-            met = {True: "met", False: "MISSED", None: v.note}[v.met]
-            lines.append(f"{v.use.name[:40]:<40} {v.use.tolerance:>10g} {error:>10} {like:>12}  {met}")
+        lines += ["", *use_lines(use_rows(plan.verdicts))]
     lines += [*_fates(plan), "", "No confidential row was read and nothing was spent."]
     return "\n".join(lines)
+
+
+def use_lines(rows: "Iterable[UseRow]") -> list[str]:
+    """The table of intended uses: tolerance, error and its band, as what sample, verdict."""
+    lines = [f"{'intended use':<40} {'tolerance':>10} {'error':>10} {'8 runs in 10':>20} {'like a':>14}"]
+    for u in rows:
+        like = "" if u.like == "-" else f"{u.like} sample"
+        word = {"met": "met", "missed": "MISSED"}.get(u.kind, u.note)
+        lines.append(f"{u.name[:40]:<40} {u.tolerance:>10} {u.error:>10} {u.band:>20} {like:>14}  {word}")
+    return lines
 
 
 def _fates(plan: "Plan") -> list[str]:

@@ -51,3 +51,24 @@ def compare(
     show.echo(exact_json(found) if as_json else exact_text(found))
     if not as_json:
         show.echo(f"\nThe exact report is in {report}. It must stay inside.")
+
+
+@app.command()
+def attack(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    runs: Annotated[int, typer.Option("--runs", min=20, help="Repeated fits of the membership test.")] = 200,
+    rows: Annotated[int, typer.Option("--rows", min=20, help="Rows of its public stand-in.")] = 1000,
+    release: Annotated[Path | None, typer.Option("--release", help="Another release, or a file of records.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Attack a job: membership, on public stand-ins; and private columns, from its release. Inside only."""
+    import numpy as np
+
+    from hedgerow.steward.attacks import attack_job, attack_text
+    from hedgerow.steward.inside import WARNING, WATERMARK
+
+    rng = np.random.default_rng(seed)
+    with show.progress() as watch:
+        found = attack_job(job, runs=runs, rows=rows, release=release, rng=rng, watch=watch)
+    show.echo(attack_text(found, as_json=as_json) if as_json else f"{WATERMARK}: {WARNING}\n\n{attack_text(found)}")

@@ -42,7 +42,7 @@ class CountPlan:
             raise JobError("A question names a column twice. Name each once. No row was read, nothing spent.")
         if self.size > MOST:
             raise JobError(
-                f"The questions have {self.size:,} cells; {MOST:,} can be counted at once.\nAsk for less than"
+                f"The questions have {self.size:,} cells; {MOST:,} can be counted at once.\nTake fewer columns than"
                 f" {max(self.questions, key=lambda q: self._full.cells(_axes(q)))}, or fewer bins. No row was read."
             )
 

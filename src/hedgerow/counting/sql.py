@@ -36,6 +36,10 @@ def count_sql(questions: Sequence[Marginal], connection: Any, table: str, coding
         table: the name, with its schema and a point before it if it has one.
         coding: the codes of its values.
     """
+    if any(q.tree is not None or q.only for q in questions):
+        raise JobError(
+            "A database counts crosses of columns, not the leaves of a tree. Count from a file. No row was read."
+        )
     plan = CountPlan(questions, coding)
     rows, given = _coded(connection, table, coding, plan.columns)
     vector = np.zeros(plan.size, np.int64)

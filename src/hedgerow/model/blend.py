@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.model.base import AbstractModel, Expected
 from hedgerow.model.descent import PairTargets, Records, descend
+from hedgerow.model.junction import JunctionModel
 from hedgerow.model.tree import TreeModel
 from hedgerow.public.coding import Codes, Coding, code_type
 from hedgerow.public.question import Marginal
@@ -33,7 +34,7 @@ class BlendModel(AbstractModel):
     total: int
     attributes: tuple[str, ...]
     coding: Coding
-    tree: TreeModel
+    tree: TreeModel | JunctionModel
     targets: PairTargets
     sweeps: int = 4
 

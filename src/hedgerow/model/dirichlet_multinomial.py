@@ -13,11 +13,13 @@ holds for one row added or removed.  So epsilon = log(1 + S / min(alpha)), and o
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil, comb, expm1, log, prod, sqrt
+from typing import Literal
 
 from hedgerow.errors import JobError
 from hedgerow.public.urn import exp_floor
 
 Number = int | float | str | Fraction
+Table = tuple[int, ...]
 GRAIN = 10**6
 
 
@@ -84,6 +86,51 @@ def probability(outcome: Sequence[int], counts: Sequence[int], alphas: Sequence[
 def pmf(counts: Sequence[int], alphas: Sequence[Number], size: int) -> dict[tuple[int, ...], Fraction]:
     """The exact chance of every synthetic table of a small one, as fractions."""
     return {z: probability(z, counts, alphas) for z in tables(len(counts), size)}
+
+
+def neighbour_ratio(
+    outcome: Sequence[int], counts: Sequence[int], alphas: Sequence[Number], i: int, k: int
+) -> Fraction:
+    """p(outcome | counts) / p(outcome | counts with one row moved from cell i to cell k): equation (10) set right.
+
+    With r = counts + alpha:  r_k / (r_i - 1)  (z_i + r_i - 1) / (z_k + r_k).  The lecture has i and k exchanged.
+
+    >>> str(neighbour_ratio((0, 3), (1, 0), (1, 1), 0, 1))
+    '1/4'
+    """
+    if counts[i] < 1 or i == k:
+        raise JobError("neighbour_ratio needs a row in cell i, and another cell k. Nothing was read or spent.")
+    one, other = exact(alphas[i]) + counts[i] - 1, exact(alphas[k]) + counts[k]
+    return other / one * (outcome[i] + one) / (outcome[k] + other)
+
+
+def printed_equation_10(
+    outcome: Sequence[int], counts: Sequence[int], alphas: Sequence[Number], i: int, k: int
+) -> Fraction:
+    """Equation (10) of the lecture as it is printed, which is not that ratio."""
+    one, other = exact(alphas[i]) + counts[i], exact(alphas[k]) + counts[k] - 1
+    return one / other * (outcome[k] + other) / (outcome[i] + one)
+
+
+def worst_neighbours(
+    alphas: Sequence[Number], size: int, rows: int, *, relation: Literal["replace-one", "add-remove"] = "replace-one"
+) -> tuple[Fraction, tuple[Table, Table, Table]]:
+    """By trying all: the largest p(z | y) / p(z | x) over neighbours and outcomes, and a (x, y, z) that reaches it.
+
+    Tables of ``rows`` rows, and one of them replaced; or, for add-remove, tables of ``rows`` and of ``rows`` - 1.
+    For small tables: the work grows with the number of tables squared.
+    """
+    cells, best, at = len(alphas), Fraction(1), ((0,) * len(alphas),) * 3
+    sizes = (rows, rows) if relation == "replace-one" else (rows - 1, rows)
+    laws = {y: pmf(y, alphas, size) for n in set(sizes) for y in tables(cells, n)}
+    for x in tables(cells, sizes[0]):
+        for y in tables(cells, sizes[1]):
+            if sum(abs(a - b) for a, b in zip(x, y, strict=True)) == (2 if relation == "replace-one" else 1):
+                for one, two in ((x, y), (y, x)):
+                    z = max(laws[one], key=lambda z: laws[two][z] / laws[one][z])  # noqa: B023  used at once
+                    if (ratio := laws[two][z] / laws[one][z]) > best:
+                        best, at = ratio, (one, two, z)
+    return best, at
 
 
 def tables(cells: int, size: int) -> Iterator[tuple[int, ...]]:

@@ -23,6 +23,8 @@ from math import comb, lcm, log, prod
 from hedgerow.errors import JobError
 from hedgerow.model.dirichlet_multinomial import Number, exact, rising, tables
 
+_MOST_TRIED = 20_000
+
 
 def pi_of(exposure: Number, b: Number) -> Fraction:
     """pi = m / (b + 2 m)."""
@@ -41,18 +43,37 @@ def nu(a: Sequence[Number], pis: Sequence[Number], size: int, *, rows: int | Non
     """The most one row moved from one area to another changes the chance that the sum is S; exact.
 
     Reached when all ``rows`` (a public number; by default any number, of which 1 is the worst) are in the area of
-    least pi and one moves to that of largest pi.  That is proved for a_i >= 1 (docs), and refused below.
+    least pi and one moves to that of largest pi.  That is proved for a_i >= 1 (docs); below, all tables of ``rows``
+    rows are tried if they are few, else it is refused.
     """
     odds, parts = odds_of(pis), [exact(x) for x in a]
     if not odds:
         return Fraction(1)
     if min(parts) < 1:
-        raise JobError("nu is known for prior weights a of 1 or more, or equal pi (b proportional to the exposures).")
+        if rows is None or comb(rows + len(parts) - 1, rows) * size > _MOST_TRIED:
+            raise JobError(
+                "nu is known for prior weights a of 1 or more, for equal pi (b proportional to the exposures), or\n"
+                "by trying all tables of so many rows when they are few. Nothing was read or spent."
+            )
+        return _worst_shift(parts, odds, size, rows)
     low, high, n = odds.index(min(odds)), odds.index(max(odds)), 1 if rows is None else rows
     before, after = list(parts), list(parts)
     before[low], after[low] = before[low] + n, after[low] + n - 1
     after[high] += 1
     return _coefficient(after, odds, size) / _coefficient(before, odds, size)
+
+
+def _worst_shift(parts: Sequence[Fraction], odds: Sequence[int], size: int, rows: int) -> Fraction:
+    whole = {
+        y: _coefficient([n + x for n, x in zip(y, parts, strict=True)], odds, size) for y in tables(len(parts), rows)
+    }
+    moved = (
+        whole[tuple(n - (i == j) + (i == k) for i, n in enumerate(y))] / own
+        for y, own in whole.items()
+        for j, k in permutations(range(len(parts)), 2)
+        if y[j]
+    )
+    return max(moved, default=Fraction(1))
 
 
 def bound(a: Sequence[Number], pis: Sequence[Number], size: int, *, rows: int | None = None) -> float:

@@ -29,7 +29,10 @@ def whole_counts(estimate: npt.NDArray[np.float64], total: int, rng: np.random.G
         return systematic_counts(estimate, total, rng) if total > 0 else np.zeros(len(estimate), np.int64)
     low = np.floor(estimate).astype(np.int64)
     short = total - int(low.sum())
-    mixed = rng.permutation(len(estimate))
-    order = mixed[np.argsort((low - estimate)[mixed], kind="stable")]
-    low[order[: max(short, 0)]] += 1
+    if short > 0:
+        part = np.round(estimate - low, 9)  # equal parts must tie: a projection leaves the same part in every cell
+        least = np.partition(part, len(part) - short)[len(part) - short]
+        low[part > least] += 1
+        ties = np.flatnonzero(part == least)
+        low[rng.choice(ties, total - int(low.sum()), replace=False)] += 1
     return low

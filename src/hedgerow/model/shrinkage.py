@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Variance = float | Floats
-_SURE = 30.0  # 5.5 standard errors, squared: squares of noise in a table of few cells have long tails
+_SURE = 4.3  # a chance of one in 10^5, as a standard normal number: there are many tables
+_DOUBT = 2.3  # one in a hundred: there is one pool
 
 
 @final
@@ -48,22 +49,42 @@ def drift_of(
     """The drift that explains how far noisy ``tables`` are from their prior ``means``, beyond the noise.
 
     Weighted least squares of (y - m)^2 - noise on u and u^2, both coefficients at least 0.  Several tables
-    share one drift.  ``caution`` says how many standard errors are taken off, lest noise pass for drift.
+    share one drift.  ``caution`` is a standard normal number: what noise alone would exceed as rarely as it is
+    taken off, lest noise pass for drift.
     ``least`` is a chance known beforehand; only what it leaves unexplained is looked at.
 
     >>> drift_of([np.array([100.0, 50.0])], [np.array([100.0, 50.0])], [9.0])
     Drift(chance=0.0, shift=0.0)
     """
-    g, h, scatter = np.zeros((2, 2)), np.zeros(2), np.zeros(2)
+    g, h, sums, squares = np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.zeros(2)
     for y, mean, noise in zip(tables, means, variances, strict=True):
         excess = (np.asarray(y, np.float64) - mean) ** 2 - noise - least * _open(mean)
         basis = np.stack([_open(mean), _open(mean) ** 2])
         weighted = basis / (noise + 1 + basis[0] + 0.01 * basis[1]) ** 2  # the 1: a row in a cell that expects none
         g += weighted @ basis.T
         h += weighted @ excess
-        scatter += weighted**2 @ np.broadcast_to(2.0 * (np.asarray(noise) + least * _open(mean)) ** 2, mean.shape)
-    chance, shift = _least_squares(g, h - caution * np.sqrt(scatter))
+        expected = np.broadcast_to(np.asarray(noise) + least * _open(mean), mean.shape)
+        sums += weighted @ expected
+        squares += weighted**2 @ expected**2
+    if caution:
+        h = h - np.array([_rare(caution, a, b) for a, b in zip(sums, squares, strict=True)])
+    chance, shift = _least_squares(g, h)
     return Drift(least + chance, shift)
+
+
+def _rare(sure: float, total: float, squares: float) -> float:
+    """How far a weighted sum of squared normal numbers exceeds its mean as rarely as a normal one exceeds ``sure``.
+
+    ``total`` is its mean, ``squares`` the sum of the squares of its terms' means.  Few terms have a long tail: it
+    is like chi-square with total^2 / squares degrees of freedom (Satterthwaite; Wilson and Hilferty).
+
+    >>> round(1 + _rare(1.645, 1.0, 1.0), 1), round(10 + _rare(1.645, 10.0, 10.0), 1)  # 5 % of chi-square, 1 and 10
+    (3.7, 18.3)
+    """
+    if total <= 0 or squares <= 0:
+        return 0.0
+    freedom = total**2 / squares
+    return float(total * ((1 - 2 / (9 * freedom) + sure * np.sqrt(2 / (9 * freedom))) ** 3 - 1))
 
 
 def _least_squares(g: Floats, h: Floats) -> tuple[float, float]:
@@ -95,20 +116,21 @@ def pooled_drifts(
 ) -> tuple[Drift, ...]:
     """The drift of each table: that of all together, unless its own differs from it by more than chance would.
 
-    The weight of a table's own figure is 1 - (5.5 standard errors / its distance from the pooled figure)^2, at
-    least 0: a table that the noise does not tell apart from the others has their drift.
+    The weight of a table's own figure is 1 - (what noise makes once in 10^5 / its distance from the pooled one)^2,
+    at least 0: a table that the noise does not tell apart from the others has their drift.
     ``least`` is the smallest ``chance``: 1 when the true counts are themselves a sample.
     """
-    pool = drift_of(tables, means, variances, caution=2.0, least=least)
+    pool = drift_of(tables, means, variances, caution=_DOUBT, least=least)
     found = []
     for y, mean, noise in zip(tables, means, variances, strict=True):
         own, chance = drift_of([y], [mean], [noise], least=least), []
         for power, one, all_ in ((1, own.chance, pool.chance), (2, own.shift, pool.shift)):
             basis = _open(mean) ** power
             weighted = basis / (noise + 1 + _open(mean) + (0.1 * _open(mean)) ** 2) ** 2
-            scatter = 2 * (noise + pool.variance(mean)) ** 2
-            error = float((weighted**2 * scatter).sum()) / max(float((weighted * basis).sum()), 1e-150) ** 2
-            trust = max(0.0, 1 - _SURE * error / max((one - all_) ** 2, 1e-300))
+            expected = weighted * (noise + pool.variance(mean))
+            rare = _rare(_SURE, float(expected.sum()), float((expected**2).sum()))
+            rare /= max(float((weighted * basis).sum()), 1e-150)
+            trust = max(0.0, 1 - rare**2 / max((one - all_) ** 2, 1e-300))
             chance.append(trust * one + (1 - trust) * all_)
         found.append(Drift(max(chance[0], least), chance[1]))
     return tuple(found)

@@ -19,7 +19,9 @@ def project(counts: npt.ArrayLike, total: float) -> Floats:
     if total <= 0:
         return np.zeros_like(v)
     down = np.sort(v)[::-1]
-    excess = (np.cumsum(down) - total) / np.arange(1, len(v) + 1)
+    excess = np.cumsum(down)
+    excess -= total
+    excess /= np.arange(1, len(v) + 1)
     keep = int(np.flatnonzero(down > excess)[-1])
     return np.asarray(np.maximum(v - excess[keep], 0.0))
 

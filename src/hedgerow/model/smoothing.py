@@ -30,7 +30,7 @@ def smoothed(table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0
     """
     total = float(table.sum())
     alone = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(total, 1e-300)
-    best, width = _kernel_smoothed(table, alone, unit, steps)
+    best, width = _kernel_smoothed(table, alone, unit * alone, steps)
     if not any(width):
         return few_patterns(table, unit)
     mean = ((1 - _TRACE) * np.maximum(best, 0.0) + _TRACE * alone).ravel()
@@ -49,7 +49,9 @@ def smoothed_line(counts: Floats, unit: float = 1.0, *, steps: int = 0) -> Float
     if steps < 3 or counts[:steps].sum() <= 0:
         return counts.copy()
     line = counts[:steps, None]
-    best, width = _kernel_smoothed(line, np.ones_like(line), unit, (steps, 0))
+    near = _kernel(steps, steps, 2)
+    variance = unit * (near @ line) / near.sum(axis=1, keepdims=True)
+    best, width = _kernel_smoothed(line, np.ones_like(line), variance, (steps, 0))
     if not any(width):
         return counts.copy()
     mean = np.maximum(best.ravel(), 1e-3)
@@ -89,18 +91,18 @@ def _shrunk(values: Floats, scale: float, ratio: float) -> Floats:
 
 
 def _kernel_smoothed(
-    table: Floats, alone: Floats, unit: float, steps: tuple[int, int]
+    table: Floats, alone: Floats, variance: Floats, steps: tuple[int, int]
 ) -> tuple[Floats, tuple[int, int]]:
     """The smoothing of the ratio to ``alone`` with the least estimated error, and its widths."""
     best, least, chosen = table, np.inf, (0, 0)
-    weight = 1 / (alone + unit)
+    weight = 1 / (variance + 1)
     kernels = [{w: _kernel(size, s, w) for w in _widths(s)} for size, s in zip(table.shape, steps, strict=True)]
     for first, second in product(kernels[0], kernels[1]):
         down, along = kernels[0][first], kernels[1][second]
         spread = np.maximum(down @ alone @ along, 1e-300)
         made = alone + alone * (down @ (table - alone) @ along) / spread
         own = alone / spread  # how much of a cell's smoothed count is its own
-        error = float((weight * (table - made) ** 2).sum() + 2 * unit * (weight * alone * own).sum())
+        error = float((weight * (table - made) ** 2).sum() + 2 * (weight * variance * own).sum())
         if error < least:
             best, least, chosen = made, error, (first, second)
     return best, chosen

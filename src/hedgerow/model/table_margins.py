@@ -61,7 +61,7 @@ class Reconciled:
 
 def reconcile(table: Floats, variance: float, margins: Sequence[Margin]) -> Reconciled:
     """The table nearest to all answers, each weighted by its precision."""
-    made, size, parts = table.astype(np.float64, copy=True), table.size, dict[Axes, float]()
+    made, size, parts = table.astype(np.float64, copy=bool(margins)), table.size, dict[Axes, float]()
     for part in sorted({p for m in margins for p in _within(m.axes)}, key=len):
         telling = [m for m in margins if set(part) <= set(m.axes)]
         precision = [1 / (variance * size), *(1 / (m.variance * m.counts.size) for m in telling)]

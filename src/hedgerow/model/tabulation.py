@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from math import prod
+from math import exp, log, log1p, prod
 from typing import Any, final
 
 import numpy as np
@@ -20,7 +20,10 @@ from hedgerow.public.schema import Schema
 FIGURES = ("count", "standard_error", "low", "high")
 """The columns of a table of counts that are no labels; the last three stand only where noise was added."""
 ALL = "(all)"
-_NORMAL = 1.959963984540054
+NORMAL = 1.959963984540054
+"""Half the width of a normal 95 % interval, in standard errors."""
+LAPLACE = 2.118283
+"""The same of a Laplace law: log(20) / sqrt(2), rounded up."""
 
 
 @final
@@ -35,6 +38,7 @@ class CountTable(AbstractTabulation):
         groups: the first so many columns divide the table; counts are made whole within each group.
         centre: the estimate before it was made possible; intervals are around it. None for a draw.
         deviation: the standard error of each cell of ``centre``. None for a draw, whose law is its own.
+        half_width: of the 95 % interval around each cell of ``centre``.
         margin_deviation: the standard error of a margin, by the columns it keeps, where it is known.
         further: further copies of the estimate, of a table that was drawn several times.
         drawn: whether the estimate was drawn by the gate, so that another copy would cost more.
@@ -46,6 +50,7 @@ class CountTable(AbstractTabulation):
     groups: int = 0
     centre: Expected | None = None
     deviation: Expected | None = None
+    half_width: Expected | None = None
     margin_deviation: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     further: tuple[Expected, ...] = ()
     drawn: bool = False
@@ -65,9 +70,9 @@ class CountTable(AbstractTabulation):
         """One row per cell: a column per label column, ``count``, and the interval where there is one."""
         whole = self.whole(rng, copy if self.drawn else 0)
         frame = self._labels(self.columns).with_columns(count=pl.Series(whole, dtype=pl.Int64))
-        if self.centre is None or self.deviation is None:
+        if self.centre is None or self.deviation is None or self.half_width is None:
             return frame
-        return frame.with_columns(*_interval(self.centre, self.deviation))
+        return frame.with_columns(*_interval(self.centre, self.deviation, self.half_width))
 
     def margins(self, counts: pl.DataFrame) -> pl.DataFrame:
         """The total, one-way and two-way margins of ``counts``; a column that is summed over says ``(all)``."""
@@ -81,7 +86,8 @@ class CountTable(AbstractTabulation):
             deviation = self.margin_deviation.get(margin)
             if self.centre is not None and deviation is not None:
                 centre = self._summed(self.centre, margin)
-                frame = frame.with_columns(*_interval(centre, np.full(len(centre), deviation)))
+                error = np.broadcast_to(deviation, len(centre))
+                frame = frame.with_columns(*_interval(centre, error, NORMAL * error))
             frames.append(frame)
         return pl.concat(frames, how="diagonal")
 
@@ -136,12 +142,26 @@ def check_columns(recipe: str, schema: Schema, columns: Sequence[str]) -> None:
         )
 
 
-def _interval(centre: Expected, deviation: Expected) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """Standard errors and 95 % intervals, cut at zero and rounded outwards."""
-    low = np.maximum(np.floor(centre - _NORMAL * deviation), 0)
-    high = np.maximum(np.ceil(centre + _NORMAL * deviation), 0)
+def laplace_reach(scale: float) -> int:
+    """The least k with P(|noise| <= k) >= 0.95 for discrete Laplace noise: the exact interval of one noisy count.
+
+    P(|noise| > k) = 2 q^(k+1) / (1 + q), q = exp(-1 / scale).
+
+    >>> laplace_reach(1.0), laplace_reach(0.1)
+    (3, 0)
+    """
+    guess = max(0, int(scale * (log(2 / 0.05) - log1p(exp(-1 / scale)))) - 2)
+    while 2 * exp(-(guess + 1) / scale) / (1 + exp(-1 / scale)) > 0.05:
+        guess += 1
+    return guess
+
+
+def _interval(centre: Expected, deviation: Expected, half: Expected) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """Standard errors and 95 % intervals, cut at zero and rounded outwards (by what is more than float error)."""
+    low, high = centre - half, centre + half
+    low, high = np.floor(np.round(low, 6, out=low), out=low), np.ceil(np.round(high, 6, out=high), out=high)
     return (
         pl.Series("standard_error", np.round(deviation, 4)),
-        pl.Series("low", low.astype(np.int64)),
-        pl.Series("high", high.astype(np.int64)),
+        pl.Series("low", np.maximum(low, 0, out=low).astype(np.int64)),
+        pl.Series("high", np.maximum(high, 0, out=high).astype(np.int64)),
     )

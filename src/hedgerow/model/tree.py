@@ -85,7 +85,7 @@ class TreeModel:
         records = np.zeros((n, len(self.margins)), np.uint16)
         for child, parent in self.order():
             if parent is None:
-                records[:, child] = _stratified(self.margins[child], n, rng)
+                records[:, child] = stratified(self.margins[child], n, rng)
                 continue
             shares = self.conditional(child, parent)
             by_parent = np.argsort(records[:, parent], kind="stable")
@@ -93,11 +93,11 @@ class TreeModel:
             for value in range(len(shares)):
                 rows = by_parent[bounds[value] : bounds[value + 1]]
                 if len(rows):
-                    records[rows, child] = _stratified(shares[value], len(rows), rng)
+                    records[rows, child] = stratified(shares[value], len(rows), rng)
         return records
 
 
-def _stratified(shares: Floats, n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def stratified(shares: Floats, n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     """``n`` values with these shares: one uniform number in each of n equal steps, in random order."""
     steps = np.cumsum(shares)
     at = (rng.permutation(n) + rng.random(n)) / n * steps[-1]

@@ -74,15 +74,12 @@ class AttachPlan:
             )
         if len(self.trees) > 20:
             out.append(f"... and {len(self.trees) - 20} more (--json shows all)")
-        out.append(
-            "depth and rows: of the median leaf; se: of a label's share for the median target row, from noise alone;"
-        )
-        out.append(
-            "need: rows of a leaf for the interval, below: leaves expected to have fewer. "
-            + _READ_NOTHING.capitalize()
-            + "."
-        )
-        return out
+        return [
+            *out,
+            "depth, rows: of the median leaf; se: of a label's share for the median target row, from noise alone;",
+            "need: rows of a leaf for the interval; below: share of leaves expected to have fewer.",
+            _READ_NOTHING.capitalize() + ".",
+        ]
 
 
 def _some(value: Any, form: str) -> str:

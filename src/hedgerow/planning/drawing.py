@@ -1,5 +1,6 @@
 """Synthetic data from what a recipe made of its answers: records, private columns on given rows, or counts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -43,3 +44,26 @@ def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy:
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
     return Copy(fitted.attach(public.target, rng))
+
+
+@final
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic data: copies of records, or of a table of counts."""
+
+    records: tuple[pl.DataFrame, ...] = ()
+    counts: tuple[pl.DataFrame, ...] = ()
+    margins: tuple[pl.DataFrame, ...] = ()
+
+
+def draw_copies(
+    fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Callable[[str], None] = lambda phase: None
+) -> Drawn:
+    """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
+    made, n = [], copies_of(fitted, copies)
+    for copy in range(n):
+        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
+        made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
+    counts = tuple(c.frame for c in made if c.counted)
+    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
+    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)

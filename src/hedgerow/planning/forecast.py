@@ -6,14 +6,16 @@ from math import pi, sqrt
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from hedgerow.planning.fitting import check_fits
-from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.quantities import check
+from hedgerow.planning.rehearsal import quick
+from hedgerow.planning.stand_in import FEWEST, Stage, lacking
 from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Marginal, Noise
+from hedgerow.public.question import Noise
 from hedgerow.public.spend import Asked, Spend, Tariff
 from hedgerow.public.statement import spend_to_json
 from hedgerow.recipes import AbstractRecipe, PublicData
@@ -102,19 +104,7 @@ class Plan:
             "assumed_rows": self.assumed_rows,
             "memory_bytes": self.memory,
             "cpu_seconds": self.seconds,
-            "uses": [
-                {
-                    "name": v.use.name,
-                    "columns": list(v.use.columns),
-                    "within": v.use.within,
-                    "tolerance": v.use.tolerance,
-                    "error": v.error,
-                    "like_sample": v.like_sample,
-                    "met": v.met,
-                    "note": v.note,
-                }
-                for v in self.verdicts
-            ],
+            "uses": [v.to_json() for v in self.verdicts],
             "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
             "tables_side_by_side": [f.to_json() for f in self.fates],
@@ -123,7 +113,7 @@ class Plan:
         }
 
 
-def forecast(
+def forecast(  # noqa: PLR0913  all of it public, each by name
     recipe: AbstractRecipe,
     public: PublicData,
     *,
@@ -131,17 +121,19 @@ def forecast(
     budget: Budget,
     uses: Sequence[Use] = (),
     rows: int | None = None,
+    person: pl.Series | None = None,
     rng: np.random.Generator,
     limit: int | None = None,
 ) -> Plan:
-    """The plan of ``recipe``; errors are worked out on the public table, or from noise scales alone without it.
+    """The plan of ``recipe``; errors are rehearsed on the public table, or come from noise scales alone without it.
 
-    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.  A plan
-    that needs more than ``limit`` bytes of memory is refused before anything is worked out.
+    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.
+    ``person`` says whose each public row is, where that is known.  A plan that needs more than ``limit`` bytes of
+    memory is refused before anything is worked out.
     """
     requests = recipe.requests(tariff, budget, public)
     for use in uses:
-        tariff.coding.shape(use.columns)
+        check(use, public.schema)
     relative = public.relative
     assumed = rows if rows is not None else relative.rows if relative is not None else None
     cells = sum(a.cells for r in requests for a in r.asked)
@@ -149,9 +141,8 @@ def forecast(
     size = assumed or 1_000_000
     memory = 200_000_000 + 40 * cells + recipe.memory(public, size)
     check_fits(memory, limit, public.schema, size)
-    if relative is not None and assumed and uses:
-        runs = [Pretend(tariff, budget, relative, assumed, r) for r in rng.spawn(_RUNS)]
-        verdicts = _rehearsed(recipe, public, uses, runs)
+    if relative is not None and relative.rows >= FEWEST and not lacking(relative) and assumed and uses:
+        verdicts = quick(Stage(recipe, public, tariff, tuple(uses), assumed, person), budget, _RUNS, rng)
     else:
         verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)
     table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
@@ -170,48 +161,6 @@ def forecast(
     )
 
 
-def _rehearsed(
-    recipe: AbstractRecipe, public: PublicData, uses: Sequence[Use], runs: Sequence[Pretend]
-) -> tuple[Verdict, ...]:
-    """The mean error of each use over a few pretended runs on the public table."""
-    truth = runs[0].truth([Marginal(u.columns) for u in uses])
-    errors = np.zeros((len(runs), len(uses)))
-    for r, gate in enumerate(runs):
-        model = recipe.fit(gate, public)
-        for i, (use, true) in enumerate(zip(uses, truth, strict=True)):
-            errors[r, i] = error_of(use, model.expected(Marginal(use.columns)), true)
-    note = f"{len(runs)} pretended runs on the public table"
-    return tuple(
-        Verdict(use, float(e), like_sample(use, float(e), true), note)
-        if np.isfinite(e)
-        else Verdict(use, None, None, f"no cell of the public table reaches {use.cell_size} rows")
-        for use, e, true in zip(uses, errors.mean(axis=0), truth, strict=True)
-    )
-
-
-def error_of(use: Use, got: npt.NDArray[Any], true: npt.NDArray[Any]) -> float:
-    """The error of a table of counts in the terms of the use; NaN where no cell is large enough to judge."""
-    if use.within == "total-variation":
-        return float(np.abs(got / max(got.sum(), 1) - true / max(true.sum(), 1)).sum() / 2)
-    large = true >= max(use.cell_size, 1)
-    scaled = got * (true.sum() / max(got.sum(), 1))
-    return float(np.mean(np.abs(scaled - true)[large] / true[large])) if large.any() else float("nan")
-
-
-def like_sample(use: Use, error: float, true: npt.NDArray[Any]) -> float | None:
-    """The share of the rows whose simple random sample has the same expected error for this use."""
-    n = float(true.sum())
-    if n <= 0 or not np.isfinite(error):
-        return None
-    p = true / n
-    if use.within == "total-variation":
-        spread = sqrt(2 / pi) / 2 * float(np.sqrt(p * (1 - p)).sum())
-    else:
-        large = p[true >= max(use.cell_size, 1)]
-        spread = sqrt(2 / pi) * float(np.sqrt((1 - large) / large).mean()) if len(large) else 0.0
-    return spread**2 / (spread**2 + n * error**2) if spread > 0 or error > 0 else 1.0
-
-
 def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int | None) -> Verdict:
     """The expected error of a use whose table is measured, or is part of a measured one, from the noise alone."""
     parts = {j.name: set(j.parts) for j in tariff.coding.joined}
@@ -224,6 +173,8 @@ def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int 
     ]
     if not sizes:
         return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
+    if use.kind != "table":
+        return Verdict(use, None, None, "a public table is needed to judge this use")
     if use.within == "relative" and use.cell_size > 0:
         return Verdict(use, min(sizes) / use.cell_size, None, "noise scale; the smallest cell that counts")
     if use.within == "total-variation" and rows:

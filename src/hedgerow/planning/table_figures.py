@@ -23,7 +23,7 @@ def draw(
     path: Path, table: Imagined, budget: Budget, rng: np.random.Generator
 ) -> dict[str, list[tuple[float, float]]]:
     """Write the figure to ``path`` and give the curves in it: recipe -> [(epsilon, expected distance)]."""
-    budgets = [Budget(e, budget.delta) for e in sorted({*EPSILONS, str(float(budget.epsilon))}, key=float)]
+    budgets = [Budget(e, budget.delta) for e in sorted({*map(float, EPSILONS), float(budget.epsilon)})]
     curves = error_curves(table, budgets, rng)
     style: Any = {"font.size": 9, "svg.hashsalt": "hedgerow", "axes.spines.top": False, "axes.spines.right": False}
     with rc_context(style):

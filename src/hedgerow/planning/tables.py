@@ -5,7 +5,7 @@ rows as the job assumes or draws.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import erf, exp, pi, sqrt
 from typing import Any
 
@@ -28,7 +28,7 @@ from hedgerow.recipes.urn_plan import Size, UrnPlan
 Floats = npt.NDArray[np.float64]
 SMALL = 10
 _WORK = 400_000
-_MOST_RUNS = 40
+_MOST_RUNS = 200
 _MOST_CELLS = 2_000_000
 _TABLES = (IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
 
@@ -90,12 +90,14 @@ class Imagined:
         noise = noise_for(budget.total, law, budget.measure, self.tariff.guarantee)  # type: ignore[arg-type]
         scale, total = float(noise.scale), max(float(self.counts.sum()), 1.0)
 
+        q = exp(-1 / scale)
+
         def drawn() -> Floats:
             n = len(self.counts)
-            added = rng.laplace(0, scale, n) if law == "laplace" else rng.normal(0, sqrt(scale), n)
-            return project(self.counts + np.rint(added), total)
+            if law == "laplace":
+                return project(self.counts + (rng.geometric(1 - q, n) - rng.geometric(1 - q, n)), total)
+            return project(self.counts + np.rint(rng.normal(0, sqrt(scale), n)), total)
 
-        q = exp(-1 / scale)
         size = 2 * q / (1 - q * q) if law == "laplace" else sqrt(2 / pi * scale)
         return 0.0, self._distance(drawn), size / SMALL
 
@@ -112,7 +114,7 @@ class Imagined:
             parts = [rng.multinomial(s, g / max(g.sum(), 1e-300)) for s, g in zip(sizes, shares, strict=True)]
             return np.concatenate(parts).astype(np.float64)
 
-        share = (SMALL + float(alphas.mean())) / (rows + prior)
+        share = min((SMALL + float(alphas.mean())) / (rows + prior), 1.0)
         spread = rows / max(size, 1) * sqrt(size * share * (1 - share) * (rows + prior + size) / (rows + prior + 1))
         small = _folded(rows * share - SMALL, spread) / SMALL
         return prior / (prior + rows), self._distance(one), small
@@ -155,6 +157,8 @@ def side_by_side(
     """The fates of all recipes for tables of counts, the job's own among them."""
     last = table.tariff.coding.cells(table.table.columns[-1:])
     fates = [_fate(IntegerCounts.name, recipe, lambda: table.noisy(budget, rng))]
+    if isinstance(recipe, IntegerCounts) and recipe.prior == "public":
+        fates[0] = replace(fates[0], note="without its prior, which can only help")
     fates.append(_fate(DirichletMultinomial.name, recipe, lambda: table.drawn(budget, rng)))
     if last != 2:
         note = f"needs a column of two cells; {table.table.columns[-1]} has {last}"

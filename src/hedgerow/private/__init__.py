@@ -13,10 +13,12 @@ The core, at most 1,000:
 
 Further mechanisms, at most 160 each; the core does not import them, and a job that uses none needs none:
 
-    urns.py public/urn.py   synthetic counts drawn from Polya urns
+    urns.py public/urn.py             synthetic counts drawn from Polya urns
+    verification.py public/claim.py   how many parts of the table bear out a claim about a coefficient
+    selection.py public/stopping.py   the best of a random number of runs
 
-Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside,
-no error that depends on a confidential value.
+Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
+(but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.
 """
 
 from hedgerow.private.gate import Gate as Gate

@@ -100,6 +100,12 @@ def said_in_plan(
         "the paper's scales: " + ", ".join(f"{name} {scale:.6g}" for name, scale in scales.items()),
         f"noise here, priced in {budget.measure} and never above the promise: {ours}",
     ]
+    sizes = next(a for r in spends for a in r.asked if a.question.columns or len(spends) == 1)
+    if delta > 0 and sizes.noise.variance > 2.2 * (theta / split.group) ** 2:
+        lines.append(
+            "the promise does not bear the paper's noise on group sizes, because Laplace noise is dear in zCDP: "
+            "with delta = 0 the same epsilon does, but buys no two-way tables"
+        )
     if delta > 0:
         rho = (split.total**2 + split.group**2) / 2 + (_tables_rho(split, budget, tables) if tables else 0.0)
         joint = min(float(budget.epsilon), epsilon_of(_down(rho), budget.delta))

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from hedgerow.model.blend import BlendModel
 from hedgerow.model.descent import pair_targets
+from hedgerow.model.junction import JunctionModel
 from hedgerow.model.shrinkage import drift_of, fit_margins, shrink
 from hedgerow.model.simplex import pooled_total, project
 from hedgerow.model.tree import TreeModel, spanning_forest
-from hedgerow.public.coding import Coding
 from hedgerow.public.question import Marginal, Measurement
 from hedgerow.public.rules import impossible
-from hedgerow.public.schema import Schema
+from hedgerow.recipes.axes import Axes
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[int, int]
@@ -32,22 +32,25 @@ def outer(margins: Sequence[Floats], i: int, j: int) -> Floats:
 class Evidence:
     """All noisy tables so far, by the positions of their columns, and what follows from them."""
 
-    names: tuple[str, ...]
-    coding: Coding
+    axes: Axes
     tables: dict[tuple[int, ...], list[Measurement]]
     rows: int | None = None
-    schema: Schema | None = None
 
     def plus(self, more: Mapping[tuple[int, ...], Measurement]) -> "Evidence":
         """The same with further answers."""
         tables = {k: list(v) for k, v in self.tables.items()}
         for key, m in more.items():
             tables.setdefault(key, []).append(m)
-        return Evidence(self.names, self.coding, tables, self.rows, self.schema)
+        return Evidence(self.axes, tables, self.rows)
 
     def question(self, key: tuple[int, ...]) -> Marginal:
         """The table of these columns."""
-        return Marginal(tuple(self.names[i] for i in key))
+        return self.axes.question(key)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return self.axes.names
 
     def pooled(self, key: tuple[int, ...]) -> tuple[Floats, float]:
         """All answers to one table as one, weighted by precision, and the variance of its noise."""
@@ -57,15 +60,26 @@ class Evidence:
     def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
         found = {}
         for key, answers in self.tables.items():
-            weights = np.array([1 / max(m.variance, 1e-12) for m in answers])
-            stacked = np.stack([m.counts for m in answers]).astype(np.float64)
-            found[key] = (np.asarray(weights @ stacked / weights.sum()), float(1 / weights.sum()))
+            known = [(m.counts.astype(np.float64), m.variance) for m in answers]
+            for larger in (k for k in self.tables if len(k) > len(key) > 1 and set(key) < set(k)):
+                known += [self._summed(m, larger, key) for m in self.tables[larger]]
+            weights = np.array([1 / max(v, 1e-12) for _, v in known])
+            found[key] = (
+                np.asarray(weights @ np.stack([c for c, _ in known]) / weights.sum()),
+                float(1 / weights.sum()),
+            )
         return found
+
+    def _summed(self, m: Measurement, key: tuple[int, ...], to: tuple[int, ...]) -> tuple[Floats, float]:
+        """What a noisy table says of a smaller one within it, and the variance of its noise."""
+        others = tuple(a for a, i in enumerate(key) if i not in to)
+        square = m.counts.astype(np.float64).reshape([self.shape[i] for i in key]).sum(axis=others)
+        return square.ravel(), m.variance * (m.counts.size / square.size)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """How many values each attribute has."""
-        return self.coding.shape(self.names)
+        return self.axes.shape
 
     @cached_property
     def total(self) -> int:
@@ -80,7 +94,7 @@ class Evidence:
         found = []
         for i in range(len(self.names)):
             counts, precision = np.zeros(self.shape[i]), 0.0
-            for key in (k for k in self.tables if i in k):
+            for key in (k for k in self.tables if i in k and len(k) < 3):  # larger ones are in their pairs
                 table, noise = self.pooled(key)
                 square = table.reshape([self.shape[k] for k in key])
                 other = tuple(a for a, k in enumerate(key) if k != i)
@@ -122,8 +136,8 @@ class Evidence:
         square = {p: shrunk[p].reshape(self.shape[p[0]], self.shape[p[1]]) / total for p in edges}
         return TreeModel([m / total for m in margins], square)
 
-    def model(self) -> BlendModel:
-        """The tree, and every other measured pair drawn towards it."""
+    def model(self, cliques: Mapping[tuple[int, int, int], Floats] | None = None) -> BlendModel:
+        """The tree, and every other measured pair drawn towards it; ``cliques``: estimates of paths of the tree."""
         tree, margins, total = self.tree(), self.margins(), float(self.total)
         means = self._under(tree, margins, self.pairs())
         targets = {}
@@ -134,21 +148,30 @@ class Evidence:
             else:
                 targets[p] = self._possible(shrink(table, means[p], noise), p, margins)
         layout = pair_targets(self.shape, targets, total)
-        return BlendModel(self.total, self.names, self.coding, tree, layout)
+        start: TreeModel | JunctionModel = tree
+        if cliques:
+            start = JunctionModel(
+                tree, {k: (t / t.sum()).reshape([self.shape[i] for i in k]) for k, t in cliques.items()}
+            )
+        return BlendModel(self.total, self.names, self.axes.coding, start, layout)
 
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
         square = np.maximum(table, 0.0).reshape(self.shape[pair[0]], self.shape[pair[1]])
-        mixed = self._allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
+        mixed = self.allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
         return fit_margins(mixed, [margins[pair[0]], margins[pair[1]]], sweeps=5).ravel()
 
-    def _allowed(self, pair: Pair) -> "Floats | float":
+    def allowed(self, pair: Pair) -> "Floats | float":
         """0 where a structural zero or rule forbids every record of a cell, else 1."""
-        if self.schema is None or not (self.schema.zeros or self.schema.rules):
+        schema = self.axes.schema
+        if not (schema.zeros or schema.rules):
             return 1.0
         size = (self.shape[pair[0]], self.shape[pair[1]])
-        codes = {self.names[p]: c for p, c in zip(pair, np.indices(size).reshape(2, -1), strict=True)}
-        free = ~impossible(self.schema, codes)
+        codes: dict[str, npt.NDArray[np.intp]] = {}
+        for axis, at in zip(pair, np.indices(size).reshape(2, -1), strict=True):
+            parts = self.axes.parts[axis]
+            codes |= dict(zip(parts, np.unravel_index(at, self.axes.coding.shape(parts)), strict=True))
+        free = ~impossible(schema, codes)
         return np.asarray(free.reshape(size), np.float64) if free.any() else 1.0
 
     def _under(self, tree: TreeModel, margins: Sequence[Floats], pairs: Sequence[Pair]) -> dict[Pair, Floats]:

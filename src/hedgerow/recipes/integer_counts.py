@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import prod, sqrt
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -15,9 +15,9 @@ from hedgerow.model.base import Expected
 from hedgerow.model.simplex import project
 from hedgerow.model.table_margins import Margin, Reconciled, reconcile
 from hedgerow.model.table_prior import shrink
-from hedgerow.model.tabulation import CountTable, check_columns
+from hedgerow.model.tabulation import LAPLACE, NORMAL, CountTable, check_columns, laplace_reach
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Counts, Marginal, Measurement
+from hedgerow.public.question import Counts, Marginal, Measurement, Noise
 from hedgerow.public.rules import Flags, impossible
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
@@ -75,6 +75,15 @@ class IntegerCounts(AbstractRecipe):
         self._check(public)
         return (tariff.measure_all(self._questions, budget.total, weights=self._weights),)
 
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """A total that no neighbour changes is paid for in vain."""
+        if () not in self.margins or tariff.guarantee.relation == "add-remove" or tariff.guarantee.unit == "person":
+            return ()
+        return (
+            f"margins: [] is measured, though the number of rows is public under {tariff.guarantee.relation}. "
+            "Give it as total = ... instead, and the cells get the budget.",
+        )
+
     def fit(self, gate: Answers, public: PublicData) -> CountTable:
         """Ask once; the rest is arithmetic on the noisy answers."""
         self._check(public)
@@ -84,30 +93,52 @@ class IntegerCounts(AbstractRecipe):
     def made(self, public: PublicData, answers: tuple[Measurement, ...]) -> CountTable:
         """The table that the answers become."""
         names, schema = self.table.columns, public.schema
-        open_cells = ~zero_cells(schema, names)
+        shut = zero_cells(schema, names)
         best = self._reconciled(schema, answers)
-        law: Literal["laplace", "gaussian"] = "gaussian" if answers[0].noise.law == "gaussian" else "laplace"
         centre, variance = best.table.ravel(), max(best.variance(tuple(range(len(names)))), _LEAST)
-        sum_known = best.variance(()) if self.total is None else 0.0
-        spread = np.full(len(centre), variance)
+        if not self.margins:
+            centre[shut] = 0  # before it is summed: what must be empty has no part in the total
         total = self.total if self.total is not None else max(round(float(centre.sum())), 0)
+        spread: Expected = np.broadcast_to(np.float64(variance), len(centre))
+        half = np.broadcast_to(self._half_width(answers[0].noise, variance), len(centre))
         if self.prior == "public" and public.relative is not None:
-            prior = public_counts(public.relative, self.table) * open_cells
-            rows, squares = max(float(prior.sum()), 1.0), max(float(prior @ prior), 1.0)
-            told = sum_known < variance * rows * rows / squares  # the sum knows its total better than the cells
-            drawn = shrink(centre, prior, variance, law=law, scale=total / rows if told else None)
-            centre, spread = drawn.mean, drawn.variance
-            total = total if told else max(round(float((centre * open_cells).sum())), 0)
-        centre, spread = centre * open_cells, spread * open_cells
+            centre, spread, total = self._shrunk(public.relative, best, answers[0].noise.law, ~shut, total)
+            half = NORMAL * np.sqrt(spread)
+        if shut.any():
+            centre[shut], spread, half = 0, spread * ~shut, half * ~shut
         return CountTable(
             schema=schema,
             columns=names,
-            estimate=self._possible(schema, centre, open_cells, total),
+            estimate=self._possible(schema, centre, ~shut, total),
             groups=len(self.groups),
             centre=centre,
-            deviation=np.sqrt(spread),
+            deviation=np.sqrt(spread) if spread.strides[0] else np.broadcast_to(np.sqrt(spread[:1]), len(spread)),
+            half_width=half,
             margin_deviation=self._margin_deviations(best) if self.prior == "none" else {},
         )
+
+    def _half_width(self, noise: Noise, variance: float) -> float:
+        """Of the 95 % interval of a cell: exact where it is one noisy count; no less than its share with margins."""
+        if noise.law != "laplace":
+            return NORMAL * sqrt(variance)
+        return LAPLACE * sqrt(variance) if self.margins else float(laplace_reach(float(noise.scale)))
+
+    def _shrunk(
+        self, relative: PublicTable, best: Reconciled, law: str, open_cells: Flags, total: int
+    ) -> tuple[Expected, Expected, int]:
+        """Cells drawn towards the public table, their variances, and the total that the better of both knows."""
+        prior = public_counts(relative, self.table) * open_cells
+        variance = max(best.variance(tuple(range(len(self.table.columns)))), _LEAST)
+        rows, squares = max(float(prior.sum()), 1.0), max(float(prior @ prior), 1.0)
+        told = self.total is not None or best.variance(()) < variance * rows * rows / squares
+        drawn = shrink(
+            best.table.ravel(),
+            prior,
+            variance,
+            law="gaussian" if law == "gaussian" else "laplace",
+            scale=total / rows if told else None,
+        )
+        return drawn.mean, drawn.variance, total if told else max(round(float(drawn.mean[open_cells].sum())), 0)
 
     @property
     def _questions(self) -> tuple[Marginal, ...]:
@@ -146,6 +177,8 @@ class IntegerCounts(AbstractRecipe):
         blocks, free = centre.reshape(groups, -1), open_cells.reshape(groups, -1)
         wanted = project(np.where(free.any(axis=1), blocks.sum(axis=1), -np.inf), total) if groups > 1 else [total]
         sums = _rounded(np.asarray(wanted, np.float64), total) if free.any() else np.zeros(groups, np.int64)
+        if groups == 1 and free.all():
+            return project(centre, total)
         made = np.zeros_like(blocks)
         for block, cells, allowed, due in zip(made, blocks, free, sums.tolist(), strict=True):
             if allowed.any():

@@ -6,20 +6,20 @@ from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, final
 
-import numpy as np
-
 from hedgerow.errors import JobError
-from hedgerow.model.descent import MOST, Records
-from hedgerow.model.support import SupportModel
+from hedgerow.model.base import AbstractModel
+from hedgerow.model.crossed import CrossedModel
+from hedgerow.model.descent import MOST
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Marginal
 from hedgerow.public.spend import Spend, Tariff
-from hedgerow.recipes.allocation import shares_by_error
+from hedgerow.recipes.allocation import Key, shares_by_error
+from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.evidence import Evidence
 from hedgerow.recipes.memory import pair_records_memory
 from hedgerow.recipes.pairs import Price
 from hedgerow.recipes.relative import Relative
+from hedgerow.recipes.triples import strong_triples, with_tables
 
 
 @final
@@ -32,6 +32,10 @@ class PublicBlend(AbstractRecipe):
         first_share: the part of the budget for the first look at all pairs.
         one_way_share: the part of the first look that goes to one-way tables.
         tail: extra rows, drawn from a tree of the estimated pairs, as a share of the public rows.
+        groups: columns whose cross makes the groups; with two or more, the cross is one column of the model.
+        tables: tables of three or more columns that must be right, by the names of their columns.
+        triples: how many tables of three columns are measured besides, where the public table shows interaction.
+        table_share: the part of the second look for ``tables`` and ``triples``, if there are any.
         refine: whether drawn records are moved off the support towards the estimated pairs.
     """
 
@@ -41,31 +45,36 @@ class PublicBlend(AbstractRecipe):
     one_way_share: float = 0.5
     tail: float = 0.2
     refine: bool = True
+    groups: Sequence[str] = ()
+    tables: Sequence[Sequence[str]] = ()
+    triples: int = 0
+    table_share: float = 0.2
 
     def __post_init__(self) -> None:
         if (
-            not (0 < self.first_share < 1 and 0 < self.one_way_share < 1)
-            or self.tail < 0
+            not all(0 < s < 1 for s in (self.first_share, self.one_way_share, self.table_share))
+            or min(self.tail, self.triples) < 0
             or (self.rows is not None and self.rows < 1)
         ):
             raise JobError(
-                "[public_blend] first_share and one_way_share must lie between 0 and 1, tail must be 0 or more,\n"
-                f"rows 1 or more. Got {self.first_share}, {self.one_way_share}, {self.tail}, {self.rows}. "
-                "Nothing was read or spent."
+                "[public_blend] first_share, one_way_share and table_share must lie between 0 and 1, tail and\n"
+                "triples must be 0 or more, rows 1 or more. "
+                f"Got {self.first_share}, {self.one_way_share}, {self.table_share}, "
+                f"{self.tail}, {self.triples}, {self.rows}. Nothing was read or spent."
             )
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """The first look: all one-way and two-way tables. The second depends on the answers."""
-        names = self._attributes(public)
-        keys = _tables(len(names))
+        axes = self._axes(public)
+        keys = _tables(len(axes.names))
         cost = budget.total * Fraction(str(self.first_share))
-        alone = [s ** (2 / 3) for s in public.schema.shape(names)]
-        pairs = max(len(keys) - len(names), 1)
+        alone = [s ** (2 / 3) for s in axes.shape]
+        pairs = max(len(keys) - len(axes.names), 1)
         weights = [
             self.one_way_share * alone[k[0]] / sum(alone) if len(k) == 1 else (1 - self.one_way_share) / pairs
             for k in keys
         ]
-        questions = [Marginal(tuple(names[i] for i in k)) for k in keys]
+        questions = [axes.question(k) for k in keys]
         return (tariff.measure_all(questions, cost, weights=[Fraction(w).limit_denominator(10**6) for w in weights]),)
 
     def memory(self, public: PublicData, rows: int) -> int:
@@ -76,48 +85,44 @@ class PublicBlend(AbstractRecipe):
             public.schema, names, records=self.rows or rows, support=round(known * (1 + self.tail))
         )
 
-    def fit(self, gate: Answers, public: PublicData) -> SupportModel:
+    def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask twice, estimate every table, and weigh the public rows and a tail accordingly."""
-        names, keys = self._attributes(public), _tables(len(public.schema.attributes))
+        axes = self._axes(public)
+        assert public.relative is not None
+        rows = axes.rows(public.relative)
+        keys, chosen = _tables(len(axes.names)), axes.keys(self.tables, self.name)
+        chosen = tuple(dict.fromkeys((*chosen, *strong_triples(rows, axes.shape, self.triples))))
         first = self.requests(gate.tariff, gate.budget, public)[0]
         weights = [a.cost / first.cost for a in first.asked]
         answers = gate.measure([a.question for a in first.asked], first.cost, weights=weights)
-        tables = {k: [m] for k, m in zip(keys, answers, strict=True)}
-        evidence = Evidence(names, gate.tariff.coding, tables, self.rows, public.schema)
-        relative = Relative(evidence, _codes(public, names))
-        left = gate.left
+        evidence = Evidence(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, self.rows)
         known = {k: 1 / evidence.pooled(k)[1] for k in keys}
-        shares = shares_by_error(relative.stakes(), known, Price(gate.tariff), float(left), keys=keys)
-        fractions = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
+        part = Fraction(str(self.table_share)) if chosen else Fraction(0)
+        stakes = Relative(evidence, rows).stakes()
+        shares = shares_by_error(stakes, known, Price(gate.tariff), float(gate.left * (1 - part)), keys=keys)
+        fractions = [Fraction(float(s)).limit_denominator(10**6) * (1 - part) for s in shares]
         again = [(k, s) for k, s in zip(keys, fractions, strict=True) if s > 0]
-        questions = [Marginal(tuple(names[i] for i in k)) for k, _ in again]
-        second = gate.measure(questions, left, weights=[s for _, s in again])
+        again += [(k, part / len(chosen)) for k in chosen]
+        second = gate.measure([axes.question(k) for k, _ in again], gate.left, weights=[s for _, s in again])
         evidence = evidence.plus({k: m for (k, _), m in zip(again, second, strict=True)})
-        return Relative(evidence, relative.rows).model(self.tail, refine=self.refine)
+        model = with_tables(Relative(evidence, rows).model(self.tail, refine=self.refine), evidence, chosen)
+        return model if axes.crossed is None else CrossedModel(model, axes.crossed, axes.coding)
 
-    @staticmethod
-    def _attributes(public: PublicData) -> tuple[str, ...]:
-        names = public.schema.attributes
+    def _axes(self, public: PublicData) -> Axes:
         if public.relative is None:
             raise JobError(
                 "public_blend needs a public relative: add [public] table = '...' to the job, or use tree_blend.\n"
                 "No confidential row was read and nothing was spent."
             )
-        if (values := sum(public.schema.shape(names))) > MOST:
+        axes = axes_of(public.schema, self.groups, recipe=self.name)
+        if (values := sum(axes.shape)) > MOST:
             raise JobError(
                 f"The attributes have {values:,} values together; public_blend fits at most {MOST:,}.\n"
                 "Give columns fewer bins or values in the schema. No confidential row was read, nothing was spent."
             )
-        return names
+        return axes
 
 
-def _tables(columns: int) -> list[tuple[int, ...]]:
+def _tables(columns: int) -> list[Key]:
     """Every column and every pair."""
     return [*((i,) for i in range(columns)), *combinations(range(columns), 2)]
-
-
-def _codes(public: PublicData, names: Sequence[str]) -> Records:
-    """The public rows in codes."""
-    assert public.relative is not None
-    codes = public.relative.codes(names)
-    return np.stack([codes[n].astype(np.uint16) for n in names], axis=1)

@@ -1,7 +1,7 @@
 """Recorded answers: a run taken up again after a crash, or sampled later without the data."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol, final, runtime_checkable
 
@@ -94,7 +94,9 @@ class Recorded:
         def ask(live: Live) -> Answered:
             return Answered(spend, live.measure(questions, cost, weights=weights, law=law))
 
-        return self._answer(spend, ask).measurements
+        answered = self._answer(spend, ask).measurements
+        # on record a tree is its hash alone; the question that was asked just now is equal and has the whole tree
+        return tuple(replace(m, question=q) for m, q in zip(answered, questions, strict=True))
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The chosen question: on record, or chosen now and kept."""

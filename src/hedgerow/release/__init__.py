@@ -8,7 +8,9 @@ tables.py        records and counts as files
 pages.py         every text file: report, codebook, privacy statement, data card
   words.py       the promise in plain words, and numbers as people read them
   story.py       sentences and rows that pages share
-  report.py, oneway.py, figures.py, codebook.py, package.py   what each page shows
+  report.py, sections.py, oneway.py, together.py, figures.py   what the report shows
+  codebook.py, package.py   the other pages
+rehearsed.py     a rehearsal on disk, and its page
 manifest.py      sizes and hashes
 disk.py          files that are there in full or not at all
 verify.py        the checks of a bundle, one by one

@@ -3,10 +3,12 @@
 import re
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Any
 
 import polars as pl
 
 from hedgerow.errors import JobError
+from hedgerow.planning.curve import Rehearsal
 from hedgerow.planning.uses import Verdict
 from hedgerow.public.schema import Schema
 from hedgerow.public.statement import Statement
@@ -38,6 +40,7 @@ class Contents:
         copies: further copies of ``counts``, in the same form.
         margins: the margins of ``counts``, in the same form.
         verdicts: how each intended use is expected to fare.
+        rehearsal: the job played on its public table at several epsilons, when that was done.
         formats: the formats of the records besides Parquet.
         title: what the release is called.
     """
@@ -51,6 +54,7 @@ class Contents:
     copies: tuple[pl.DataFrame, ...] = ()
     margins: pl.DataFrame | None = None
     verdicts: tuple[Verdict, ...] = ()
+    rehearsal: Rehearsal | None = None
     formats: tuple[str, ...] = ()
     title: str
 
@@ -93,9 +97,6 @@ def label_columns(counts: pl.DataFrame) -> tuple[str, ...]:
 
 def _finite(verdict: Verdict) -> Verdict:
     """The verdict with figures that can be written down; what is not a number is not known."""
-    error, like = verdict.error, verdict.like_sample
-    return replace(
-        verdict,
-        error=error if error is not None and isfinite(error) else None,
-        like_sample=like if like is not None and isfinite(like) else None,
-    )
+    known = {n: getattr(verdict, n) for n in ("error", "like_sample", "low", "high")}
+    kept: dict[str, Any] = {n: x if x is not None and isfinite(x) else None for n, x in known.items()}
+    return replace(verdict, **kept, groups=tuple(g for g in verdict.groups if isfinite(g[1])))

@@ -1,8 +1,4 @@
-"""Small figures as inline SVG: coloured by the page's own style, readable without colour, no script.
-
-Every figure is a function of its numbers, drawn with whole or one-decimal coordinates, so equal numbers
-give equal bytes.  Hovering over a mark shows its numbers; the page holds the same numbers in a table.
-"""
+"""The figures of a release: noisy counts on synthetic ones, what was spent, and how far a guess can move."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +7,10 @@ from math import ceil, floor, log10, sqrt
 import numpy as np
 from markupsafe import Markup, escape
 
+from hedgerow.figures.svg import line as _line
+from hedgerow.figures.svg import short as _short
+from hedgerow.figures.svg import svg
+from hedgerow.figures.svg import text as _text
 from hedgerow.release.oneway import OneWay
 from hedgerow.release.words import Odds, of_100
 
@@ -40,7 +40,7 @@ def compared(one: OneWay) -> Markup:
     marks, left_out = _marks(one, upright)
     body, height = _upright(marks) if upright else _lying(marks)
     said = f"Synthetic and noisy counts of {one.name}" + (f"; {left_out}" if left_out else "")
-    return _svg(body, height, said)
+    return svg(body, _WIDTH, height, said)
 
 
 def drawn_note(one: OneWay) -> str:
@@ -130,7 +130,7 @@ def spending(parts: Sequence[tuple[str, float]], left: float) -> Markup:
         f'<g><title>not spent: {100 * left:.1f} %</title><rect class="unspent" x="{x:.1f}" y="2.5" '
         f'width="{max(wide - x - 0.5, 0):.1f}" height="21"/></g>'
     )
-    return _svg("".join(out), 26, "The share of the promise each request took")
+    return svg("".join(out), _WIDTH, 26, "The share of the promise each request took")
 
 
 def chances(odds: Sequence[Odds]) -> Markup:
@@ -151,7 +151,7 @@ def chances(odds: Sequence[Odds]) -> Markup:
             + _text(308, y + 16, "of 100", "tick", "start")
         )
     pairs = "; ".join(f"{of_100(o.before)} in 100 becomes at most about {of_100(o.after)} in 100" for o in odds)
-    return _svg("".join(out), 32 * len(odds) - 6, pairs, wide=360)
+    return svg("".join(out), 360, 32 * len(odds) - 6, pairs)
 
 
 def _clipped(mark: _Mark, most: float) -> tuple[float, float]:
@@ -169,25 +169,6 @@ def _scale(marks: Sequence[_Mark], room: float) -> tuple[list[int], float]:
     return list(range(0, int(most) + 1, step)), room / most
 
 
-def _svg(body: str, height: int, said: str, wide: int = _WIDTH) -> Markup:
-    return Markup(
-        f'<svg viewBox="0 0 {wide} {height}" role="img" aria-label="{escape(said)}" '
-        f'xmlns="http://www.w3.org/2000/svg">{body}</svg>'
-    )
-
-
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-
-
-def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
-
-
 def _beginning(label: str) -> str:
     """Where the span of a label begins: enough for a mark on an axis."""
     return label.split(" … ")[0].split(" to ")[0].lstrip("[").split(",")[0]
-
-
-def _short(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"

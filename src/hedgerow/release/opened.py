@@ -114,7 +114,7 @@ class Opened:
     @cached_property
     def contents(self) -> Contents:
         """Everything the bundle says, put together again."""
-        title, verdicts = package.loads(self.text(package.NAME))
+        title, verdicts, rehearsal = package.loads(self.text(package.NAME))
         stems = {n.removesuffix(".parquet") for n in self.copies}
         return Contents(
             schema=self.schema,
@@ -126,6 +126,7 @@ class Opened:
             copies=self.further_counts,
             margins=self.margins,
             verdicts=verdicts,
+            rehearsal=rehearsal,
             formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),
             title=title,
         )

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import polars as pl
+
 from hedgerow import __version__
 from hedgerow.errors import VerifyFailed
 from hedgerow.job import Job
@@ -89,12 +91,7 @@ def _counts_fit(bundle: Opened) -> int:
         if there:
             raise VerifyFailed(f"{there[0]} stands without counts.parquet.")
         return 0
-    for i, frame in enumerate((bundle.counts, *bundle.further_counts)):
-        name = f"counts-{i + 1}.parquet" if i else "counts.parquet"
-        if wrong := counts_outside_schema(bundle.schema, frame):
-            raise VerifyFailed(f"{name}: {wrong}")
-        if not frame.select(label_columns(frame)).equals(bundle.counts.select(label_columns(bundle.counts))):
-            raise VerifyFailed(f"{name} has other cells than counts.parquet.")
+    _copies_fit(bundle, bundle.counts)
     if bundle.margins is not None and (wrong := margins_outside_counts(bundle.counts, bundle.margins)):
         raise VerifyFailed(f"margins.parquet: {wrong}")
     due = count_tables(bundle.counts, bundle.margins, bundle.further_counts)
@@ -106,6 +103,20 @@ def _counts_fit(bundle: Opened) -> int:
             if (Path(folder) / name).read_bytes() != bundle.data(name):
                 raise VerifyFailed(f"{name} does not say what counts.parquet and margins.parquet say.")
     return len(bundle.counts)
+
+
+def _copies_fit(bundle: Opened, first: pl.DataFrame) -> None:
+    """Every copy has the cells of the first; a drawn one has, cell by cell, the counts that the gate drew."""
+    copies = (first, *bundle.further_counts)
+    for i, frame in enumerate(copies):
+        name = f"counts-{i + 1}.parquet" if i else "counts.parquet"
+        if wrong := counts_outside_schema(bundle.schema, frame):
+            raise VerifyFailed(f"{name}: {wrong}")
+        if not frame.select(label_columns(frame)).equals(first.select(label_columns(first))):
+            raise VerifyFailed(f"{name} has other cells than counts.parquet.")
+    drawn = [m.counts.tolist() for i, m in bundle.answers if bundle.statement.spends[i].verb == "draw"]
+    if drawn and drawn != [frame["count"].to_list() for frame in copies]:
+        raise VerifyFailed("The counts are not those that were drawn (measurements.parquet).")
 
 
 def pages_agree(bundle: Opened) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.planning.uses import Use, Verdict
+from hedgerow.planning.curve import Rehearsal
+from hedgerow.planning.uses import Verdict
 from hedgerow.public.column import LISTED, Column
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
@@ -42,19 +43,28 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
         "version": contents.statement.version or "0",
         "keywords": ["synthetic data", "differential privacy"],
         "resources": [_resource(contents, name, facts) for name, facts in sorted(tables.items())],
-        "hedgerow": {"format": FORMAT, "uses": [_use(v) for v in contents.verdicts]},
+        "hedgerow": {
+            "format": FORMAT,
+            "uses": [v.to_json() for v in contents.verdicts],
+            **({"rehearsal": contents.rehearsal.to_json()} if contents.rehearsal else {}),
+        },
     }
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def loads(text: str) -> tuple[str, tuple[Verdict, ...]]:
-    """The title and the verdicts of a data package that ``dumps`` wrote."""
+def loads(text: str) -> tuple[str, tuple[Verdict, ...], Rehearsal | None]:
+    """The title, the verdicts and the rehearsal of a data package that ``dumps`` wrote."""
     try:
         data = json.loads(text)
         if data["hedgerow"]["format"] != FORMAT:
             raise ValueError(FORMAT)
-        return str(data["title"]), tuple(_verdict(u) for u in data["hedgerow"]["uses"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        played = data["hedgerow"].get("rehearsal")
+        return (
+            str(data["title"]),
+            tuple(Verdict.from_json(u) for u in data["hedgerow"]["uses"]),
+            None if played is None else Rehearsal.from_json(played),
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise VerifyFailed(f"{NAME} is not one this version can read.") from None
 
 
@@ -97,25 +107,6 @@ def _field(name: str, dtype: Any, column: Column | None) -> dict[str, Any]:
         labels = dict(zip(column.cell_texts, column.cell_labels, strict=True))
         found["labels"] = {t: labels[t] for t in texts if labels[t] != t}
     return {k: v for k, v in {**found, "constraints": constraints}.items() if v}
-
-
-def _use(v: Verdict) -> dict[str, Any]:
-    return {
-        "name": v.use.name,
-        "columns": list(v.use.columns),
-        "within": v.use.within,
-        "cell_size": v.use.cell_size,
-        "tolerance": v.use.tolerance,
-        "error": v.error,
-        "like_sample": v.like_sample,
-        "met": v.met,
-        "note": v.note,
-    }
-
-
-def _verdict(u: Mapping[str, Any]) -> Verdict:
-    use = Use(u["name"], tuple(u["columns"]), u["tolerance"], u["within"], u["cell_size"])
-    return Verdict(use, u["error"], u["like_sample"], u["note"])
 
 
 def _slug(text: str) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from hedgerow.figures import page
 from hedgerow.release import codebook, package, report, story
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
+from hedgerow.release.urn_words import urn_words
 from hedgerow.release.words import Promise, of_100, promise_of
 
 RENDERED = ("report.html", "codebook.html", "privacy-statement.md", "DATACARD.md", package.NAME)
@@ -56,6 +58,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
     pure = statement.budget.measure == "pure"
     return {
         "citation": story.citation(contents, promise),
+        "draws": urn_words(statement),
         "events": story.event_rows(statement),
         "facts": story.facts(contents, promise),
         "job": contents.job,
@@ -143,16 +146,6 @@ def _limits(contents: Contents) -> tuple[str, ...]:
 
 
 @cache
-def _html() -> Environment:
-    return Environment(
-        loader=PackageLoader("hedgerow.release"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
-
-
-@cache
 def _markdown() -> Environment:
     env = Environment(
         loader=PackageLoader("hedgerow.release"),
@@ -170,8 +163,9 @@ def _markdown() -> Environment:
 
 
 def _render(template: str, names: Mapping[str, Any]) -> str:
-    env = _markdown() if template.endswith(".md.j2") else _html()
-    return env.get_template(template).render(names)
+    if template.endswith(".md.j2"):
+        return _markdown().get_template(template).render(names)
+    return page.render("hedgerow.release", template, names)
 
 
 def _as_markdown(value: object) -> object:

@@ -10,7 +10,9 @@ from hedgerow.public.question import Noise
 from hedgerow.public.statement import Statement
 from hedgerow.release import figures, story
 from hedgerow.release.contents import Contents
+from hedgerow.release.count_figures import count_figures
 from hedgerow.release.oneway import OneWay, one_ways
+from hedgerow.release.sections import sections
 from hedgerow.release.words import Promise, decimal, percent, plus_minus
 
 _MOST_TABLES = 200
@@ -53,6 +55,8 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
     return {
         "chances": figures.chances(promise.odds),
         "copies": len(contents.records),
+        "count_figures": count_figures(contents),
+        "counts_drawn": contents.drawn,
         "measured": measured[:_MOST_TABLES],
         "measured_more": f"{len(measured) - _MOST_TABLES:,}" if len(measured) > _MOST_TABLES else "",
         "notes": story.notes(contents.verdicts),
@@ -61,6 +65,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),
         "total_note": _total_note(contents, ones),
+        **sections(contents),
     }
 
 

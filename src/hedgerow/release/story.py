@@ -4,13 +4,12 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log10
 
 from hedgerow.planning.uses import Verdict
 from hedgerow.public.spend import Spend
 from hedgerow.public.statement import Statement
 from hedgerow.release.contents import Contents
-from hedgerow.release.words import Promise, decimal, of_100, percent
+from hedgerow.release.words import Promise, decimal, of_100, percent, small
 
 
 @dataclass(frozen=True)
@@ -21,9 +20,11 @@ class UseRow:
     measured: str
     tolerance: str
     error: str
+    band: str
     like: str
     verdict: str
     kind: str
+    note: str
 
 
 @dataclass(frozen=True)
@@ -122,25 +123,19 @@ def use_rows(verdicts: Iterable[Verdict]) -> tuple[UseRow, ...]:
 
 
 def _use_row(v: Verdict) -> UseRow:
-    crossed = " x ".join(v.use.columns)
-    if v.use.within == "relative":
-        measured = f"{crossed}: relative error" + (
-            f" of cells of {v.use.cell_size:,} or more" if v.use.cell_size else ""
-        )
-    else:
-        measured = f"{crossed}: total variation"
-    like = percent(v.like_sample)
+    show = percent if v.use.as_share else small
     word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
-    show = percent if v.use.within == "relative" else _small
-    return UseRow(v.use.name, measured, show(v.use.tolerance), show(v.error), like, word, kind)
-
-
-def _small(value: float | None) -> str:
-    """A small number with two digits that count, and at least three decimals."""
-    if value is None:
-        return "-"
-    places = 3 if value >= 0.01 or value <= 0 else min(8, ceil(-log10(value)) + 1)
-    return f"{value:.{places}f}"
+    return UseRow(
+        name=v.use.name,
+        measured=v.use.what,
+        tolerance=show(v.use.tolerance),
+        error=show(v.error),
+        band="" if v.high is None else f"{show(v.low)} to {show(v.high)}",
+        like=percent(v.like_sample),
+        verdict=word if v.sign_kept is not False else "sign lost",
+        kind=kind,
+        note=v.note,
+    )
 
 
 def notes(verdicts: Iterable[Verdict]) -> str:

@@ -13,6 +13,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, floor, log, sqrt
 
+from hedgerow.figures.words import percent as percent
+from hedgerow.figures.words import small as small
 from hedgerow.public.accounting import Guarantee
 from hedgerow.public.question import Noise
 from hedgerow.public.statement import Statement
@@ -151,10 +153,3 @@ def decimal(value: Fraction, digits: int = 5) -> str:
     whole = Context(prec=max(digits, len(str(int(value)))), rounding=ROUND_CEILING)
     shown = whole.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
     return f"{shown:,f}" if shown == 0 or shown.adjusted() >= -7 else f"{shown:e}".replace("e-0", "e-")
-
-
-def percent(share: float | None) -> str:
-    """A share as a percentage, with a digit more when it is small."""
-    if share is None:
-        return "-"
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %" if share >= 0.001 else "below 0.1 %"

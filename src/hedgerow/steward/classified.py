@@ -1,7 +1,7 @@
 """How often a synthetic private value is the true one: exact, for the steward's eyes, never released.
 
 The papers print these rates beside their epsilon, which does not cover them.  Here they stay inside: the result
-carries its mark, and nothing under ``release/`` can import this room.
+is ``InsideOnly``, carries its mark, and nothing under ``release/`` can import this room.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
+from hedgerow.steward.inside import InsideOnly
 
 MARK = "INSIDE ONLY: exact numbers about confidential rows. Not covered by any epsilon; do not publish."
 
@@ -40,7 +41,7 @@ class Classified:
 
 def classified(
     confidential: Any, records: pl.DataFrame, schema: Schema, *, private: Sequence[str], keys: Sequence[str]
-) -> Classified:
+) -> InsideOnly[Classified]:
     """Match synthetic rows with confidential ones by ``keys``, file columns of both, and compare ``private``."""
     source, needed = open_source(confidential), schema.coding.needs(private)
     if lacking := [c for c in (*keys, *needed) if c not in source.columns or c not in records.columns]:
@@ -57,4 +58,4 @@ def classified(
         rate[c] = float(same.mean()) if len(same) else 0.0
         shares = [np.bincount(x[c], minlength=schema.size([c])) / max(len(x[c]), 1) for x in (here, there)]
         chance[c] = float((shares[0] * shares[1]).sum())
-    return Classified(records.height, found.height / max(records.height, 1), rate, chance)
+    return InsideOnly(Classified(records.height, found.height / max(records.height, 1), rate, chance))

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.planning.forecast import error_of, forecast, like_sample, mean_absolute
+from hedgerow.planning.forecast import forecast, mean_absolute
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.question import Noise
@@ -73,20 +73,3 @@ def test_the_mean_size_of_laplace_noise_is_exact() -> None:
     noise = Noise("laplace", Fraction(3))
     weight = {k: np.exp(-abs(k) / 3) for k in range(-300, 301)}
     assert mean_absolute(noise) == pytest.approx(sum(abs(k) * w for k, w in weight.items()) / sum(weight.values()))
-
-
-def test_like_sample_is_the_share_whose_sample_errs_as_much() -> None:
-    rng = np.random.default_rng(0)
-    true = np.array([5000, 3000, 1500, 500])
-    people = np.repeat(np.arange(4), true)
-    drawn = [np.bincount(rng.choice(people, 2000, replace=False), minlength=4) for _ in range(400)]
-    error = float(np.mean([error_of(RACE, d, true) for d in drawn]))
-    assert like_sample(RACE, error, true) == pytest.approx(0.2, abs=0.02)
-
-
-def test_relative_error_looks_at_large_cells_only() -> None:
-    use = Use("cells", ("race",), 0.1, "relative", 100)
-    assert error_of(use, np.array([110, 990, 5]), np.array([100, 1000, 5])) == pytest.approx(
-        (0.1 + 0.01) / 2, abs=1e-3
-    )
-    assert np.isnan(error_of(use, np.array([1.0]), np.array([1])))

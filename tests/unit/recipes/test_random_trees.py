@@ -11,7 +11,7 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
-from hedgerow.model.random_tree import sketch_tree
+from hedgerow.model.random_tree import named, sketch_tree
 from hedgerow.planning.pretend import Pretend
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
@@ -114,6 +114,26 @@ def test_every_node_draws_its_own_attribute_and_no_path_uses_one_twice() -> None
         on_level.setdefault(len(used), set()).add(int(look[at]))
         stack += [(int(c), (*used, int(look[at]))) for c in child[first[at] : first[at] + 3] if c >= 0]
     assert len(on_level[1]) > 1, "nodes of one level draw for themselves"
+
+
+def test_the_same_seed_gives_the_same_tree_on_every_machine() -> None:
+    """The hash of a tree drawn from given rows and a given seed: PCG64 and whole-number counts, nothing else."""
+    rows = np.arange(5000)
+    lines = np.stack([rows % 4, (rows // 3) % 5, (rows * rows) % 7]).astype(np.uint8)
+    rng = np.random.Generator(np.random.PCG64(11))
+    tree = named(sketch_tree(lines, {"a": 4, "b": 5, "c": 7}, [1.0, 2.0, 0.5], n_b=100, depth=3, rng=rng))
+    assert tree.sha256[:16] == "c800f98784c65bff"
+    wide = named(
+        sketch_tree(
+            lines.astype(np.uint32),
+            {"a": 4, "b": 5, "c": 7},
+            [1.0, 2.0, 0.5],
+            n_b=100,
+            depth=3,
+            rng=np.random.Generator(np.random.PCG64(11)),
+        )
+    )
+    assert wide == tree, "whatever type the codes have"
 
 
 def test_a_node_below_n_b_public_rows_is_a_leaf_and_one_with_n_b_is_split() -> None:

@@ -1,6 +1,8 @@
 """The bundle: there in full or not at all, a function of its contents, and safe to publish."""
 
+import base64
 import hashlib
+import html
 import json
 import os
 import re
@@ -15,6 +17,7 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import JobError
+from hedgerow.figures.page import script
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.release import bundle
@@ -220,7 +223,7 @@ def test_what_a_steward_typed_is_shown_and_never_obeyed(tmp_path: Path) -> None:
     write_bundle(tmp_path / "r", a_release(rows=20, title=HOSTILE, verdicts=(verdict,), job=f"# {HOSTILE}\n"))
     for page in ("report.html", "codebook.html"):
         text = (tmp_path / "r" / page).read_text()
-        assert "<script" not in text and "alert(1)" in text
+        assert text.count("<script") == 1 and f"<script>{script()}</script>" in text and "alert(1)" in text
     for page in ("DATACARD.md", "privacy-statement.md"):
         text = (tmp_path / "r" / page).read_text()
         shown = [line for line in text.splitlines() if not line.startswith("    ")]  # indented lines are verbatim
@@ -230,7 +233,7 @@ def test_what_a_steward_typed_is_shown_and_never_obeyed(tmp_path: Path) -> None:
 class _Page(HTMLParser):
     """Every tag that is opened is closed, in order; links and tables are noted."""
 
-    void = {"meta", "br", "rect", "line", "circle", "link", "img", "hr", "input"}
+    void = {"meta", "br", "rect", "line", "link", "img", "hr", "input", "polyline", "polygon"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -259,24 +262,34 @@ def test_pages_are_whole_and_fetch_nothing(written: Path, name: str) -> None:
     page.feed(text)
     assert page.open == []
     assert len(page.ids) == len(set(page.ids))
-    assert not {"script", "iframe", "object", "embed", "link", "img"} & set(page.seen)
+    assert not {"iframe", "object", "embed", "link", "img", "form"} & set(page.seen)
+    (own,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+    assert page.seen.count("script") == 1 and f"script-src 'sha256-{digest}'" in html.unescape(text)
     for link in page.links:
         assert link.removeprefix("#") in page.ids if link.startswith("#") else link in EVERY, link
     assert set(re.findall(r"https?://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg"}
     assert "url(" not in text and "@import" not in text
-    assert "default-src 'none'" in text and "prefers-color-scheme: dark" in text and "@media print" in text
+    assert (
+        "default-src 'none'" in html.unescape(text)
+        and "prefers-color-scheme: dark" in text
+        and "@media print" in text
+    )
 
 
 def test_the_report_opens_with_what_matters_and_has_a_table_behind_every_figure(written: Path) -> None:
     text = (written / "report.html").read_text()
-    order = ["Personnel 2009", "What it is good for", "What it does not protect", "What it promises"]
-    order += ["What was measured", "Column by column", "How it was made", "What was spent", "How to verify", "cite"]
+    order = ["Personnel 2009", "What it is good for", "What it promises", "What it does not protect"]
+    order += ["What was measured", "Column by column", "Columns together", "What holds of every record"]
+    order += ["How it was made", "What was spent", "How to verify", "cite"]
     places = [text.index(f">{o}" if o not in ("cite",) else o) for o in order]
     assert places == sorted(places)
     for word in ("met", "missed", "not judged", "62 %", "8.1 %"):
         assert f">{word}<" in text, word
-    charts = text.count('aria-label="Synthetic and noisy counts')
-    assert charts == len(a_release(rows=10).schema.attributes) == text.count("The same as a table")
+    cards = re.findall(r'<section class="card" data-name.*?</section>', text, re.DOTALL)
+    drawn = [c for c in cards if "<svg" in c]
+    assert len(drawn) == len(cards) >= len(a_release(rows=10).schema.attributes) + 1
+    assert all("The same as a table" in c and c.count("<tr>") > 1 for c in drawn)
 
 
 def test_the_codebook_has_every_column_with_its_labels(written: Path) -> None:

@@ -23,7 +23,7 @@ TRUE = pl.DataFrame({"id": ["1", "2", "3", "3"], "sex": ["F", "M", "F", "M"]})
 
 def test_rates_by_hand() -> None:
     made = pl.DataFrame({"id": ["1", "2", "3", "4"], "sex": ["F", "F", "F", "F"]})
-    found = classified(TRUE, made, SCHEMA, private=["sex"], keys=["id"])
+    found = classified(TRUE, made, SCHEMA, private=["sex"], keys=["id"]).reveal()
     assert found.match_rate == 0.5, "3 is there twice and 4 not at all"
     assert found.true_rate == {"sex": 0.5}
     assert found.by_chance == {"sex": 0.5}

@@ -1,0 +1,100 @@
+"""Does a rehearsal foretell the error of the release? Rehearsed against real, on simulated tables with known truth.
+
+    python bench/rehearse.py [--rows 20000] [--worlds 6] [--recipes independent,public_blend] [--epsilons 0.5,2]
+
+A *good* relative follows the same law as the confidential table: same years, no drift. A *poor* one is from an
+earlier period, with drift. The real error goes through the real gate (its noise has no seed) and is judged against
+the confidential table itself. A single table may be lucky or not in its small groups, so errors are means over
+several simulated worlds, each with tables of its own: two rehearsed runs and one real one in each. Printed: the
+ratio rehearsed / real of mean errors; CPU seconds; peak memory.
+"""
+
+import argparse
+import resource
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hedgerow.pipeline import open_gate
+from hedgerow.planning.drawing import draw_one
+from hedgerow.planning.judging import judge
+from hedgerow.planning.quantities import Judged, quantity
+from hedgerow.planning.rehearsal import rehearse
+from hedgerow.planning.stand_in import Stage
+from hedgerow.planning.uses import Use
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.simulate.personnel import personnel, personnel_schema
+
+USES = (
+    Use("race", ("race",), 0.01),
+    Use("occupation x sex", ("occupation", "sex"), 0.05),
+    Use("agency, cells of 500", ("agency",), 0.05, "relative", 500),
+    Use("mean pay by sex", ("sex",), 0.02, "relative", kind="mean", of="pay"),
+    Use("supervisors by race", ("race",), 0.02, "absolute", kind="rate", of="supervisory", values=("2", "4")),
+    Use("median pay by education", ("education",), 0.05, "relative", 200, kind="quantile", of="pay", at=(0.5,)),
+)
+
+
+def main() -> None:
+    """Compare rehearsed and real errors, and print their ratios."""
+    options = _options()
+    print("relative  recipe        epsilon  use                        rehearsed       real   ratio")
+    within: dict[str, list[bool]] = {"good": [], "poor": []}
+    for relative in within:
+        for name in options.recipes.split(","):
+            for epsilon in options.epsilons.split(","):
+                began = time.process_time()
+                both = [_errors(relative, options.rows, w, name, Budget(epsilon)) for w in range(options.worlds)]
+                said, found = np.mean([b[0] for b in both], axis=0), np.mean([b[1] for b in both], axis=0)
+                for use, s, f in zip(USES, said, found, strict=True):
+                    within[relative].append(bool(1 / 1.5 <= s / f <= 1.5))
+                    line = f"{relative:<9} {name:<13} {epsilon:>7}  {use.name:<24} {s:>11.5f} {f:>10.5f}"
+                    print(f"{line} {s / f:>7.2f}", flush=True)
+                print(f"{'':9} {options.worlds} worlds, {time.process_time() - began:.0f} s of CPU", flush=True)
+    for relative, held in within.items():
+        print(f"{relative}: within a factor of 1.5 in {sum(held)} of {len(held)}")
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+def _errors(relative: str, rows: int, world: int, name: str, budget: Budget) -> tuple[list[float], list[float]]:
+    """The rehearsed and the real error of every use, in one world."""
+    years = (2008, 2009, 2010, 2011)
+    same = {"public_years": years, "drift": 0.0} if relative == "good" else {}
+    tables = personnel(rows, world, years=years, **same)  # type: ignore[arg-type]
+    schema = Schema.loads(personnel_schema())
+    public = PublicData(schema, PublicTable.read(tables.public, schema))
+    tariff = Tariff(schema.coding, Guarantee("person", 4, "add-remove", (), "person"), budget.measure)
+    stage = Stage(RECIPES[name](), public, tariff, USES, rows, tables.public["person"].cast(pl.String))
+    rng = np.random.default_rng([5, world])
+    played = rehearse(stage, budget=budget, epsilons=[Fraction(budget.epsilon)], runs=2, workers=1, rng=rng)
+    promise: dict[str, Any] = {"unit": "person", "person": "person", "rows_per_person": 4}
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Path(folder) / "ledger.db"
+        gate = open_gate(tables.confidential, schema, budget, ledger=ledger, name="bench", **promise)
+        fitted = RECIPES[name]().fit(gate, public)
+    made = Judged(schema, draw_one(fitted, public, rng).frame)
+    truth = Judged(schema, tables.confidential.drop("person"))
+    found = [judge(u, quantity(u, made), quantity(u, truth)).error for u in USES]
+    return [v.error or float("nan") for v in played.here.verdicts], found
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--worlds", type=int, default=6)
+    parser.add_argument("--recipes", default="independent,tree_blend,public_blend")
+    parser.add_argument("--epsilons", default="0.5,2")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""``hedgerow rehearse``: the job played on its public table; error against epsilon, and the least that will do."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hedgerow.cli import show
+from hedgerow.errors import JobError
+
+if TYPE_CHECKING:
+    from hedgerow.planning.curve import Rehearsal
+
+_NOTHING = "Nothing confidential was read and nothing was spent: the public table played its part."
+
+
+def rehearse(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    epsilons: Annotated[
+        str, typer.Option("--epsilons", help="Which to try, as in 0.5,1,2; by default 1/8 to 4 times the job's.")
+    ] = "",
+    runs: Annotated[int, typer.Option("--runs", min=2, max=1000, help="Runs at each epsilon.")] = 4,
+    workers: Annotated[int, typer.Option("--workers", min=0, help="Processes; 0: one for each core.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-rehearsal by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The rehearsal as JSON on stdout.")] = False,
+) -> None:
+    """Play a job on its public table, cost zero. Exit 5 when the job's own epsilon misses a tolerance."""
+    from hedgerow.job import Job
+    from hedgerow.rehearse import rehearsed
+    from hedgerow.release.rehearsed import folder_of, write
+
+    tried = _numbers(epsilons)
+    with show.progress() as watch:
+        watch("reading the schema and the public table")
+
+        def seen(done: int, of: int, left: float) -> None:
+            watch.step(f"{done} of {of} runs on the public table, about {_span(left)} left")
+
+        found = rehearsed(job, epsilons=tried, runs=runs, workers=workers, watch=seen)
+    place = out or folder_of(Job.load(job))
+    write(found, place)
+    show.echo(
+        json.dumps(found.to_json(), indent=2) if as_json else f"{_text(found)}\n\ndrawn in {place / 'rehearsal.html'}"
+    )
+    if not found.here.met:
+        raise typer.Exit(5)
+
+
+def _numbers(text: str) -> tuple[Fraction, ...]:
+    try:
+        found = tuple(Fraction(part.strip()) for part in text.split(",")) if text else ()
+        if any(not 0 < e <= 10**6 for e in found):
+            raise ValueError(text)
+    except (ValueError, ZeroDivisionError):
+        raise JobError(
+            f"--epsilons is {text}: write numbers above 0 with commas between, as in 0.5,1,2. {_NOTHING}"
+        ) from None
+    return found
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _text(found: "Rehearsal") -> str:
+    """The rehearsal for people: the uses at the job's epsilon, the errors by epsilon, and what to choose."""
+    from hedgerow.release.story import use_rows
+
+    here, least = found.here, found.smallest
+    a, b = found.parts
+    lines = [
+        f"rehearsed  {found.recipe}, {found.runs} runs at each of {len(found.points)} epsilons, on the public table: "
+        f"{a:,} rows",
+        f"           played the confidential table of {found.rows:,} assumed rows, {b:,} others its public relative",
+        "",
+        *show.use_lines(use_rows(here.verdicts)),
+        "",
+        f"{'mean error by epsilon':<40} " + " ".join(f"{float(p.epsilon):>9.3g}" for p in found.points),
+    ]
+    for i, use in enumerate(found.uses):
+        errors = [p.verdicts[i] for p in found.points]
+        lines.append(
+            f"{use.name[:40]:<40} "
+            + " ".join("        ?" if v.error is None else f"{v.error:>8.3g}{' *'[v.met is True]}" for v in errors)
+        )
+    lines += ["* within the tolerance in nine runs of ten", ""]
+    if least is None:
+        worst = ", ".join(u.name for i, u in enumerate(found.uses) if found.smallest_for(i) is None)
+        lines.append(f"smallest   none: no epsilon up to {float(found.points[-1].epsilon):g} meets {worst}.")
+        lines.append(
+            "           Where an error no longer falls, the recipe is the limit and not the noise: choose another."
+        )
+    else:
+        lines.append(f"smallest   epsilon {float(least):g} meets every tolerance in nine runs of ten")
+    return "\n".join([*lines, "", _NOTHING])

@@ -1,0 +1,259 @@
+"""The grid file: which settings of a job are varied, what is measured, and which findings are put to the test."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hedgerow.errors import JobError
+from hedgerow.experiment.design import Cell, Design, fraction, full
+
+_NOTHING = "No confidential row was read and nothing was spent."
+_FIXED = ("confidential", "ledger")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Factor(_Part):
+    """One setting of the job and its levels."""
+
+    name: str
+    set: str
+    levels: Annotated[tuple[Any, ...], Field(min_length=2)]
+    labels: tuple[str, ...] = ()
+    times: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> "Factor":
+        if self.labels and len(self.labels) != len(self.levels):
+            raise ValueError(f"{len(self.labels)} labels for {len(self.levels)} levels")
+        if self.set.split(".")[0] in _FIXED:
+            raise ValueError(f"the promise is not varied: {', '.join(_FIXED)} stay as the job says")
+        if self.times and not all(isinstance(x, int | float) for x in self.levels):
+            raise ValueError("'times' needs levels that are numbers")
+        return self
+
+    def label(self, level: int) -> str:
+        """A level for people."""
+        if self.labels:
+            return self.labels[level]
+        value = self.levels[level]
+        return value if isinstance(value, str) else json.dumps(value)
+
+
+class Measure(_Part):
+    """What is measured of every synthetic table: a model's coefficients, or a table of joint proportions."""
+
+    name: str
+    model: str = ""
+    reference: dict[str, str] = {}
+    by: str = ""
+    terms: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> "Measure":
+        if bool(self.model) == bool(self.columns):
+            raise ValueError("say either model = '...' or columns = [...]")
+        return self
+
+
+class Picture(_Part):
+    """A figure in the papers' form: a line for each level of one factor, panels by another, the rest averaged."""
+
+    measure: str = ""
+    lines: str
+    panels: str = ""
+    at: dict[str, Any] = {}
+
+
+class Finding(_Part):
+    """A statement about the factors that the results bear out or not."""
+
+    says: str
+    check: Literal["first", "second", "interact", "helps", "does not help"]
+    factors: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)]
+    of: Annotated[tuple[Any, ...], Field(max_length=2)] = ()
+    at: dict[str, Any] = {}
+    measure: str = ""
+
+    @model_validator(mode="after")
+    def _check(self) -> "Finding":
+        if len(self.factors) != (2 if self.check == "interact" else 1):
+            raise ValueError("'interact' is about two factors, every other check about one")
+        if (len(self.of) == 2) != (self.check in ("helps", "does not help")):
+            raise ValueError("'helps' and 'does not help' compare two levels: of = [FROM, TO]; others none")
+        return self
+
+
+class _Experiment(_Part):
+    job: str = "job.toml"
+    out: str = "study"
+    title: str = ""
+    seeds: Annotated[int, Field(ge=1, le=1000)] = 3
+    design: Literal["full", "fractional"] = "full"
+    runs_at_most: Annotated[int, Field(ge=2)] | None = None
+    stand_in: str = ""
+    split_seed: Annotated[int, Field(ge=0)] = 0
+
+
+class _File(_Part):
+    experiment: _Experiment = _Experiment()
+    factor: Annotated[tuple[Factor, ...], Field(min_length=1)]
+    measure: Annotated[tuple[Measure, ...], Field(min_length=1)]
+    figure: tuple[Picture, ...] = ()
+    finding: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid file, checked, with the job it varies.
+
+    Attributes:
+        path: the grid file.
+        file: what it says.
+        job: the text of the job.
+        job_path: where the job is; its paths start there.
+    """
+
+    path: Path
+    file: _File
+    job: str
+    job_path: Path
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Grid":
+        """The grid in ``path``; every mistake is named at once."""
+        path = Path(path).resolve()
+        data = _toml(path, "grid")
+        try:
+            file = _File.model_validate(data)
+        except ValidationError as wrong:
+            lines = [f"{path} has {wrong.error_count()} mistakes:"]
+            lines += [f"  {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in wrong.errors()]
+            raise JobError("\n".join([*lines, _NOTHING])) from None
+        job_path = (path.parent / file.experiment.job).resolve()
+        _toml(job_path, "job")
+        grid = cls(path, file, job_path.read_text("utf-8"), job_path)
+        grid._check_names()
+        return grid
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """What is varied."""
+        return self.file.factor
+
+    @property
+    def out(self) -> Path:
+        """The folder of the results."""
+        return (self.path.parent / self.file.experiment.out).resolve()
+
+    @cached_property
+    def design(self) -> Design:
+        """Which cells are run."""
+        levels = [len(f.levels) for f in self.factors]
+        if self.file.experiment.design == "full":
+            return full(levels)
+        return fraction(levels, at_most=self.file.experiment.runs_at_most or len(full(levels).cells) // 2)
+
+    def settings(self, cell: Cell) -> dict[str, Any]:
+        """The value of every varied setting in a cell."""
+        chosen = {f.set: f.levels[at] for f, at in zip(self.factors, cell, strict=True)}
+        for f in self.factors:
+            if f.times:
+                base = chosen.get(f.times, _look_up(tomllib.loads(self.job), f.times))
+                chosen[f.set] = _product(f, chosen[f.set], base)
+        return chosen
+
+    def job_text(self, cell: Cell) -> str:
+        """The job of a cell, as a file that would run by itself."""
+        data = deepcopy(tomllib.loads(self.job))
+        for key, value in self.settings(cell).items():
+            *tables, last = key.split(".")
+            place = data
+            for t in tables:
+                place = place.setdefault(t, {})
+            place[last] = value
+        return as_toml(data)
+
+    def _check_names(self) -> None:
+        names, measures = [f.name for f in self.factors], [m.name for m in self.file.measure]
+        wrong = [f"two factors are called {n!r}" for n in {n for n in names if names.count(n) > 1}]
+        wrong += [f"two measures are called {n!r}" for n in {n for n in measures if measures.count(n) > 1}]
+        used = [(n, "figure") for p in self.file.figure for n in (p.lines, *filter(None, [p.panels]), *p.at)]
+        used += [(n, "finding") for f in self.file.finding for n in (*f.factors, *f.at)]
+        wrong += [f"a {where} names the factor {n!r}, which is not there" for n, where in used if n not in names]
+        asked: list[Picture | Finding] = [*self.file.figure, *self.file.finding]
+        for x in asked:
+            if x.measure and x.measure not in measures:
+                wrong.append(f"there is no measure {x.measure!r}")
+        for f in self.factors:
+            for x in asked:
+                if f.name in x.at and x.at[f.name] not in f.levels:
+                    wrong.append(f"{f.name} has no level {x.at[f.name]!r}")
+        if wrong:
+            raise JobError(f"{self.path}: {'; '.join(wrong)}. {_NOTHING}")
+
+
+def as_toml(data: Mapping[str, Any]) -> str:
+    """Plain data as the text of a TOML file."""
+    plain = [f"{_key(k)} = {_value(v)}" for k, v in data.items() if not _is_table(v)]
+    tables = [f"[{_key(k)}]\n{as_toml_inner(v)}" for k, v in data.items() if isinstance(v, dict)]
+    lists = [
+        f"[[{_key(k)}]]\n{as_toml_inner(row)}"
+        for k, v in data.items()
+        if _is_table(v) and isinstance(v, list)
+        for row in v
+    ]
+    return "\n".join([*plain, *tables, *lists]) + "\n"
+
+
+def as_toml_inner(table: Mapping[str, Any]) -> str:
+    """The lines of one table; tables within it are written inline."""
+    return "".join(f"{_key(k)} = {_value(v)}\n" for k, v in table.items())
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _look_up(data: Any, key: str) -> Any:
+    for part in key.split("."):
+        data = data.get(part) if isinstance(data, dict) else None
+    return data
+
+
+def _product(factor: Factor, level: Any, base: Any) -> float:
+    if isinstance(base, bool) or not isinstance(base, int | float):
+        raise JobError(f"{factor.name}: times = {factor.times!r} is not a number of the job. {_NOTHING}")
+    return float(f"{level * base:.12g}")
+
+
+def _toml(path: Path, what: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise JobError(f"There is no readable {what} file at {path}. {_NOTHING}") from None
+    except tomllib.TOMLDecodeError as wrong:
+        raise JobError(f"{path}: this is not TOML: {wrong}. {_NOTHING}") from None

@@ -1,0 +1,185 @@
+"""A public table in the confidential one's place: what one cell of an experiment does, at no cost."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any, final
+
+import numpy as np
+import polars as pl
+
+from hedgerow.errors import HedgerowError, JobError, TableMismatch
+from hedgerow.experiment.design import Cell
+from hedgerow.experiment.grid import Grid
+from hedgerow.experiment.measured import Reading, read
+from hedgerow.job import Job
+from hedgerow.pipeline import Road, draw_copies, same_file
+from hedgerow.planning.pretend import Pretend
+from hedgerow.public.files import open_source
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import PublicData
+
+FEWEST = 4
+"""Rows a public table must have to be split in halves."""
+_NOTHING = "No confidential row was read and nothing was spent."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Two public tables: one plays the confidential table, the other is its public relative."""
+
+    authentic: pl.DataFrame
+    relative: pl.DataFrame
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Everything the cells of a grid have in common."""
+
+    grid: Grid
+
+    @cached_property
+    def job(self) -> Job:
+        """The job as it stands, before anything is varied."""
+        return Job.loads(self.grid.job, self.grid.job_path)
+
+    @cached_property
+    def road(self) -> Road:
+        """The job with its public tables."""
+        road = Road(self.job)
+        if self.job.file.public is None:
+            raise JobError(
+                "An experiment plays the job on its public table, but the job names none.\n"
+                f"Add [public] table = '...' to {self.grid.job_path}. {_NOTHING}"
+            )
+        return road
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What columns mean when results are measured."""
+        return self.road.schema
+
+    @cached_property
+    def public(self) -> pl.DataFrame:
+        """The public table, with the person column where it has one."""
+        assert self.job.file.public is not None
+        return _read(self.job, self.job.beside(self.job.file.public.table), self.schema)
+
+    @cached_property
+    def private(self) -> tuple[str, ...]:
+        """The columns that a recipe of the attach kind writes: those the target lacks, or that are named private."""
+        if self.job.file.target is None:
+            return tuple(getattr(self.job.recipe, "private", ()))
+        header = open_source(self.job.beside(self.job.file.target.table)).columns
+        return tuple(c.name for c in self.schema.columns if c.name not in header)
+
+    def halves(self, seed: int) -> Halves:
+        """The two tables of a seed: the public table split in halves, by person where it names them."""
+        other = self.grid.file.experiment.stand_in
+        if other:
+            place = (self.grid.path.parent / other).resolve()
+            if same_file(place, self.job.beside(self.job.file.confidential.table)):
+                raise JobError(
+                    f"stand_in names the confidential table itself, {place.name}. An experiment has no budget:\n"
+                    f"name a public table, or leave stand_in out to split the public one. {_NOTHING}"
+                )
+            return Halves(_read(self.job, place, self.schema), self.public)
+        rng = np.random.Generator(np.random.PCG64([self.grid.file.experiment.split_seed, seed]))
+        frame, person = self.public, self.job.guarantee.person
+        units = (
+            frame[person].unique(maintain_order=True) if person in frame.columns else pl.Series(range(frame.height))
+        )
+        if len(units) < FEWEST:
+            raise JobError(f"The public table has too few rows or persons to be split in halves. {_NOTHING}")
+        first = rng.permutation(len(units)) < len(units) // 2
+        mine = frame[person].is_in(units.filter(first).implode()) if person in frame.columns else pl.Series(first)
+        return Halves(frame.filter(mine), frame.filter(~mine))
+
+
+def play(stage: Stage, cell: Cell, seed: int) -> Iterator[Reading]:
+    """Carry out one cell with the stand-in, and measure what comes out."""
+    job = Job.loads(stage.grid.job_text(cell), stage.grid.job_path)
+    halves = stage.halves(seed)
+    schema = _schema_of(stage, job)
+    public = PublicData(
+        schema,
+        PublicTable.read(halves.relative, schema),
+        PublicTable.read(halves.authentic.drop(stage.private), schema, role="target") if stage.private else None,
+    )
+    truth = PublicTable.read(halves.authentic, stage.schema).frame
+    recipe = job.recipe
+    if "seed" in {f.name for f in fields(recipe)}:  # type: ignore[arg-type]
+        recipe = replace(recipe, seed=seed)  # type: ignore[type-var]
+    tariff = Tariff(schema.coding, job.guarantee, job.budget.measure)
+    counted = PublicTable.read(_capped(halves.authentic, job), schema)
+    rng = np.random.Generator(np.random.PCG64([1, seed, *cell]))
+    gate = Pretend(tariff, job.budget, counted, counted.rows, rng)
+    drawn = draw_copies(recipe.fit(gate, public), public, copies=1, seed=seed)
+    if not drawn.records:
+        raise JobError(f"The recipe {recipe.name} gives a table of counts; experiments measure records. {_NOTHING}")
+    for measure in stage.grid.file.measure:
+        yield from read(measure, stage.schema, truth, drawn.records[0])
+
+
+def play_to_table(stage: Stage, cell: Cell, seed: int) -> pl.DataFrame:
+    """The readings of one cell as tidy rows: factors, measure, term, group, authentic, synthetic, error."""
+    start = perf_counter()
+    try:
+        readings, note = list(play(stage, cell, seed)), ""
+    except HedgerowError as refusal:  # a setting that the recipe refuses is a result too
+        readings, note = [], str(refusal).splitlines()[0]
+    if not readings:
+        nan = float("nan")
+        readings = [Reading(m.name, "", "", nan, nan, nan) for m in stage.grid.file.measure]
+    levels: dict[str, Any] = {
+        f.name: f.levels[at] if isinstance(f.levels[at], int | float | str) else f.label(at)
+        for f, at in zip(stage.grid.factors, cell, strict=True)
+    }
+    frame = pl.DataFrame([vars_of(r) for r in readings], infer_schema_length=None)
+    return frame.select(
+        *(pl.lit(v).alias(k) for k, v in levels.items()),
+        pl.lit(seed).alias("seed"),
+        pl.all(),
+        pl.lit(perf_counter() - start).alias("seconds"),
+        pl.lit(note).alias("note"),
+    )
+
+
+def vars_of(reading: Reading) -> dict[str, Any]:
+    """A reading as plain data."""
+    return {f.name: getattr(reading, f.name) for f in fields(reading)}
+
+
+@lru_cache(maxsize=8)
+def _settled(text: str, path: Path) -> Schema:
+    return Road(Job.loads(text, path)).schema
+
+
+def _schema_of(stage: Stage, job: Job) -> Schema:
+    """The schema of a cell: its own when the schema file is among the factors."""
+    if job.file.schema_ == stage.job.file.schema_ and job.file.public == stage.job.file.public:
+        return stage.schema
+    return _settled(job.text, job.path)
+
+
+def _capped(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
+    """The rows the gate would count: of each person the first few."""
+    person = job.guarantee.person
+    if person not in frame.columns:
+        return frame
+    return frame.filter(pl.int_range(pl.len()).over(person) < job.guarantee.rows_per_person)
+
+
+def _read(job: Job, path: Path, schema: Schema) -> pl.DataFrame:
+    source = open_source(path)
+    person = [job.guarantee.person] if job.guarantee.person in source.columns else []
+    wanted = list(dict.fromkeys([*(c.name for c in schema.columns), *person]))
+    if lacking := [c for c in wanted if c not in source.columns]:
+        raise TableMismatch(f"The table {path.name} lacks the columns {', '.join(lacking)}. {_NOTHING}")
+    return pl.concat(list(source.batches(wanted)), how="vertical_relaxed")

@@ -1,0 +1,184 @@
+"""An experiment from its grid file to tables, figures and a page that says what they show."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, final
+
+import polars as pl
+
+from hedgerow.experiment.effects import Effects, effects_on, errors_of_runs
+from hedgerow.experiment.findings import Verdict, judge
+from hedgerow.experiment.grid import Grid, Picture
+from hedgerow.experiment.measured import wanted
+from hedgerow.experiment.runs import Watch, run_all
+from hedgerow.experiment.stage import Stage
+from hedgerow.public.formula import Formula
+
+COST = (
+    "The public table played the confidential one, so this experiment read no confidential row and cost nothing. "
+    "What it says holds for the confidential table as far as the two are alike."
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The results of an experiment.
+
+    Attributes:
+        grid: what was asked.
+        results: a row for every cell, seed, measure, term and group.
+        effects: for every measure, what matters.
+        verdicts: which findings held.
+    """
+
+    grid: Grid
+    results: pl.DataFrame
+    effects: tuple[Effects, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many runs the recipe refused."""
+        return self.results.filter(pl.col("note") != "").select("seed", *self._factors).unique().height
+
+    @property
+    def _factors(self) -> list[str]:
+        return [f.name for f in self.grid.factors]
+
+    def best(self, measure: str) -> dict[str, Any]:
+        """The levels of the cell with the smallest mean error, and that error."""
+        runs = errors_of_runs(self.results, measure, self._factors)
+        means = runs.group_by(*self._factors, maintain_order=True).agg(pl.col("error").mean())
+        return {} if means.is_empty() else means.sort("error", maintain_order=True).row(0, named=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """The study as plain data."""
+        design = self.grid.design
+        return {
+            "cells": len(design.cells),
+            "share_of_full_design": design.share,
+            "resolution": design.resolution,
+            "confused": design.confused(self._factors),
+            "seeds": self.grid.file.experiment.seeds,
+            "runs_refused": self.failed,
+            "effects": [row for e in self.effects for row in e.table().to_dicts()],
+            "best": {e.measure: self.best(e.measure) for e in self.effects},
+            "findings": [{"says": v.says, "held": v.held, "figures": v.figures} for v in self.verdicts],
+            "confidential_rows_read": 0,
+            "cost": 0,
+            "note": COST,
+            "folder": str(self.grid.out),
+        }
+
+
+def experiment(path: str | Path, *, workers: int = 0, watch: Watch = lambda progress: None) -> Study:
+    """Run the grid in ``path`` as far as it is not done yet, and write tables, figures and a page to its folder."""
+    grid = Grid.load(path)
+    stage = Stage(grid)
+    _check(stage)
+    grid.out.mkdir(parents=True, exist_ok=True)
+    results = run_all(stage, workers=workers or os.cpu_count() or 1, watch=watch)
+    factors = [f.name for f in grid.factors]
+    effects = tuple(effects_on(results, m.name, factors) for m in grid.file.measure)
+    study = Study(grid, results, effects, judge(grid, results))
+    _write(study)
+    return study
+
+
+def _check(stage: Stage) -> None:
+    """Every mistake that shows without a run, shown before the first."""
+    stage.halves(0)
+    for cell in stage.grid.design.cells:
+        stage.grid.settings(cell)
+    for m in stage.grid.file.measure:
+        if m.model:
+            wanted(m, Formula.parse(m.model, m.reference).bound(stage.schema), stage.schema)
+        stage.schema.shape([*m.columns, *filter(None, [m.by])])
+
+
+def _write(study: Study) -> None:
+    from hedgerow.experiment import figures
+
+    out = study.grid.out
+    study.results.write_parquet(out / "results.parquet")
+    pl.concat([e.table() for e in study.effects if e.single], how="vertical_relaxed").write_csv(out / "effects.csv")
+    folder = out / "figures"
+    folder.mkdir(exist_ok=True)
+    drawn = []
+    for e in study.effects:
+        if e.single:
+            drawn.append(folder / f"what-matters-{_slug(e.measure)}.svg")
+            figures.draw_effects(drawn[-1], e)
+    for i, (picture, measure) in enumerate(_pictures(study), 1):
+        name = "-by-".join(_slug(x) for x in (picture.lines, picture.panels) if x)
+        drawn.append(folder / f"{i:02}-{name}.svg")
+        figures.draw_lines(drawn[-1], study.grid, picture, measure, study.results)
+    (out / "README.md").write_text(page(study, [p.relative_to(out) for p in drawn]), "utf-8")
+
+
+def _pictures(study: Study) -> Iterator[tuple[Picture, str]]:
+    """The figures that the grid names; otherwise each pair of factors once, for every model by group."""
+    models = [m.name for m in study.grid.file.measure if m.model and m.by]
+    if study.grid.file.figure:
+        for p in study.grid.file.figure:
+            if p.measure or models:
+                yield p, p.measure or models[0]
+        return
+    factors = [f.name for f in study.grid.factors]
+    pairs = list(combinations(factors, 2)) or [(factors[0], "")]
+    for name in models:
+        for a, b in pairs[:6]:
+            yield Picture(lines=a, panels=b), name
+
+
+def page(study: Study, drawn: list[Path]) -> str:
+    """The results for people, as Markdown."""
+    grid, design = study.grid, study.grid.design
+    lines = [f"# {grid.file.experiment.title or grid.path.stem}", "", COST, ""]
+    kind = "every combination" if not design.words else f"a fraction ({design.share:.3g}) of all combinations"
+    lines.append(f"{len(design.cells)} cells ({kind}), {grid.file.experiment.seeds} seeds each.")
+    if study.failed:
+        lines.append(f"{study.failed} runs were refused by the recipe; `results.parquet` says why in `note`.")
+    if design.words:
+        lines += ["", f"Resolution {design.resolution}. What this fraction cannot tell apart:", ""]
+        lines += [f"- {x}" for x in design.confused([f.name for f in grid.factors])] or ["- nothing up to pairs"]
+    lines += ["", "| factor | setting | levels |", "|---|---|---|"]
+    for f in grid.factors:
+        times = f" (times `{f.times}`)" if f.times else ""
+        lines.append(f"| {f.name} | `{f.set}`{times} | {', '.join(f.label(i) for i in range(len(f.levels)))} |")
+    if study.verdicts:
+        lines += ["", "## Which findings held", "", "| finding | held | figures |", "|---|---|---|"]
+        word = {True: "yes", False: "**no**", None: "cannot tell"}
+        lines += [f"| {v.says} | {word[v.held]} | {v.figures} |" for v in study.verdicts]
+    for e in study.effects:
+        lines += ["", f"## What matters for: {e.measure}", "", *_effect_lines(e)]
+        best = study.best(e.measure)
+        if best:
+            levels = ", ".join(f"{k} = {v}" for k, v in best.items() if k != "error")
+            lines += ["", f"Smallest mean error: {best['error']:.4g}, at {levels}."]
+            lines += [
+                "The best of many is a little lucky: run it again with other seeds before relying on the figure."
+            ]
+    lines += ["", "## Figures", "", *(f"![{p.stem}]({p.as_posix()})\n" for p in drawn)]
+    return "\n".join(lines) + "\n"
+
+
+def _effect_lines(e: Effects) -> list[str]:
+    if not e.single:
+        return ["No run succeeded."]
+    lines = [f"Mean error {e.mean:.4g}; {100 * e.by_chance:.1f} % of its variation is chance.", ""]
+    lines += ["| rank | effect | share of variation | by chance | largest difference |", "|---|---|---|---|---|"]
+    for group in (e.single, e.pairs):
+        for rank, x in enumerate(group[:10], 1):
+            chance = f"{100 * x.by_chance:.1f} %" if x.by_chance == x.by_chance else "?"
+            lines.append(f"| {rank} | {x.name} | {100 * x.share:.1f} % | {chance} | {x.largest:.4g} |")
+    return lines
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,82 @@
+"""How many parts of the table bear out a claim: subsample and aggregate, with noise (PROOFS.md, ``verification``).
+
+Neighbours: as the guarantee says, any relation, any unit.  Every unit (a record, or a person with all rows that
+count) falls into one of M parts by a draw of its own that looks at no value.  Least squares is done in each part; a
+part that does not determine the coefficient does not agree.  One unit changes one part, so it moves the count by at
+most one, and whole-number noise worth that is added.  Nothing but the noisy count leaves.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.private import entropy, noise
+from hedgerow.private.gate import Gate
+from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
+from hedgerow.public.claim import Claim
+from hedgerow.public.coding import CodedColumn, Coding, as_text, code_type
+from hedgerow.public.question import Counts, Marginal, Measurement
+from hedgerow.public.spend import Spend
+
+_PART = "\0part"  # no column of a file has this name
+
+
+def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measurement:
+    """The number of ``parts`` parts in which the claim holds, with noise. Order: price, book, count, mark, draw."""
+    spend = claim.price(gate.tariff, parts, cost)
+    asked = spend.asked[0]
+    noise.check(asked.noise)
+    coding = Coding((*gate.tariff.coding.columns, CodedColumn(_PART, "text", parts, 0, 0)), gate.tariff.coding.joined)
+    plan = CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], coding)  # known before a row is seen
+    true = _booked(gate, spend, lambda: agreeing(gate._rows, coding, plan, claim, parts))  # noqa: SLF001
+    return Measurement(Marginal((f"parts of {parts} that agree",)), true + noise.draw(asked.noise, 1), asked.noise)
+
+
+def _booked(gate: Gate, spend: Spend, count: Callable[[], Counts]) -> Counts:
+    """What ``count`` finds, booked before and marked after, as the gate does for its own verbs."""
+    account, rows = gate._account, gate._rows  # noqa: SLF001  a mechanism of this room
+    account.book(spend)
+    if not gate._recognised:  # noqa: SLF001
+        account.recognise(rows.fingerprint(account.key()))
+        gate._recognised = True  # noqa: SLF001
+    found = count()
+    account.mark_drawn(spend)
+    return found
+
+
+def agreeing(rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Claim, parts: int) -> Counts:
+    """The exact number of parts in which the claim holds. Confidential: add noise before it leaves this folder."""
+
+    def total() -> int:
+        tally, drawn = np.zeros(plan.size, np.int64), dict[str, int]()
+        for batch in rows._kept(coding.needs(claim.columns)):  # noqa: SLF001  a mechanism of this room
+            codes = coding.encode(batch, claim.columns)
+            codes[_PART] = parts_of(batch, rows._guarantee.person, parts, drawn)  # noqa: SLF001
+            keep = np.logical_and.reduce([u[codes[c]] for c, u in zip(claim.columns, claim.usable, strict=True)])
+            tally += plan.count({c: x[keep] for c, x in codes.items()})
+        tables = [t.reshape(parts, -1) for t in plan.split(tally)]
+        with np.errstate(all="ignore"):
+            return sum(claim.holds([t[part] for t in tables]) for part in range(parts))
+
+    return np.array([_in_fixed_words(total)], np.int64)
+
+
+def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]) -> npt.NDArray[np.unsignedinteger]:
+    """The part of every row: of its person, who keeps the part drawn first; of the row itself where none is named."""
+    if not person:
+        return draw_parts(len(batch), parts)
+    names = as_text(batch[person])
+    distinct = names.unique(maintain_order=True)
+    new = [n for n in distinct if n not in drawn]
+    drawn.update(zip(new, draw_parts(len(new), parts).tolist(), strict=True))
+    each = pl.Series([drawn[n] for n in distinct], dtype=pl.Int64)
+    return names.replace_strict(distinct, each, return_dtype=pl.Int64).to_numpy().astype(code_type(parts))
+
+
+def draw_parts(units: int, parts: int) -> npt.NDArray[np.unsignedinteger]:
+    """A part for each of so many units, from the operating system; any law that looks at no value will do."""
+    return (entropy.words(units) % np.uint32(parts)).astype(code_type(parts))

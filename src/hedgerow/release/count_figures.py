@@ -1,0 +1,125 @@
+"""The figures of a released table of counts: bars with 95 % intervals where noise was added."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+
+import polars as pl
+from markupsafe import Markup, escape
+
+from hedgerow.model.tabulation import ALL
+from hedgerow.release.contents import Contents, label_columns
+
+_MOST_BARS = 30
+_MOST_ROWS = 200
+_LEFT, _STEP, _WIDTH = 190, 22, 520
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One cell: its labels, its synthetic count, and the interval around it, if it has one."""
+
+    label: str
+    synthetic: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def title(self) -> str:
+        """What is shown when the mark is pointed at."""
+        said = f"{self.label}: {self.synthetic:,.0f}"
+        return said if self.low is None else f"{said}, 95 % interval {self.low:,.0f} to {self.high:,.0f}"
+
+
+@dataclass(frozen=True)
+class CountFigure:
+    """One table or margin with its figure, and the same as rows."""
+
+    name: str
+    figure: Markup
+    note: str
+    rows: tuple[tuple[str, str, str], ...]
+    rows_more: str
+
+
+def count_figures(contents: Contents) -> tuple[CountFigure, ...]:
+    """The table itself, then the margin of each of its columns."""
+    if contents.counts is None:
+        return ()
+    labels = label_columns(contents.counts)
+    found = [_figure(" x ".join(labels), contents.counts, labels)]
+    if contents.margins is not None and len(labels) > 1:
+        for name in labels:
+            others = [pl.col(o) == ALL for o in labels if o != name]
+            margin = contents.margins.filter(pl.all_horizontal(*others) & (pl.col(name) != ALL))
+            found.append(_figure(name, margin, (name,)))
+    return tuple(found)
+
+
+def _figure(name: str, counts: pl.DataFrame, labels: Sequence[str]) -> CountFigure:
+    shown = counts
+    if len(counts) > _MOST_BARS:
+        shown = counts.with_row_index("_at").sort("count", "_at", descending=[True, False]).head(_MOST_BARS)
+    note = f"Shown: the {_MOST_BARS} largest of {len(counts):,} cells." if len(counts) > _MOST_BARS else ""
+    rows = tuple(
+        (b.label, f"{b.synthetic:,.0f}", "" if b.low is None else f"{b.low:,.0f} to {b.high:,.0f}")
+        for b in bars(counts.head(_MOST_ROWS), labels)
+    )
+    more = f"{len(counts) - _MOST_ROWS:,}" if len(counts) > _MOST_ROWS else ""
+    return CountFigure(name, drawn(bars(shown, labels), f"Synthetic counts of {name}"), note, rows, more)
+
+
+def bars(counts: pl.DataFrame, labels: Sequence[str]) -> tuple[Bar, ...]:
+    """The cells of a table as bars."""
+    said = [pl.col(c).cast(pl.String).fill_null("missing") for c in labels]
+    names = counts.select(pl.concat_str(said, separator=" · ")).to_series()
+    ends: list[Sequence[float | None]] = [
+        counts[c].to_list() if c in counts.columns else [None] * len(counts) for c in ("low", "high")
+    ]
+    return tuple(Bar(*cell) for cell in zip(names.to_list(), counts["count"].to_list(), *ends, strict=True))
+
+
+def drawn(cells: Sequence[Bar], said: str) -> Markup:
+    """Lying bars with their intervals."""
+    top, wide = 2, _WIDTH - _LEFT - 64
+    height = top + _STEP * len(cells) + 26
+    ticks, scale = _scale(max([1.0, *(max(c.synthetic, c.high or 0.0) for c in cells)]), wide)
+    out = [_line("grid", _LEFT + t * scale, top, _LEFT + t * scale, height - 24) for t in ticks]
+    out += [_text(_LEFT + t * scale, height - 8, f"{t:,}", "tick", "middle") for t in ticks]
+    for i, cell in enumerate(cells):
+        y = top + i * _STEP
+        band = ""
+        if cell.low is not None and cell.high is not None:
+            low, high = _LEFT + cell.low * scale, _LEFT + cell.high * scale
+            band = _line("band", low, y + 12, high, y + 12)
+            band += _line("band", low, y + 8, low, y + 16) + _line("band", high, y + 8, high, y + 16)
+        out.append(
+            f"<g><title>{escape(cell.title)}</title>"
+            + _text(_LEFT - 8, y + 16, _short(cell.label, 30), "label", "end")
+            + f'<rect class="bar" x="{_LEFT}" y="{y + 4}" width="{cell.synthetic * scale:.1f}" height="16"/>{band}'
+            + _text(_WIDTH - 2, y + 16, f"{cell.synthetic:,.0f}", "value", "end")
+            + "</g>"
+        )
+    return Markup(
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(said)}" '
+        f'xmlns="http://www.w3.org/2000/svg">{"".join(out)}</svg>'
+    )
+
+
+def _scale(most: float, room: float) -> tuple[list[int], float]:
+    """Round whole ticks from 0, and how much of the drawing one row takes."""
+    power = 10 ** floor(log10(most / 4))
+    step = max(1, int(next(k * power for k in (1, 2, 2.5, 5, 10) if k * power >= most / 4)))
+    return list(range(0, int(most) + 1, step)), room / most
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,0 +1,179 @@
+"""Columns together: measured tables of two columns and more against the synthetic records.
+
+Both sides are public.  Where ``oneway`` looks at columns one by one, this looks at the cells of joint tables, and
+at the slopes and correlations between levels that they imply.
+"""
+
+from dataclasses import dataclass
+from math import prod
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.planning.quantities import Judged, labels
+from hedgerow.planning.uses import Use
+from hedgerow.public.question import Marginal, Measurement
+from hedgerow.public.schema import Schema
+from hedgerow.release.contents import Contents
+from hedgerow.release.oneway import OneWay
+from hedgerow.release.words import plus_minus
+
+Floats = npt.NDArray[np.float64]
+_MOST_CELLS = 2_000_000
+_LARGE = 3.0
+"""A level is looked at when its noisy count is this many times what noise may put it off by."""
+
+
+def copies_of(contents: Contents) -> tuple[Judged, ...]:
+    """The synthetic copies as uses see them: records, or the table of counts."""
+    if contents.records:
+        return tuple(Judged(contents.schema, r) for r in contents.records)
+    assert contents.counts is not None
+    return tuple(Judged.of_counts(contents.schema, c) for c in (contents.counts, *contents.copies))
+
+
+def synthetic(copies: tuple[Judged, ...], columns: tuple[str, ...]) -> Floats | None:
+    """The counts of a table in the synthetic copies, their mean; None where the copies lack a column."""
+    first = copies[0]
+    plain = first.schema.coding.needs(list(columns)) if first.counts is None else columns
+    if any(c not in first.frame.columns for c in plain):
+        return None
+    size = prod(first.schema.shape(columns))
+    total = np.zeros(size)
+    for copy in copies:
+        total += np.bincount(copy.cells(columns), copy.counts, size)
+    return total / len(copies)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One measured table of several columns.
+
+    Attributes:
+        columns: what was crossed.
+        shape: how many values each has.
+        noisy: the noisy counts, flat.
+        band: a noisy count is within this of the truth 95 times in 100.
+        synthetic: the counts in the synthetic data, the mean over copies.
+    """
+
+    columns: tuple[str, ...]
+    shape: tuple[int, ...]
+    noisy: npt.NDArray[np.int64]
+    band: float
+    synthetic: Floats
+
+    @property
+    def name(self) -> str:
+        """The columns that are crossed."""
+        return " x ".join(self.columns)
+
+    @property
+    def within(self) -> float:
+        """The share of cells whose synthetic count is within the band of the noisy one."""
+        return float(np.mean(np.abs(self.noisy - self.synthetic) <= self.band + 0.5))
+
+    @property
+    def distance(self) -> float:
+        """Half the summed difference of shares, noisy (cut at 0) against synthetic."""
+        kept = np.maximum(self.noisy, 0)
+        return float(np.abs(kept / max(int(kept.sum()), 1) - self.synthetic / max(self.synthetic.sum(), 1)).sum() / 2)
+
+    def named(self, schema: Schema, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Labels of the cells at ``places``."""
+        return labels(Use("", self.columns, 1.0), schema, places)
+
+    def largest(self, schema: Schema, most: int) -> OneWay:
+        """Its largest cells, largest first, to be drawn like the cells of one column."""
+        places = np.argsort(-np.maximum(self.noisy, self.synthetic), kind="stable")[:most]
+        return OneWay(
+            name=self.name,
+            labels=self.named(schema, places),
+            ordered=False,
+            noisy=self.noisy[places],
+            plus_minus=self.band,
+            synthetic=self.synthetic[places],
+            source=self.name,
+        )
+
+
+def joints(contents: Contents, copies: tuple[Judged, ...]) -> tuple[Joint, ...]:
+    """Every measured table of two columns or more, those furthest outside their bands first."""
+    found = []
+    for m in _latest(contents):
+        if not len(m.counts) == contents.schema.size(m.question.columns) <= _MOST_CELLS:
+            continue
+        made = synthetic(copies, m.question.columns)
+        if made is not None:
+            shape = contents.schema.shape(m.question.columns)
+            found.append(Joint(m.question.columns, shape, m.counts, plus_minus(m.noise), made))
+    return tuple(sorted(found, key=lambda j: (j.within, j.name)))
+
+
+def _latest(contents: Contents) -> list[Measurement]:
+    """The answers that are tables of several columns; of those asked twice, the more exact."""
+    best: dict[Marginal, Measurement] = {}
+    for _, m in contents.answers:
+        if (
+            isinstance(m.question, Marginal)
+            and len(m.question.columns) > 1
+            and m.noise.law in ("laplace", "gaussian")
+        ):
+            old = best.get(m.question)
+            if old is None or m.variance < old.variance:
+                best[m.question] = m
+    return list(best.values())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A level of one column and a level of another: slope and correlation of their indicators, on both sides."""
+
+    name: str
+    noisy_slope: float
+    slope: float
+    noisy_correlation: float
+    correlation: float
+
+
+def levels(schema: Schema, tables: tuple[Joint, ...]) -> tuple[Level, ...]:
+    """All pairs of levels of the measured two-column tables whose levels are large against their noise.
+
+    With p the share of both, a and b the shares of each: covariance p - a b; slope of the second on the first
+    (p - a b) / (a (1 - a)); correlation (p - a b) / sqrt(a (1 - a) b (1 - b)).
+    """
+    found: list[Level] = []
+    for j in tables:
+        if len(j.shape) != 2:
+            continue
+        noisy = j.noisy.reshape(j.shape).astype(np.float64)
+        kept = [
+            _large(noisy.sum(axis=1), j.band * j.shape[1] ** 0.5),
+            _large(noisy.sum(axis=0), j.band * j.shape[0] ** 0.5),
+        ]
+        if not len(kept[0]) or not len(kept[1]):
+            continue
+        there, here = _related(noisy, kept), _related(j.synthetic.reshape(j.shape), kept)
+        names = [schema.cell_labels(c) for c in j.columns]
+        for x, a in enumerate(kept[0].tolist()):
+            for y, b in enumerate(kept[1].tolist()):
+                said = f"{j.columns[0]} {names[0][a]}, {j.columns[1]} {names[1][b]}"
+                found.append(Level(said, there[0][x, y], here[0][x, y], there[1][x, y], here[1][x, y]))
+    return tuple(found)
+
+
+def _large(sums: Floats, band: float) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(sums >= max(_LARGE * band, 1.0))
+
+
+def _related(table: Floats, kept: list[npt.NDArray[np.int64]]) -> tuple[Floats, Floats]:
+    """Slopes and correlations between the kept levels of the two columns of a table of counts."""
+    total = max(float(table.sum()), 1.0)
+    p = table[np.ix_(kept[0], kept[1])] / total
+    a, b = table.sum(axis=1)[kept[0]] / total, table.sum(axis=0)[kept[1]] / total
+    covariance = p - np.outer(a, b)
+    va, vb = (np.maximum(s * (1 - s), 1e-12) for s in (a, b))
+    return covariance / va[:, None], covariance / np.sqrt(np.outer(va, vb))

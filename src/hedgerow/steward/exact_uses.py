@@ -1,0 +1,117 @@
+"""Each intended use judged exactly: the release against the confidential table itself. For the steward's eyes only.
+
+Nothing here is protected by any noise.  The release cannot import this room, and nothing in it writes into a release.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import polars as pl
+
+from hedgerow.errors import JobError
+from hedgerow.job import Job
+from hedgerow.planning.judging import half_sample_error, judge, like_sample
+from hedgerow.planning.quantities import Floats, Judged, Quantity, labels, quantity
+from hedgerow.planning.uses import Use, Verdict
+from hedgerow.public.schema import Schema
+from hedgerow.steward.exact import ExactTable, exact_table
+from hedgerow.steward.inside import InsideOnly
+
+_NOTE = "exact: the confidential table itself; not protected"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactUse:
+    """One use as it came out. It never leaves an ``InsideOnly``: all but ``foretold`` and ``made`` is confidential.
+
+    Attributes:
+        verdict: the exact error and whether it keeps the tolerance.
+        foretold: what the release says was expected; None when it says nothing.
+        places: the cells or groups that are judged.
+        names: what they are called.
+        true: the figures of the confidential table.
+        errors: their standard errors, where they are estimates; else empty.
+        made: the figures of the synthetic copies, a row per copy.
+    """
+
+    verdict: Verdict
+    foretold: Verdict | None
+    names: tuple[str, ...]
+    true: Floats
+    errors: Floats
+    made: Floats
+
+    def __repr__(self) -> str:
+        return "ExactUse(hidden)"
+
+
+def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> InsideOnly[tuple[ExactUse, ...]]:
+    """Every use of ``job``, judged on the confidential table and the copies in ``release``."""
+    if not job.uses:
+        raise JobError(
+            "The job names no intended use, so there is nothing to judge. Add a [[use]]. Nothing was spent."
+        )
+    schema, copies = _release(release)
+    table = exact_table(job.beside(job.file.confidential.table), schema)
+    foretold = {v.use: v for v in _foretold(release)}
+
+    def work(confidential: ExactTable) -> tuple[ExactUse, ...]:
+        truth, generators = Judged(schema, confidential.frame), rng.spawn(len(job.uses))
+        return tuple(_exact(u, truth, copies, foretold.get(u), r) for u, r in zip(job.uses, generators, strict=True))
+
+    return table.map(work)
+
+
+def _exact(
+    use: Use, truth: Judged, copies: tuple[Judged, ...], foretold: Verdict | None, rng: np.random.Generator
+) -> ExactUse:
+    true, made = quantity(use, truth), [quantity(use, c) for c in copies]
+    judged = [judge(use, m, true) for m in made]
+    error = float(np.mean([j.error for j in judged]))
+    spread = half_sample_error(use, truth, true, rng)
+    kept = [j.sign_kept for j in judged]
+    known = np.isfinite(error)
+    verdict = Verdict(
+        use,
+        error if known else None,
+        like_sample(use, error, spread) if known else None,
+        _NOTE if known else f"no cell or group reaches {use.cell_size:,} rows",
+        sign_kept=None if kept[0] is None else all(kept),
+    )
+    places = np.flatnonzero(np.isfinite(true.values) & np.isfinite(judged[0].parts))
+    return ExactUse(
+        verdict,
+        foretold,
+        labels(use, truth.schema, places),
+        true.values[places],
+        true.errors[places] if len(true.errors) else true.errors,
+        np.array([_scaled(use, m, true)[places] for m in made]),
+    )
+
+
+def _scaled(use: Use, made: Quantity, true: Quantity) -> Floats:
+    """The synthetic figures; counts brought to the same total, since shares are what is compared."""
+    return made.values * (true.total / max(made.total, 1e-12)) if use.kind == "table" else made.values
+
+
+def _release(folder: Path) -> tuple[Schema, tuple[Judged, ...]]:
+    schema = Schema.load(folder / "schema.toml")
+    if (folder / "counts.csv").exists():
+        return schema, (Judged.of_counts(schema, pl.read_csv(folder / "counts.csv", infer_schema=False)),)
+    found = sorted(folder.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
+    if not found:
+        raise JobError(f"{folder} holds no synthetic records. Run the job first: hedgerow run JOB.toml")
+    return schema, tuple(Judged(schema, pl.read_parquet(p)) for p in found)
+
+
+def _foretold(folder: Path) -> tuple[Verdict, ...]:
+    """What the release itself says of its uses."""
+    try:
+        data: dict[str, Any] = json.loads((folder / "datapackage.json").read_text("utf-8"))
+        return tuple(Verdict.from_json(u) for u in data["hedgerow"]["uses"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ()

@@ -1,0 +1,83 @@
+"""Attach jobs as a steward meets them: plan, run, verify, more copies; and what is said when something is wrong."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hedgerow.public.accounting import Guarantee
+from tests.end_to_end.conftest import ROWS, Command
+from tests.privacy.test_replay_attach import attach_job
+from tests.privacy.world import frame
+
+GUARANTEE = Guarantee(relation="label-change", public_columns=("pay", "area"))
+
+
+@pytest.fixture(params=["random_trees", "guided_tree"])
+def attach(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    frame(ROWS).write_csv(tmp_path / "secret.csv")
+    return attach_job(tmp_path, GUARANTEE, request.param)
+
+
+def test_plan_run_verify_and_more_copies(hedgerow: Command, attach: Path) -> None:
+    told = json.loads(hedgerow("plan", attach, "--json").out)
+    assert told["confidential_rows_read"] == 0 and told["minutes"] >= 0
+    assert sum(t["epsilon"] for t in told["attach"]["trees"]) <= told["budget"]["epsilon"] + 1e-9
+    assert "no confidential row was read" in hedgerow("plan", attach).out.lower()
+    assert hedgerow("run", attach, "--yes").code == 0
+    release, folder = attach.parent / "release", attach.parent
+    assert hedgerow("verify", release).code == 0
+    given = ["--public", folder / "public.csv", "--target", folder / "target.csv"]
+    assert hedgerow("sample", release, "--copies", 2, "--seed", 5, *given).code == 0
+    copies = [pl.read_parquet(folder / "release-copies" / f"records-seed5-{i}.parquet") for i in (1, 2)]
+    target = pl.read_csv(folder / "target.csv", infer_schema=False)
+    for copy in copies:
+        assert copy.height == target.height and copy["sex"].null_count() == 0
+        assert copy["area"].equals(target["area"])
+    assert not copies[0].equals(copies[1])
+
+
+def test_sample_needs_the_very_target(hedgerow: Command, attach: Path) -> None:
+    hedgerow("run", attach, "--yes")
+    release, folder = attach.parent / "release", attach.parent
+    alone = hedgerow("sample", release, "--public", folder / "public.csv")
+    assert alone.code == 2 and "--target" in alone.err
+    other = hedgerow("sample", release, "--public", folder / "public.csv", "--target", folder / "public.csv")
+    assert other.code == 2 and "not the target table" in other.err
+
+
+def test_a_papers_sequence_is_marked_in_the_statement_and_the_release_verifies(
+    hedgerow: Command, tmp_path: Path
+) -> None:
+    frame(ROWS).write_csv(tmp_path / "secret.csv")
+    job = attach_job(tmp_path, GUARANTEE, "random_trees")
+    job.write_text(job.read_text("utf-8").replace("'chain'", "'papers-2018'"), "utf-8")
+    assert hedgerow("run", job, "--yes").code == 0
+    assert "association" in json.loads((tmp_path / "release" / "statement.json").read_text("utf-8"))["recipe"]
+    assert hedgerow("verify", tmp_path / "release").code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("sequence = 'chain'", "sequence = 'papers-2019'", "no epsilon covers"),
+        ("n_b = 20", "n_b = 0", "n_b is 1 or more"),
+        ("n_b = 20", "weights = { no = 2 }", "not a given attribute"),
+        ("leaf_min = 3", "ratio = { pay = -1 }", "above 0"),
+        ("private = ['sex', 'race']", "private = ['sex']", "lacks race"),
+        ("[target]\ntable = 'target.csv'\n", "", "[target]"),
+        ("[target]\ntable = 'target.csv'\n", "[target]\ntable = 'secret.csv'\n", "confidential table itself"),
+    ],
+)
+def test_mistakes_are_named_before_anything_is_read(
+    hedgerow: Command, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    frame(ROWS).write_csv(tmp_path / "secret.csv")
+    job = attach_job(tmp_path, GUARANTEE, "random_trees")
+    text = job.read_text("utf-8")
+    assert old in text
+    job.write_text(text.replace(old, new), "utf-8")
+    done = hedgerow("run", job, "--yes")
+    assert done.code in (2, 4) and said in done.err, done.err
+    assert not (tmp_path / "release").exists()

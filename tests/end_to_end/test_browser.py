@@ -1,0 +1,129 @@
+"""The pages in a real Chromium: nothing fetched, nothing complained of; choosing, pointing, sorting, dark, print."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedgerow.planning.rehearsal import rehearse
+from hedgerow.public.accounting import Budget
+from hedgerow.release.bundle import write_bundle
+from hedgerow.release.rehearsed import write
+from tests.chromium import PROGRAM, WHY_NOT, Chromium, chromium
+from tests.unit.planning.test_rehearsal import stage
+from tests.unit.release.made import a_release
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pages")
+    found = rehearse(stage(), budget=Budget("1"), runs=2, workers=1, rng=np.random.default_rng(0))
+    write_bundle(folder / "release", a_release(pairs=True, copies=2, rehearsal=found))
+    write(found, folder / "rehearsal")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with chromium() as opened:
+        yield opened
+
+
+REPORT, PAGES = "release/report.html", ["release/report.html", "release/codebook.html", "rehearsal/rehearsal.html"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_page_opens_without_complaint_and_fetches_nothing(
+    pages: Path, browser: Chromium, name: str, dark: bool
+) -> None:
+    browser.open(pages / name, dark=dark)
+    assert browser.complaints == []
+    assert browser.fetched == [(pages / name).resolve().as_uri()]
+    assert browser.run("document.documentElement.classList.contains('js')"), "the policy lets our own script run"
+    paper = browser.run("getComputedStyle(document.body).backgroundColor")
+    light = sum(int(x) for x in paper.removeprefix("rgb(").rstrip(")").split(","))
+    assert light < 150 if dark else light > 600
+
+
+@pytest.mark.parametrize("wide", [1280, 420])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_sticks_out_and_nothing_is_drawn_over_the_edge(
+    pages: Path, browser: Chromium, name: str, wide: int
+) -> None:
+    browser.open(pages / name, wide=wide)
+    assert browser.run("document.documentElement.scrollWidth") <= wide
+    outside = browser.run(
+        """[...document.querySelectorAll('svg')].filter((s) => s.getBBox().width > 0).filter((s) => {
+             const box = s.getBBox(), view = s.viewBox.baseVal, right = box.x + box.width, low = box.y + box.height;
+             return box.x < -1 || box.y < -1 || right > view.width + 1 || low > view.height + 1;
+           }).map((s) => s.getAttribute('aria-label'))"""
+    )
+    assert outside == []
+
+
+def test_the_first_screen_has_uses_promise_odds_and_limits(pages: Path, browser: Chromium) -> None:
+    browser.open(pages / REPORT)
+    for name in ("uses", "promise", "not"):
+        top = browser.run(f"document.getElementById('{name}').getBoundingClientRect().top")
+        assert 0 < top < 860, name
+    words = browser.run("document.querySelector('.two').innerText")
+    assert "at most about 73 chances in 100" in words and "like a" in words
+
+
+def test_choosing_a_column_shows_that_one_and_all_again(pages: Path, browser: Chromium) -> None:
+    browser.open(pages / REPORT)
+    cards = "document.querySelectorAll('[data-choose^=Column] > .card')"
+    shown = f"[...{cards}].filter((c) => c.offsetHeight).length"
+    every = browser.run(shown)
+    assert every == len(a_release(rows=10).schema.attributes)
+    choose = """(value) => { const s = [...document.querySelectorAll('.chooser')]
+        .find((l) => l.textContent.startsWith('Column')).querySelector('select');
+        s.value = value; s.dispatchEvent(new Event('change')); }"""
+    browser.run(f"({choose})('2')")
+    assert browser.run(shown) == 1
+    browser.run(f"({choose})('')")
+    assert browser.run(shown) == every
+
+
+def test_pointing_at_a_bar_tells_its_numbers(pages: Path, browser: Chromium) -> None:
+    browser.open(pages / REPORT)
+    bar = "document.querySelector('[data-choose^=Column] svg g .bar')"
+    browser.run("document.documentElement.style.scrollBehavior = 'auto'")
+    browser.run(f"{bar}.scrollIntoView({{block: 'center'}})")
+    browser.run("new Promise((done) => setTimeout(done, 300))")  # until the scrolling, which clears the hint, is over
+    box = browser.run(f"(() => {{ const r = {bar}.getBoundingClientRect(); return [r.left + 2, r.top + 2]; }})()")
+    browser.move(*box)
+    assert browser.run("!document.querySelector('.hint').hidden")
+    assert "noisy" in browser.run("document.querySelector('.hint').textContent")
+
+
+def test_a_table_sorts_by_number_not_by_text(pages: Path, browser: Chromium) -> None:
+    browser.open(pages / REPORT)
+    cells = "[...document.querySelectorAll('table.sorts')[0].tBodies[0].rows].map((r) => r.cells[2].textContent)"
+    press = "document.querySelectorAll('table.sorts')[0].tHead.rows[0].cells[2].querySelector('button').click()"
+    for reverse in (False, True):
+        browser.run(press)
+        found = [int(x.replace(",", "")) for x in browser.run(cells)]
+        assert found == sorted(found, reverse=reverse) and len(set(found)) > 2
+
+
+def test_print_shows_every_card_and_is_a_pdf(pages: Path, browser: Chromium, tmp_path: Path) -> None:
+    browser.open(pages / REPORT, media="print")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.run("[...document.querySelectorAll('.card.off')].every((c) => c.offsetHeight > 0)")
+    assert browser.run("[...document.querySelectorAll('.chooser')].every((c) => c.offsetHeight === 0)")
+    browser.printed(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_without_the_script_every_card_and_number_is_there(pages: Path, browser: Chromium, tmp_path: Path) -> None:
+    bare = (pages / REPORT).read_text().replace("script-src", "script-src-gone")
+    (tmp_path / "bare.html").write_text(bare)
+    browser.open(tmp_path / "bare.html")
+    assert not browser.run("document.documentElement.classList.contains('js')"), "a changed policy stops the script"
+    assert browser.run("[...document.querySelectorAll('[data-name]')].every((c) => c.offsetHeight > 0)")
+    assert browser.run("document.querySelector('svg g > title').textContent") != ""

@@ -1,0 +1,122 @@
+"""``hedgerow rehearse``: on the public table alone, at no cost, and what a release then says of it."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hedgerow.job import Job
+from hedgerow.pipeline import Road
+from tests.end_to_end.conftest import Command
+from tests.privacy.world import frame
+
+PUBLIC = (("F", "A", "5", "n", "a"), ("M", "B", "12", "s", "b"), ("M", None, "39", "n", "c")) * 200
+
+
+@pytest.fixture
+def played(job: Path) -> Path:
+    """A job with a public table and no confidential one: a rehearsal must not miss it."""
+    (job.parent / "secret.csv").unlink()
+    frame(PUBLIC).drop("id").write_csv(job.parent / "public.csv")
+    more = """
+[public]
+table = "public.csv"
+[[use]]
+name = "mean pay"
+kind = "mean"
+of = "pay"
+within = "relative"
+tolerance = 0.2
+[budget]"""
+    job.write_text(job.read_text().replace("[budget]", more.lstrip()))
+    return job
+
+
+def test_a_rehearsal_needs_no_confidential_table_and_touches_no_ledger(hedgerow: Command, played: Path) -> None:
+    done = hedgerow("rehearse", played, "--workers", 1, "--runs", 2)
+    assert done.code == 0, done.err
+    assert "Nothing confidential was read and nothing was spent" in done.out
+    assert "smallest   epsilon" in done.out
+    assert not (played.parent / "ledger.db").exists()
+    folder = played.parent / "release-rehearsal"
+    assert {p.name for p in folder.iterdir()} == {"rehearsal.html", "rehearsal.json"}
+    assert "Nothing confidential was read" in (folder / "rehearsal.html").read_text()
+
+
+def test_json_says_the_smallest_epsilon_and_every_error(hedgerow: Command, played: Path) -> None:
+    done = hedgerow("rehearse", played, "--workers", 1, "--runs", 2, "--epsilons", "0.01,1.5,3", "--json")
+    found = json.loads(done.out)
+    assert [p["epsilon"] for p in found["points"]] == ["1/100", "3/2", "3"]
+    assert found["confidential_rows_read"] == 0 and found["cost"] == 0
+    errors = [u["error"] for p in found["points"] for u in p["uses"] if u["name"] == "sex"]
+    assert errors == sorted(errors, reverse=True)
+    assert found["smallest_epsilon"] == 1.5
+    assert found["met"] is True
+
+
+def test_a_missed_tolerance_is_exit_5(hedgerow: Command, played: Path) -> None:
+    played.write_text(played.read_text().replace("tolerance = 0.05", "tolerance = 0.000001"))
+    done = hedgerow("rehearse", played, "--workers", 1, "--runs", 2)
+    assert done.code == 5
+    assert "MISSED" in done.out and "no epsilon up to 6 meets sex" in done.out
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (('[public]\ntable = "public.csv"', ""), "the job names none"),
+        (("tolerance = 0.05", "tolerance = 0.05\nwithin = 'absolute'"), "cannot be judged"),
+        (('of = "pay"', 'of = "race"'), "not a number"),
+        (('of = "pay"\n', ""), "needs of"),
+        (('kind = "mean"', 'kind = "mode"'), "kind"),
+    ],
+)
+def test_what_cannot_be_rehearsed_is_refused(
+    hedgerow: Command, played: Path, change: tuple[str, str], word: str
+) -> None:
+    assert change[0] in played.read_text()
+    played.write_text(played.read_text().replace(*change))
+    refused = hedgerow("rehearse", played, "--workers", 1)
+    assert refused.code == 2
+    assert word in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_bad_epsilons_are_refused(hedgerow: Command, played: Path) -> None:
+    for text in ("much", "0", "-1", "1,,2", "1/0"):
+        refused = hedgerow("rehearse", played, "--epsilons", text)
+        assert refused.code == 2 and "--epsilons" in refused.err
+
+
+def test_the_release_shows_the_rehearsal_of_this_very_job_and_no_other(hedgerow: Command, played: Path) -> None:
+    frame(PUBLIC[:90]).write_csv(played.parent / "secret.csv")
+    assert hedgerow("rehearse", played, "--workers", 1, "--runs", 2).code == 0
+    assert Road(Job.load(played)).rehearsal is not None
+    run = hedgerow("run", played, "--yes")
+    assert run.code == 0, run.err
+    report = (played.parent / "release" / "report.html").read_text()
+    assert "How the error depends on epsilon" in report and "2 rehearsed runs" in report
+    assert hedgerow("verify", played.parent / "release").code == 0
+    played.write_text(played.read_text().replace("tolerance = 0.2", "tolerance = 0.3"))
+    assert Road(Job.load(played)).rehearsal is None, "another tolerance is another job"
+
+
+def test_an_epsilon_that_was_not_rehearsed_is_not_claimed_to_be(hedgerow: Command, played: Path) -> None:
+    assert hedgerow("rehearse", played, "--workers", 1, "--runs", 2).code == 0
+    played.write_text(played.read_text().replace("epsilon = 1.5", "epsilon = 1.37"))
+    road = Road(Job.load(played))
+    assert road.rehearsal is None
+    (played.parent / "release-rehearsal" / "rehearsal.json").write_text("{")
+    assert Road(Job.load(played)).rehearsal is None, "a damaged file is none"
+
+
+def test_the_public_table_is_split_by_person_where_it_names_them(hedgerow: Command, played: Path) -> None:
+    frame(PUBLIC).write_csv(played.parent / "public.csv")
+    road = Road(Job.load(played))
+    assert road.person is not None and set(road.person) == {"a", "b", "c"}
+    frame(PUBLIC).drop("id").write_csv(played.parent / "public.csv")
+    assert Road(Job.load(played)).person is None
+    assert road.job.budget.epsilon == Fraction(3, 2)
+    assert isinstance(road.person, pl.Series)

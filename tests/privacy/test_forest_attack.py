@@ -1,0 +1,72 @@
+"""The attack published against forests with noisy leaf counts, on ``random_trees`` through the real gate."""
+
+from dataclasses import replace
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hedgerow as hr
+from hedgerow.counting.plan import leaf_of
+from hedgerow.private import noise
+from hedgerow.public.question import Noise
+from hedgerow.recipes import PublicData
+from hedgerow.recipes.random_trees import RandomTrees
+from hedgerow.steward.leaf_attack import reconstructed
+
+GIVEN = ("a", "b", "c", "d", "e", "f")
+TREES = 40
+SCHEMA = hr.Schema.loads(
+    '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n'
+    + "\n".join(f'[columns.{n}]\nkind = "categorical"\nvalues = ["1", "2", "3", "4"]' for n in GIVEN)
+)
+
+
+def attacked(folder: Path, seed: int) -> float:
+    """How many coin-tossed labels the attacker gets right who knows every predictor and the published leaf counts."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({n: np.array(list("1234"))[rng.integers(0, 4, 300)] for n in GIVEN})
+    secret = frame.with_columns(sex=pl.Series(np.array(["F", "M"])[rng.integers(0, 2, 300)]))
+    given = hr.PublicTable.read(frame, SCHEMA, role="target")
+    gate = hr.open_gate(
+        secret,
+        SCHEMA,
+        hr.Budget(epsilon=1.0),
+        relation="label-change",
+        public_columns=GIVEN,
+        name=f"coins {seed}",
+        ledger=folder / "ledger.db",
+    )
+    recipe = RandomTrees(private=("sex",), trees=TREES, n_b=3, seed=seed)
+    relative = hr.PublicTable.read(secret.with_columns(sex=pl.lit("F")), SCHEMA)
+    recipe.fit(gate, PublicData(SCHEMA, relative, given))
+    leaves, counts = [], []
+    for answer in gate.record:
+        for m in answer.measurements:
+            if m.question.tree is not None and m.question.columns == ("sex",):
+                leaves.append(np.asarray(leaf_of(m.question.tree, given.codes(m.question.tree.columns)), np.int64))
+                counts.append(m.counts.reshape(-1, 2))
+    assert len(leaves) == TREES, "the attack must see every tree"
+    guess = reconstructed(leaves, counts)
+    truth = hr.PublicTable.read(secret, SCHEMA).codes(["sex"])["sex"]
+    return float(np.mean(guess == truth))
+
+
+def test_the_forest_stays_below_what_its_promise_allows(tmp_path: Path) -> None:
+    right = [attacked(tmp_path, seed) for seed in range(2)]
+    assert np.mean(right) < exp(1) / (1 + exp(1))
+
+
+def test_a_forest_whose_noise_forgets_the_other_trees_is_caught(tmp_path: Path) -> None:
+    draw = noise.draw
+
+    def forgetful(law: Noise, n: int) -> Any:
+        return draw(replace(law, scale=law.scale / TREES), n)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(noise, "draw", forgetful)
+        right = [attacked(tmp_path, seed) for seed in range(2)]
+    assert np.mean(right) > exp(1) / (1 + exp(1))

@@ -1,0 +1,192 @@
+"""Planted bugs in ``verify_model``: each must be caught by its replay on fixed neighbours."""
+
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.errors import HedgerowError
+from hedgerow.private import Gate, noise, verification
+from hedgerow.public import claim as claims
+from hedgerow.public.accounting import Guarantee, noise_for
+from hedgerow.public.claim import Claim
+from hedgerow.public.question import Counts, Measurement, Noise
+from hedgerow.public.spend import Spend
+from tests.privacy.verification_checks import check_verification, claim_of
+from tests.privacy.world import GUARANTEES, Pair, Row
+
+Patch = pytest.MonkeyPatch
+_REST: tuple[Row, ...] = (
+    ("F", "A", "5", "n", "a"),
+    ("M", "A", "25", "n", "b"),
+    ("F", "B", "12", "s", "c"),
+    ("M", "B", "39", "s", "a"),
+    ("F", "B", "5", "s", "b"),
+    ("M", "C", "39", "w", "c"),
+)
+_ME: tuple[Row, ...] = (("M", "A", "0", "n", "me"), ("F", "A", "39", "n", "me"))
+_YOU: tuple[Row, ...] = (("M", "A", "39", "n", "me"), ("F", "A", "0", "n", "me"))
+_RELABELLED: tuple[Row, ...] = (("F", "B", "0", "n", "me"), ("M", "B", "39", "n", "me"))
+_TWICE: tuple[Row, ...] = (("M", "A", "0", "n", "me"), ("M", "A", "0", "s", "me"))
+_APART: tuple[Row, ...] = (("F", "A", "0", "n", "me"), ("F", "A", "0", "s", "me"))
+TAPES = ([0, 1, 2, 0, 1, 2, 0, 1], [0, 0, 1, 2, 2, 1, 0, 1])
+
+
+def pairs(guarantee: Guarantee) -> list[Pair]:
+    """Fixed neighbours, the unit at the front, where it moves every position behind it."""
+    other = {"add-remove": (), "replace-one": _YOU, "label-change": _RELABELLED}[guarantee.relation]
+    most = 2 if guarantee.unit == "person" else 1
+    spread = {"add-remove": (), "replace-one": _APART, "label-change": _APART}[guarantee.relation]
+    return [
+        Pair(_ME[:most] + _REST, other[:most] + _REST),
+        Pair(_REST + _ME[-most:], _REST + other[-most:]),
+        Pair(_REST + _TWICE[:most], _REST + spread[:most]),
+    ]
+
+
+def check_everything() -> None:
+    """Every relation and unit, pure and zCDP, on fixed pairs and parts."""
+    for guarantee in GUARANTEES.values():
+        for pair in pairs(guarantee):
+            for tape in TAPES:
+                for text in ("sex[M] > 0", "sex[M] > 18"):
+                    for delta in ("0", "1e-6"):
+                        check_verification(guarantee, delta, pair, claim_of("pay ~ sex | area", text), tape)
+
+
+def parts_by_position(patch: Patch) -> None:
+    """The part is the row's number modulo the parts: whoever comes first moves everybody behind."""
+    patch.setattr(
+        verification, "parts_of", lambda batch, person, parts, drawn: (np.arange(len(batch)) % parts).astype(np.uint8)
+    )
+
+
+def a_person_in_several_parts(patch: Patch) -> None:
+    """Rows are put into parts one by one, though the unit is a person."""
+    original = verification.parts_of
+
+    def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]) -> Any:
+        if not person or "area" not in batch.columns:
+            return original(batch, person, parts, drawn)
+        return batch["area"].replace_strict({"n": 0, "s": 1, "w": 2}, default=0).to_numpy().astype(np.uint8)
+
+    patch.setattr(verification, "parts_of", parts_of)
+
+
+def half_the_noise(patch: Patch) -> None:
+    """The noise is worth twice what is booked."""
+    patch.setattr(claims, "noise_for", lambda cost, *rest: noise_for(cost * 2, *rest))
+
+
+def share_of_the_parts_that_are_determined(patch: Patch) -> None:
+    """Parts without an answer are left out and the count is scaled up: one unit moves all of it."""
+    original = verification.agreeing
+
+    def agreeing(rows: Any, coding: Any, plan: Any, claim: Claim, parts: int) -> Counts:
+        known: list[bool] = []
+        coefficient = Claim.coefficient
+
+        def looked(self: Claim, counts: Any) -> float:
+            found = coefficient(self, counts)
+            known.append(bool(np.isfinite(found)))
+            return found
+
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Claim, "coefficient", looked)
+            true = original(rows, coding, plan, claim, parts)
+        return np.array([round(int(true[0]) * 10 * parts / max(sum(known), 1)) // 10], np.int64)
+
+    patch.setattr(verification, "agreeing", agreeing)
+
+
+def more_weight_for_large_parts(patch: Patch) -> None:
+    """Every part counts as often as it has rows."""
+    patch.setattr(
+        Claim,
+        "holds",
+        lambda self, counts: int(counts[-1].sum()) * (self.low < self.coefficient(counts) < self.high),
+    )
+
+
+def error_on_an_undetermined_part(patch: Patch) -> None:
+    """A part that does not determine the coefficient ends the run."""
+    original = Claim.coefficient
+
+    def coefficient(self: Claim, counts: Any) -> float:
+        found = original(self, counts)
+        if not np.isfinite(found):
+            raise ValueError("singular")
+        return found
+
+    patch.setattr(Claim, "coefficient", coefficient)
+
+
+def warning_on_an_undetermined_part(patch: Patch) -> None:
+    """A part that does not determine the coefficient is warned of."""
+    original = Claim.coefficient
+
+    def coefficient(self: Claim, counts: Any) -> float:
+        found = original(self, counts)
+        if not np.isfinite(found):
+            warnings.warn("a part is singular", stacklevel=2)
+        return found
+
+    patch.setattr(Claim, "coefficient", coefficient)
+
+
+def exact_count(patch: Patch) -> None:
+    """No noise at all."""
+    original = verification.verify_model
+
+    def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measurement:
+        found = original(gate, claim, parts, cost)
+        return Measurement(found.question, found.counts, Noise("laplace", Fraction(1, 100)))
+
+    patch.setattr(verification, "verify_model", verify_model)
+
+
+def coefficients_beside_the_count(patch: Patch) -> None:
+    """A coefficient leaves with the count."""
+    original = noise.draw
+    patch.setattr(noise, "draw", lambda law, n: np.append(original(law, n), 7))
+
+
+def drawn_before_the_mark(patch: Patch) -> None:
+    """Noise is drawn before the mark: a kill in between gives a second answer for free."""
+    original = verification._booked
+
+    def booked(gate: Gate, spend: Spend, count: Callable[[], Counts]) -> Counts:
+        return original(gate, spend, lambda: count() + 0 * noise.draw(spend.asked[0].noise, 1))
+
+    patch.setattr(verification, "_booked", booked)
+
+
+MUTANTS = (
+    parts_by_position,
+    a_person_in_several_parts,
+    half_the_noise,
+    share_of_the_parts_that_are_determined,
+    more_weight_for_large_parts,
+    error_on_an_undetermined_part,
+    warning_on_an_undetermined_part,
+    exact_count,
+    coefficients_beside_the_count,
+    drawn_before_the_mark,
+)
+
+
+def caught_by(mutant: Callable[[Patch], None]) -> str | None:
+    """What the checks say when ``mutant`` is planted; None when they see nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        mutant(patch)
+        try:
+            check_everything()
+        except AssertionError as seen:
+            return str(seen).splitlines()[0] if str(seen) else "an assertion"
+        except HedgerowError as refusal:
+            return f"an error that depends on a row: {refusal}"
+    return None

@@ -1,0 +1,89 @@
+"""The small least-squares kernel agrees with well-kept libraries, with and without fixed effects."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.errors import JobError
+from hedgerow.experiment.grid import Measure
+from hedgerow.experiment.measured import coefficients, fit_rows, read
+from hedgerow.public.claim import fit_sums
+from hedgerow.public.formula import Formula
+from hedgerow.public.schema import Schema
+from hedgerow.simulate.personnel import personnel, personnel_schema
+
+TABLE = personnel(rows=3000, seed=8).confidential
+SCHEMA = Schema.loads(personnel_schema())
+MODEL = "ln(pay) ~ sex + race + age + I(age^2) + education | agency + occupation"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_coefficients_agree_with_statsmodels() -> None:
+    formula = pytest.importorskip("statsmodels.formula.api")
+    text = 'np.log(pay) ~ C(sex, Treatment("M")) + C(race, Treatment("E")) + age + I(age**2) + education'
+    fit = formula.ols(text + " + C(agency) + C(occupation)", {c: TABLE[c].to_numpy() for c in TABLE.columns}).fit()
+    ours = coefficients(Formula.parse(MODEL, {"sex": "M", "race": "E"}).bound(SCHEMA), SCHEMA, TABLE, "")[""]
+    assert ours["sex[F]"] == pytest.approx(fit.params['C(sex, Treatment("M"))[T.F]'], rel=1e-7)
+    for r in "ABCD":
+        assert ours[f"race[{r}]"] == pytest.approx(fit.params[f'C(race, Treatment("E"))[T.{r}]'], rel=1e-7)
+    for a, b in (("age", "age"), ("I(age^2)", "I(age ** 2)"), ("education", "education")):
+        assert ours[a] == pytest.approx(fit.params[b], rel=1e-6)
+
+
+def test_a_coefficient_that_is_lost_counts_as_no_effect() -> None:
+    measure = Measure(name="m", model="ln(pay) ~ sex", reference={"sex": "M"})
+    men = TABLE.filter(pl.col("sex") == "M")
+    (found,) = read(measure, SCHEMA, TABLE, men)
+    assert np.isnan(found.synthetic) and found.error == abs(found.authentic) > 0
+
+
+def test_groups_are_fitted_by_themselves() -> None:
+    formula = Formula.parse("pay ~ sex", {"sex": "M"}).bound(SCHEMA)
+    found = coefficients(formula, SCHEMA, TABLE, "year")
+    for year, fit in found.items():
+        part = TABLE.filter(pl.col("year") == int(year))
+        gap = part.filter(pl.col("sex") == "F")["pay"].mean() - part.filter(pl.col("sex") == "M")["pay"].mean()  # type: ignore[operator]
+        assert fit["sex[F]"] == pytest.approx(gap, rel=1e-9)
+
+
+def test_a_level_without_rows_has_no_coefficient_and_rows_without_a_number_are_left_out() -> None:
+    frame = TABLE.filter(pl.col("race") != "A").with_columns(
+        pay=pl.when(pl.col("age") < 30).then(None).otherwise(pl.col("pay"))
+    )
+    formula = Formula.parse("ln(pay) ~ race + sex").bound(SCHEMA)
+    names = formula.names(SCHEMA)
+    found = dict(zip(names, fit_rows(formula, SCHEMA, frame), strict=True))
+    kept = dict(zip(names, fit_rows(formula, SCHEMA, frame.filter(pl.col("age") >= 30)), strict=True))
+    assert np.isnan(found["race[E]"])  # one race is not there, so one of the others is the constant
+    assert found["sex[M]"] == pytest.approx(kept["sex[M]"])
+
+
+def test_what_is_of_interest_is_given_up_before_fixed_effects() -> None:
+    x = np.column_stack([np.ones(6), np.repeat([0.0, 1], 3), np.repeat([1.0, 0], 3), np.arange(6)])
+    assert np.isnan(fit_sums(x.T @ x, interest=2)).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("pay sex", "Cannot read"),
+        ("pay ~ sex + sex", "twice"),
+        ("pay ~ sex:race", "not a term"),
+        ("sex ~ pay", "not a number"),
+        ("pay ~ ln(sex)", "needs a number"),
+        ("pay ~ sex | ln(age)", "fixed effects"),
+        ("C(pay) ~ sex", "response"),
+        ("pay ~ sox", "no column"),
+        ("pay ~ pay", "twice"),
+    ],
+)
+def test_models_that_cannot_be_read_are_refused(text: str, said: str) -> None:
+    with pytest.raises(JobError, match=said):
+        Formula.parse(text).bound(SCHEMA)
+
+
+def test_references_must_be_values_of_the_model() -> None:
+    with pytest.raises(JobError, match="no value"):
+        Formula.parse("pay ~ sex", {"sex": "X"}).bound(SCHEMA)
+    with pytest.raises(JobError, match="reference"):
+        Formula.parse("pay ~ sex", {"race": "A"}).bound(SCHEMA)

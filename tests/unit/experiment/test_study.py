@@ -1,0 +1,186 @@
+"""A grid from end to end on the public table: tidy rows, figures, a page, and a stop in the middle."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hedgerow.errors import JobError
+from hedgerow.experiment import runs
+from hedgerow.experiment.grid import Grid, as_toml
+from hedgerow.experiment.runs import Progress
+from hedgerow.experiment.stage import Stage, play_to_table
+from hedgerow.experiment.study import experiment
+from hedgerow.job import Job
+from tests.unit.experiment.world import write
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def done(grid: Path) -> tuple[Path, list[Progress]]:
+    seen: list[Progress] = []
+    experiment(grid, workers=2, watch=seen.append)
+    return grid.parent / "study", seen
+
+
+def test_it_never_needs_a_confidential_table(done: tuple[Path, list[Progress]], grid: Path) -> None:
+    assert not (grid.parent / "confidential.parquet").exists()
+    assert not (grid.parent / "ledger.db").exists()
+    assert "read no confidential row and cost nothing" in (done[0] / "README.md").read_text("utf-8")
+
+
+def test_results_are_tidy_and_complete(done: tuple[Path, list[Progress]]) -> None:
+    table = pl.read_parquet(done[0] / "results.parquet")
+    names = [
+        "epsilon",
+        "recipe",
+        "seed",
+        "measure",
+        "term",
+        "at",
+        "authentic",
+        "synthetic",
+        "error",
+        "seconds",
+        "note",
+    ]
+    assert table.columns == names
+    model = table.filter(pl.col("measure") == "pay model")
+    assert model.height == 4 * 2 * 2 * 4  # cells, seeds, coefficients, years
+    assert sorted(model["at"].unique()) == ["2001", "2002", "2003", "2004"]
+    assert set(model["term"]) == {"sex[F]", "race[D]"}
+    assert table["error"].is_finite().all() and (table["note"] == "").all()
+    assert model.group_by("seed", "term", "at").agg(pl.col("authentic").n_unique())["authentic"].max() == 1
+
+
+def test_progress_tells_how_much_is_left(done: tuple[Path, list[Progress]]) -> None:
+    seen = done[1]
+    assert [p.done for p in seen] == list(range(9)) and {p.total for p in seen} == {8}
+    assert seen[0].left is None and seen[-1].left == 0
+    assert str(Progress(3, 8, 125.2)) == "3 of 8 runs done, about 2 min 05 s left"
+
+
+def test_figures_and_effects_are_written(done: tuple[Path, list[Progress]]) -> None:
+    figures = {p.name for p in (done[0] / "figures").iterdir()}
+    assert figures == {"01-epsilon-by-recipe.svg", "what-matters-pay-model.svg", "what-matters-sex-by-race.svg"}
+    drawn = (done[0] / "figures" / "01-epsilon-by-recipe.svg").read_text("utf-8")
+    assert "stroke-dasharray" in drawn
+    effects = pl.read_csv(done[0] / "effects.csv")
+    assert set(effects["effect"]) == {"epsilon", "recipe", "epsilon x recipe"}
+
+
+def test_a_second_call_runs_nothing_and_a_changed_level_runs_only_what_is_new(
+    done: tuple[Path, list[Progress]], grid: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[object] = []
+    original = runs.run_one
+
+    def run_one(*args: object) -> None:
+        ran.append(args[1:3])
+        original(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runs, "run_one", run_one)
+    first = experiment(grid, workers=1).results
+    assert ran == []
+    one = next((done[0] / "cells").glob("*.parquet"))
+    one.unlink()
+    (done[0] / "cells" / "killed.parquet.123.part").write_bytes(b"half")
+    again = experiment(grid, workers=1).results
+    assert len(ran) == 1
+    assert again.drop("seconds").equals(first.drop("seconds"))
+    text = grid.read_text("utf-8")
+    other = grid.with_name("other.toml")
+    other.write_text(
+        text.replace("levels = [0.05, 20.0]", "levels = [0.05, 30.0]").replace(
+            "of = [0.05, 20.0]", "of = [0.05, 30.0]"
+        ),
+        "utf-8",
+    )
+    ran.clear()
+    experiment(other, workers=1)
+    assert len(ran) == 4
+
+
+def test_a_run_does_not_depend_on_who_ran_before_it(grid: Path) -> None:
+    stage = Stage(Grid.load(grid))
+    one = play_to_table(stage, (1, 1), 1)
+    play_to_table(stage, (0, 0), 0)
+    two = play_to_table(stage, (1, 1), 1)
+    assert one.drop("seconds").equals(two.drop("seconds"))
+
+
+def test_halves_share_no_person_and_no_row(grid: Path) -> None:
+    stage = Stage(Grid.load(grid))
+    one, two = stage.halves(0), stage.halves(1)
+    assert one.authentic.height + one.relative.height == stage.public.height
+    assert not set(one.authentic["person"]) & set(one.relative["person"])
+    assert not one.authentic.equals(two.authentic)
+
+
+def test_a_setting_that_the_recipe_refuses_is_a_result(tmp_path: Path) -> None:
+    path = write(tmp_path, recipe="tree_blend")
+    text = path.read_text("utf-8")
+    start, end = text.index("[[factor]]"), text.index("[[measure]]")
+    factor = '[[factor]]\nname = "first"\nset = "tree_blend.first_share"\nlevels = [0.2, 2.0]\n'
+    path.write_text(text[:start] + factor + text[end : text.index("[[finding]]")], "utf-8")
+    study = experiment(path, workers=1)
+    assert study.failed == 2
+    assert "first_share" in study.results.filter(pl.col("note") != "")["note"][0]
+    assert json.dumps(study.to_json(), default=str)
+
+
+WRONG = {
+    "no such factor": ('factors = ["epsilon"]', 'factors = ["epsilom"]', "epsilom"),
+    "promise varied": ('set = "budget.epsilon"', 'set = "confidential.relation"', "promise is not varied"),
+    "one level": ("levels = [0.05, 20.0]", "levels = [0.05]", "levels"),
+    "no such coefficient": ('"sex[F]", ', '"sex[X]", ', r"sex\[X\]"),
+    "unknown key": ("seeds = 2", "sedes = 2", "sedes"),
+    "bad model": ("ln(pay) ~ sex", "ln(pay) sex", "Cannot read the model"),
+    "unknown column": ('columns = ["sex", "race"]', 'columns = ["sex", "rice"]', "rice"),
+    "unknown level": ('measure = "sex by race"\n', 'measure = "sex by race"\nat = { recipe = "x" }\n', "no level"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_mistakes_show_before_the_first_run(tmp_path: Path, name: str) -> None:
+    old, new, said = WRONG[name]
+    path = write(tmp_path, rows=200)
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    with pytest.raises(JobError, match=said) as refusal:
+        experiment(path, workers=1)
+    assert "nothing was spent" in str(refusal.value) or name == "unknown column"
+    assert not (tmp_path / "study" / "cells").exists()
+
+
+def test_the_confidential_table_cannot_be_the_stand_in(tmp_path: Path) -> None:
+    path = write(tmp_path, rows=200, confidential=True)
+    text = path.read_text("utf-8").replace("seeds = 2", 'seeds = 2\nstand_in = "confidential.parquet"')
+    path.write_text(text, "utf-8")
+    with pytest.raises(JobError, match="confidential table itself"):
+        experiment(path, workers=1)
+
+
+def test_the_job_of_a_cell_is_a_job_file_that_says_the_same(grid: Path) -> None:
+    loaded = Grid.load(grid)
+    job = Job.loads(loaded.job_text((0, 1)), loaded.job_path)
+    assert job.recipe.name == "public_blend" and float(job.budget.epsilon) == 0.05
+    data = {"a": 1, "t": {"x": [1, "two"], "in": {"y z": True}}, "l": [{"k": 1.5}, {"k": "\u00e9"}]}
+    import tomllib
+
+    assert tomllib.loads(as_toml(data)) == data
+
+
+def test_a_level_can_be_a_multiple_of_another_setting(tmp_path: Path) -> None:
+    path = write(tmp_path, rows=200)
+    text = path.read_text("utf-8").replace(
+        "levels = [0.05, 20.0]\n", 'levels = [0.05, 20.0]\ntimes = "confidential.rows_per_person"\n', 1
+    )
+    path.write_text(text, "utf-8")
+    assert Grid.load(path).settings((0, 0))["budget.epsilon"] == 0.2

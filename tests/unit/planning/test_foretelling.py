@@ -1,0 +1,59 @@
+"""A rehearsal foretells the error of the release within a factor of 1.5 when the public table is a good relative.
+
+Simulated tables whose truth is known; the noise of the "real" run is seeded here, so that the test always says the
+same. ``bench/rehearse.py`` does it at length and through the real gate.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.planning.drawing import draw_one
+from hedgerow.planning.judging import judge
+from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.quantities import Judged, quantity
+from hedgerow.planning.rehearsal import rehearse
+from hedgerow.planning.stand_in import Stage
+from hedgerow.planning.uses import Use
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.simulate.personnel import personnel, personnel_schema
+
+YEARS, ROWS, WORLDS = (2010, 2011), 5000, 4
+USES = (
+    Use("occupation by sex", ("occupation", "sex"), 0.05),
+    Use("grade", ("grade",), 0.05, "relative", 200),
+    Use("pay by education", ("education",), 0.05, "relative", 300, kind="mean", of="pay"),
+)
+
+
+def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]:
+    """The rehearsed and the real errors in one simulated world."""
+    tables = personnel(ROWS, world, years=YEARS, public_years=YEARS, drift=0.0)
+    schema, budget = Schema.loads(personnel_schema()), Budget("2")
+    tariff = Tariff(schema.coding, Guarantee("person", 2, "add-remove", (), "person"), budget.measure)
+    public = PublicData(schema, PublicTable.read(tables.public, schema))
+    stage = Stage(RECIPES[recipe](), public, tariff, USES, ROWS, tables.public["person"].cast(pl.String))
+    rng = np.random.default_rng([1, world])
+    found = rehearse(stage, budget=budget, epsilons=[Fraction(2)], runs=2, workers=1, rng=rng)
+    secret = PublicTable.read(tables.confidential, schema)
+    gate = Pretend(tariff, budget, secret, secret.rows, rng)
+    made = Judged(schema, draw_one(RECIPES[recipe]().fit(gate, public), public, rng).frame)
+    truth = Judged(schema, secret.frame)
+    real = [judge(u, quantity(u, made), quantity(u, truth)).error for u in USES]
+    return [v.error for v in found.here.verdicts], real
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["independent", "public_blend"])
+def test_the_rehearsed_error_is_within_a_factor_of_1_5_of_the_real_one(recipe: str) -> None:
+    pairs = [both_ways(recipe, world) for world in range(WORLDS)]
+    said = np.mean(np.array([p[0] for p in pairs], np.float64), axis=0)
+    real = np.mean([p[1] for p in pairs], axis=0)
+    ratios = dict(zip((u.name for u in USES), (said / real).round(2).tolist(), strict=True))
+    assert all(1 / 1.5 <= r <= 1.5 for r in ratios.values()), ratios

@@ -1,0 +1,174 @@
+"""Rehearsals: two parts of a public table, runs over epsilons, and the least that meets every tolerance."""
+
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.errors import JobError
+from hedgerow.planning.curve import Point, Rehearsal, band
+from hedgerow.planning.rehearsal import rehearse
+from hedgerow.planning.stand_in import Stage, split
+from hedgerow.planning.uses import Use, Verdict
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import RECIPES, PublicData
+from tests.contract.test_every_recipe import SETTINGS
+from tests.privacy.world import SCHEMA, frame
+
+SCHEMA_ = Schema.loads(SCHEMA)
+ROWS = (
+    ("F", "A", "5", "n", "a"),
+    ("M", "B", "12", "s", "b"),
+    ("M", None, "39", "n", "c"),
+    ("F", "C", "25", "s", "d"),
+)
+USES = (
+    Use("race", ("race",), 0.03),
+    Use("pay", ("sex",), 2.0, "absolute", kind="mean", of="pay"),
+    Use("pair", ("race", "pay"), 0.3),
+)
+
+
+def stage(
+    rows: int = 400,
+    *,
+    recipe: str = "independent",
+    assumed: int | None = None,
+    uses: tuple[Use, ...] = USES,
+    person: pl.Series | None = None,
+    guarantee: Guarantee | None = None,
+) -> Stage:
+    table = frame((ROWS * rows)[:rows])
+    target = PublicTable.read(table.drop("race"), SCHEMA_, role="target")  # for recipes that attach columns
+    public = PublicData(SCHEMA_, PublicTable.read(table, SCHEMA_), target)
+    tariff = Tariff(SCHEMA_.coding, guarantee or Guarantee(), "pure")
+    return Stage(RECIPES[recipe](**SETTINGS[recipe]), public, tariff, uses, assumed or rows, person)
+
+
+def made(here: Stage, epsilon: str = "1", **more: object) -> Rehearsal:
+    rng = np.random.default_rng(3)
+    return rehearse(here, budget=Budget(epsilon), workers=1, rng=rng, **more)  # type: ignore[arg-type]
+
+
+def test_the_parts_share_no_row_and_make_up_the_table() -> None:
+    here = stage(401)
+    parts = split(here, np.random.default_rng(0))
+    assert (parts.truth.rows, parts.relative.rows) == (200, 201)
+    assert parts.counted is parts.truth and parts.scale == 401 / 200
+    again = pl.concat([parts.truth.frame, parts.relative.frame])
+    assert again.sort(pl.all()).equals(here.table.frame.sort(pl.all()))
+
+
+def test_a_small_confidential_table_takes_no_more_rows_than_it_is_assumed_to_have() -> None:
+    parts = split(stage(400, assumed=50), np.random.default_rng(0))
+    assert (parts.truth.rows, parts.relative.rows, parts.scale) == (50, 350, 1.0)
+
+
+def test_a_person_is_on_one_side_only_and_counts_as_often_as_the_gate_would_count() -> None:
+    who = pl.Series([f"p{i // 5}" for i in range(395)] + [None] * 5)
+    promise = Guarantee(unit="person", person="id", rows_per_person=2)
+    marked = frame(tuple((*ROWS[i % 4][:2], str(i % 40), *ROWS[i % 4][3:]) for i in range(400)))
+    public = PublicData(SCHEMA_, PublicTable.read(marked, SCHEMA_))
+    here = Stage(RECIPES["independent"](), public, Tariff(SCHEMA_.coding, promise, "pure"), USES, 400, who)
+    parts = split(here, np.random.default_rng(1))
+    assert parts.truth.rows % 5 == 0 and 200 <= parts.truth.rows <= 205
+    assert parts.truth.rows + parts.relative.rows == 400
+    named = parts.truth.rows - (5 if parts.counted.rows * 5 != parts.truth.rows * 2 else 0)
+    assert parts.counted.rows == named // 5 * 2, "two rows of each person, none of those that name nobody"
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_too_few_rows_are_refused(rows: int) -> None:
+    with pytest.raises(JobError, match="too few"):
+        split(stage(rows), np.random.default_rng(0))
+
+
+def test_one_person_cannot_be_split() -> None:
+    with pytest.raises(JobError, match="one person"):
+        split(stage(40, person=pl.Series(["me"] * 40)), np.random.default_rng(0))
+
+
+def test_a_use_that_a_table_of_counts_cannot_answer_is_refused() -> None:
+    for recipe in {"integer_counts", "dirichlet_multinomial", "gamma_poisson"} & set(RECIPES):
+        with pytest.raises(JobError, match="does not have"):
+            made(stage(recipe=recipe, uses=USES[2:]), runs=2, epsilons=[Fraction(1)])
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_can_be_rehearsed(recipe: str) -> None:
+    """Uses of every kind that the recipe's own columns, if it has any, can answer."""
+    named = SETTINGS[recipe].get("columns", SETTINGS[recipe].get("column"))
+    columns = [named] if isinstance(named, str) else named
+    kept = tuple(Use(str(c), (str(c),), 0.1) for c in columns) if isinstance(columns, list) else USES
+    found = made(stage(recipe=recipe, uses=kept), runs=2, epsilons=[Fraction(1)])
+    assert [v.met is not None for v in found.here.verdicts] == [True] * len(kept)
+    assert all(v.low is not None and v.high is not None and v.low <= v.high for v in found.here.verdicts)
+
+
+def test_errors_fall_with_epsilon_and_the_least_that_will_do_is_named() -> None:
+    found = made(stage(), runs=3)
+    errors = [p.verdicts[0].error for p in found.points]
+    assert all(a is not None and b is not None and a >= b for a, b in zip(errors, errors[1:], strict=False))
+    assert found.smallest is None, "independence cannot meet the pair"
+    assert found.smallest_for(2) is None
+    least = found.smallest_for(0)
+    assert least is not None
+    assert all(p.verdicts[0].met for p in found.points if p.epsilon >= least)
+    assert not all(p.verdicts[0].met for p in found.points)
+
+
+def test_around_the_least_epsilon_more_are_tried() -> None:
+    plain = made(stage(uses=USES[:1]), runs=3, epsilons=[Fraction(1, 8), Fraction(1)])
+    closer = made(stage(uses=USES[:1]), runs=3)
+    assert len(plain.points) == 2
+    assert closer.smallest is not None
+    assert len(closer.points) > 6
+    assert closer.smallest in [p.epsilon for p in closer.points]
+    below = [p for p in closer.points if p.epsilon < closer.smallest][-1]
+    assert not below.met
+    assert closer.smallest / below.epsilon < 1.5, "twice halved, on a logarithmic scale"
+
+
+def test_the_same_seed_gives_the_same_rehearsal_in_one_process_or_in_two() -> None:
+    alone = made(stage(uses=USES[:2]), runs=2, epsilons=[Fraction(1)])
+    again = made(stage(uses=USES[:2]), runs=2, epsilons=[Fraction(1)])
+    assert alone == again
+    rng = np.random.default_rng(3)
+    told: list[tuple[int, int]] = []
+    two = rehearse(
+        stage(uses=USES[:2]),
+        budget=Budget("1"),
+        runs=2,
+        epsilons=[Fraction(1)],
+        workers=2,
+        watch=lambda done, of, left: told.append((done, of)),
+        rng=rng,
+    )
+    assert two == alone
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_a_rehearsal_reads_back() -> None:
+    found = made(stage(), runs=2)
+    assert Rehearsal.from_json(found.to_json()) == found
+    assert found.to_json()["confidential_rows_read"] == 0
+
+
+def test_the_least_epsilon_has_no_miss_above_it() -> None:
+    def point(epsilon: int, error: float) -> Point:
+        return Point(Fraction(epsilon), (Verdict(USES[0], error, None, ""),))
+
+    lucky = [point(1, 0.01), point(2, 0.5), point(3, 0.02), point(4, 0.01)]
+    found = Rehearsal("", "r", Fraction(1), Fraction(0), 2, 10, (5, 5), tuple(lucky))
+    assert found.smallest == 3
+
+
+def test_nine_runs_in_ten_lie_below_the_band() -> None:
+    errors = np.abs(np.random.default_rng(0).normal(10, 2, 20_000))
+    low, high = band(errors.tolist())
+    assert np.mean(errors < high) == pytest.approx(0.9, abs=0.01)
+    assert np.mean(errors < low) == pytest.approx(0.1, abs=0.01)

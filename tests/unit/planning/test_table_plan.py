@@ -1,0 +1,66 @@
+"""What a plan says of a table of counts: every recipe side by side, a warning, a figure; nothing is read."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hedgerow import pipeline
+from hedgerow.cli.main import app
+from hedgerow.planning.tables import error_curves
+from hedgerow.public.accounting import Budget
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "tabulate-ce"
+
+
+@pytest.fixture
+def ce(tmp_path: Path) -> Path:
+    for name in ("dirichlet.toml", "integer.toml", "schema.toml"):  # and no confidential table
+        (tmp_path / name).write_bytes((EXAMPLE / name).read_bytes())
+    return tmp_path
+
+
+def test_all_recipes_stand_side_by_side_in_text_and_json(ce: Path) -> None:
+    for job in ("dirichlet", "integer"):
+        said = CliRunner().invoke(app, ["plan", str(ce / f"{job}.toml")])
+        assert said.exit_code == 0, said.output
+        for name in ("integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poisson"):
+            assert name in said.output
+    found = json.loads(CliRunner().invoke(app, ["plan", str(ce / "integer.toml"), "--json"]).stdout)
+    fates = {f["recipe"]: f for f in found["tables_side_by_side"]}
+    assert len(fates) == 4 and fates["integer_counts"]["chosen"]
+    assert fates["beta_binomial"]["total_variation"] is None and "two cells" in fates["beta_binomial"]["note"]
+    assert fates["gamma_poisson"]["prior_weight"] == fates["dirichlet_multinomial"]["prior_weight"]
+    assert found["confidential_rows_read"] == 0
+
+
+def test_the_warning_is_plain_and_grows_as_epsilon_falls(ce: Path) -> None:
+    text = (ce / "dirichlet.toml").read_text("utf-8")
+    said = {}
+    for epsilon in ("0.1", "1", "3", "8"):
+        (ce / "job.toml").write_text(text.replace("epsilon = 5", f"epsilon = {epsilon}"), "utf-8")
+        said[epsilon] = CliRunner().invoke(app, ["plan", str(ce / "job.toml")]).output
+    assert "mostly its prior: 98 %" in said["0.1"] and "mostly its prior: 78 %" in said["1"]
+    assert "a good part prior: 24 %" in said["3"]
+    assert "WARNING" not in said["8"]
+
+
+def test_the_figure_shows_error_against_epsilon_for_each_recipe(ce: Path) -> None:
+    done = CliRunner().invoke(app, ["plan", str(ce / "dirichlet.toml"), "--figure", str(ce / "errors.svg")])
+    assert done.exit_code == 0, done.output
+    assert (ce / "errors.svg").stat().st_size > 2000
+    table = pipeline.plan(ce / "dirichlet.toml").imagined
+    assert table is not None
+    curves = error_curves(table, [Budget(e) for e in ("0.1", "1", "10")], np.random.default_rng(0))
+    for points in curves.values():
+        assert [e for e, _ in points] == [0.1, 1.0, 10.0]
+        assert sorted((d for _, d in points), reverse=True) == [d for _, d in points]
+    assert all(a[1] < b[1] for a, b in zip(*curves.values(), strict=True)), "ours is closer at every epsilon"
+
+
+def test_a_figure_that_cannot_be_drawn_is_refused(ce: Path) -> None:
+    for name in ("errors.pdf", "nowhere/errors.svg"):
+        done = CliRunner().invoke(app, ["plan", str(ce / "integer.toml"), "--figure", str(ce / name)])
+        assert done.exit_code != 0

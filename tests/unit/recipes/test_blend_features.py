@@ -1,0 +1,179 @@
+"""What both blends must have: groups, declared tables, rules, determined columns, copies, a declared size."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.errors import JobError
+from hedgerow.pipeline import draw_copies
+from hedgerow.planning.pretend import Pretend
+from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.rules import violations
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.table import PublicTable
+from hedgerow.recipes import RECIPES, PublicData, TreeBlend
+from hedgerow.recipes.replay import Recorded
+
+BLENDS = ("tree_blend", "public_blend")
+SCHEMA = """
+[columns.town]
+kind = "categorical"
+values = ["t0", "t1", "t2", "t3", "t4", "t5"]
+[columns.year]
+kind = "categorical"
+values = ["2001", "2002"]
+[columns.county]
+kind = "categorical"
+values = ["north", "south"]
+determined_by = ["town"]
+map = [["t0", "north"], ["t1", "north"], ["t2", "north"], ["t3", "south"], ["t4", "south"], ["t5", "south"]]
+[columns.age]
+kind = "integer"
+bins = { low = 15, high = 69, width = 5 }
+[columns.service]
+kind = "integer"
+bins = { low = 0, high = 50, width = 5 }
+[columns.job]
+kind = "categorical"
+values = ["clerk", "driver", "chief"]
+[columns.pay]
+kind = "integer"
+bins = { low = 0, high = 100, width = 20 }
+[[zero]]
+where = { job = ["chief"], age = { below = 30 } }
+[[rule]]
+left = "service"
+right = "age"
+"""
+TOWNS = np.array([0.4, 0.3, 0.15, 0.1, 0.04, 0.01])
+
+
+def people(n: int, seed: int, *, towns: tuple[int, ...] = (0, 1, 2, 3, 4, 5)) -> pl.DataFrame:
+    """Towns differ in jobs; pay depends on job and, only for chiefs, on the year."""
+    rng = np.random.default_rng(seed)
+    town = rng.choice(towns, n, p=TOWNS[list(towns)] / TOWNS[list(towns)].sum())
+    year = rng.integers(2001, 2003, n)
+    age = rng.integers(15, 65, n)
+    job = np.where(rng.random(n) < 0.15 + 0.12 * town, "driver", "clerk")
+    job = np.where((age >= 30) & (rng.random(n) < 0.3), "chief", job)
+    chief = job == "chief"
+    pay = 20 + 30 * chief + 25 * (chief & (year == 2002)) + rng.normal(0, 8, n)
+    return pl.DataFrame(
+        {
+            "town": [f"t{t}" for t in town],
+            "year": year,
+            "county": np.where(town < 3, "north", "south"),
+            "age": age,
+            "service": np.clip(age - 15 - rng.integers(0, 20, n), 0, 49),
+            "job": job,
+            "pay": np.clip(pay, 0, 99).astype(int),
+        }
+    )
+
+
+def gate_of(schema: Schema, secret: pl.DataFrame, budget: Budget, seed: int = 5) -> Recorded:
+    tariff = Tariff(schema.coding, Guarantee(), budget.measure)
+    live = Pretend(tariff, budget, PublicTable.read(secret, schema), secret.height, np.random.default_rng(seed))
+    return Recorded(tariff, budget, [], live=live)
+
+
+def released(
+    name: str, secret: pl.DataFrame, relative: pl.DataFrame, epsilon: str = "3", copies: int = 1, **settings: Any
+) -> tuple[pl.DataFrame, ...]:
+    schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
+    public = PublicData(schema, PublicTable.read(relative, schema) if name == "public_blend" else None)
+    gate = gate_of(schema, secret, budget)
+    model = RECIPES[name](**settings).fit(gate, public)
+    assert gate.left >= 0
+    return tuple(draw_copies(model, public, copies=copies, seed=3).records)
+
+
+def shares(frame: pl.DataFrame, columns: list[str]) -> dict[tuple[Any, ...], float]:
+    """The share of each combination; pay in its bins."""
+    binned = frame.with_columns(pl.col("pay") // 20, pl.col("year").cast(pl.String))
+    return {tuple(r[:-1]): r[-1] / frame.height for r in binned.group_by(columns).len().rows()}
+
+
+def apart(here: pl.DataFrame, there: pl.DataFrame, columns: list[str]) -> float:
+    a, b = shares(here, columns), shares(there, columns)
+    return sum(abs(a.get(k, 0.0) - b.get(k, 0.0)) for k in a.keys() | b.keys())
+
+
+@pytest.mark.parametrize("name", BLENDS)
+@pytest.mark.parametrize("groups", [(), ("town", "year")], ids=["plain", "groups"])
+def test_zeros_rules_and_determined_columns_hold_on_every_record_of_every_copy(
+    name: str, groups: tuple[str, ...]
+) -> None:
+    schema = Schema.loads(SCHEMA)
+    copies = released(name, people(6_000, 1), people(6_000, 2), epsilon="1", copies=3, groups=groups)
+    assert len(copies) == 3
+    for made in copies:
+        assert made.columns == [c.name for c in schema.columns]
+        assert not violations(schema, made).any()
+        assert (made["county"] == "north").equals(made["town"].is_in(["t0", "t1", "t2"]))
+    assert not copies[0].sort(pl.all()).equals(copies[1].sort(pl.all()))
+
+
+@pytest.mark.parametrize("name", BLENDS)
+def test_the_number_of_records_is_the_declared_one_or_the_noisy_total(name: str) -> None:
+    secret, relative = people(4_000, 1), people(3_000, 2)
+    assert released(name, secret, relative, rows=1_234)[0].height == 1_234
+    assert abs(released(name, secret, relative)[0].height - 4_000) < 200
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"groups": ["town", "year"]}, {"tables": [["job", "year", "pay"]], "triples": 1}]
+)
+@pytest.mark.parametrize("name", BLENDS)
+def test_the_same_answers_and_seed_give_the_same_records(name: str, settings: dict[str, Any]) -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
+    public = PublicData(schema, PublicTable.read(people(1_000, 2), schema))
+    gate = gate_of(schema, people(2_000, 1), budget)
+    made = [
+        draw_copies(RECIPES[name](**settings).fit(source, public), public, copies=1, seed=9).records[0]
+        for source in (gate, Recorded(gate.tariff, budget, gate.record))
+    ]
+    assert made[0].equals(made[1])
+
+
+@pytest.mark.parametrize("name", BLENDS)
+def test_a_large_group_keeps_its_own_jobs_and_sizes_are_measured(name: str) -> None:
+    secret, relative = people(30_000, 1), people(30_000, 2, towns=(0, 1, 2))
+    made = released(name, secret, relative, groups=["town", "year"])[0]
+    assert apart(secret, made, ["town", "year"]) < 0.03
+    for town in ("t0", "t3"):  # t3 is in no public row
+        own, there = (f.filter(pl.col("town") == town) for f in (secret, made))
+        pooled = apart(own, secret, ["job"])
+        assert apart(own, there, ["job"]) < 0.5 * pooled
+
+
+@pytest.mark.parametrize("name", BLENDS)
+def test_a_declared_table_is_nearer_than_without_being_declared(name: str) -> None:
+    secret, relative = people(20_000, 1), people(20_000, 2).with_columns(pl.lit(2001).alias("year"))
+    table = ["job", "year", "pay"]
+    plain, declared = (released(name, secret, relative, tables=t)[0] for t in ((), [table]))
+    assert apart(secret, declared, table) < 0.5 * apart(secret, plain, table)
+
+
+def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("3", "1e-6")
+    gate = gate_of(schema, people(20_000, 1), budget)
+    TreeBlend(triples=2).fit(gate, PublicData(schema))
+    verbs = [a.spend.verb for a in gate.record]
+    assert verbs.count("select") == 2
+    measured = [len(q.question.columns) for a in gate.record for q in a.spend.asked]
+    assert measured.count(3) == 2
+
+
+@pytest.mark.parametrize("name", BLENDS)
+def test_unknown_groups_and_tables_are_refused_before_anything_is_asked(name: str) -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
+    public = PublicData(schema, PublicTable.read(people(100, 2), schema))
+    for settings in ({"groups": ["village"]}, {"tables": [["village", "job", "pay"]]}):
+        gate = gate_of(schema, people(100, 1), budget)
+        with pytest.raises(JobError, match="village"):
+            RECIPES[name](**settings).fit(gate, public)
+        assert gate.record == []

@@ -1,0 +1,86 @@
+"""The steward's report: exact, marked, apart from the release, and never on the way to one."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.errors import JobError
+from hedgerow.job import Job
+from hedgerow.steward.exact_uses import exact_uses
+from hedgerow.steward.report import NAME, write_report
+from tests.end_to_end.conftest import ROWS, Command
+from tests.end_to_end.conftest import hedgerow as hedgerow
+from tests.end_to_end.conftest import job as job
+from tests.privacy.world import frame
+
+SECRET = (*ROWS, *((("F", "C", "31", "w", "z"),) * 7))
+MORE = """
+[[use]]
+name = "mean pay"
+kind = "mean"
+of = "pay"
+by = ["sex"]
+within = "relative"
+tolerance = 0.5
+"""
+
+
+@pytest.fixture
+def released(hedgerow: Command, job: Path) -> Path:
+    job.write_text(job.read_text() + MORE)
+    frame(SECRET).write_csv(job.parent / "secret.csv")
+    assert hedgerow("run", job, "--yes").code == 0
+    return job
+
+
+def test_errors_are_those_of_the_confidential_table(released: Path) -> None:
+    found = exact_uses(Job.load(released), released.parent / "release", np.random.default_rng(0))
+    assert repr(found) == "InsideOnly(hidden)"
+    sex, pay = found.reveal()
+    assert repr(sex) == "ExactUse(hidden)"
+    made = pl.read_parquet(released.parent / "release" / "records.parquet")
+    true = frame(SECRET)
+    share = [sum(s == "F" for s in t["sex"]) / len(t) for t in (true, made)]
+    expected = abs(share[0] - share[1])
+    assert sex.verdict.error == pytest.approx(expected)
+    assert sex.true.sum() == len(SECRET)
+    men = true.filter(pl.col("sex") == "M")["pay"].cast(pl.Int64, strict=False).drop_nulls()
+    assert pay.true[1] == pytest.approx(men.mean())
+    assert sex.foretold is not None and sex.foretold.use == sex.verdict.use
+
+
+def test_the_page_is_marked_and_apart_from_the_release(hedgerow: Command, released: Path) -> None:
+    before = {p.name: p.read_bytes() for p in (released.parent / "release").iterdir()}
+    done = hedgerow("steward", "report", released)
+    assert done.code == 0, done.err
+    assert done.out.startswith("INSIDE ONLY")
+    page = released.parent / "release-INSIDE-ONLY" / NAME
+    assert page.stat().st_mode & 0o077 == 0, "for its owner only"
+    text = page.read_text()
+    assert text.count("CONFIDENTIAL") >= 3 and "INSIDE ONLY" in text
+    assert before == {p.name: p.read_bytes() for p in (released.parent / "release").iterdir()}
+    assert hedgerow("verify", released.parent / "release").code == 0
+    shown = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    assert len(shown) == 2 == text.count("The same as a table")
+
+
+def test_it_is_never_written_into_the_release(released: Path) -> None:
+    rng = np.random.default_rng(0)
+    for place in ("release", "release/inside", "release/../release", "."):
+        with pytest.raises(JobError, match="must not lie beside"):
+            write_report(released, out=released.parent / place, rng=rng)
+
+
+def test_without_a_release_it_says_what_to_type(hedgerow: Command, job: Path) -> None:
+    refused = hedgerow("steward", "report", job)
+    assert refused.code == 2 and "hedgerow run" in refused.err
+
+
+def test_a_release_that_holds_the_page_does_not_verify(hedgerow: Command, released: Path) -> None:
+    hedgerow("steward", "report", released)
+    page = released.parent / "release-INSIDE-ONLY" / NAME
+    (released.parent / "release" / NAME).write_bytes(page.read_bytes())
+    assert hedgerow("verify", released.parent / "release").code == 6

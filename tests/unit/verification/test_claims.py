@@ -1,0 +1,74 @@
+"""Claims as plain data: the same coefficients as on rows, from counts alone; and what is refused."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.errors import JobError
+from hedgerow.experiment.measured import coefficients
+from hedgerow.public.claim import Claim
+from hedgerow.public.claim_text import make_claim, read_claim
+from hedgerow.public.formula import Formula, numbers_of
+from hedgerow.public.schema import Schema
+from hedgerow.simulate.personnel import personnel, personnel_schema
+
+TABLE = personnel(rows=3000, seed=8).confidential
+SCHEMA = Schema.loads(personnel_schema())
+MODEL = "ln(pay) ~ sex + race + age + I(age^2) + education | agency + occupation"
+
+
+def from_counts(claim: Claim, frame: pl.DataFrame) -> float:
+    codes = SCHEMA.coding.encode(frame, claim.columns)
+    keep = np.logical_and.reduce([u[codes[c]] for c, u in zip(claim.columns, claim.usable, strict=True)])
+    plan = CountPlan(claim.questions, SCHEMA.coding)
+    return claim.coefficient(plan.split(plan.count({c: x[keep] for c, x in codes.items()})))
+
+
+@pytest.mark.parametrize("name", ["sex[F]", "race[B]", "age", "I(age^2)", "education"])
+def test_the_coefficient_from_counts_is_that_of_rows_at_the_middle_of_their_bins(name: str) -> None:
+    formula = Formula.parse(MODEL, {"sex": "M", "race": "E"}).bound(SCHEMA)
+    middles = numbers_of(SCHEMA.column("pay"))[SCHEMA.coding.encode(TABLE, ["pay"])["pay"]]
+    binned = TABLE.with_columns(pay=pl.Series(middles))
+    expected = coefficients(formula, SCHEMA, binned, "")[""][name]
+    assert from_counts(make_claim(f"{name} > 0", formula, SCHEMA), TABLE) == pytest.approx(
+        expected, rel=2e-3, abs=1e-6
+    )
+
+
+def test_rows_in_another_order_give_the_same_bits() -> None:
+    claim = make_claim("sex[F] < 0", Formula.parse(MODEL, {"sex": "M"}), SCHEMA)
+    mixed = TABLE.sample(fraction=1, shuffle=True, seed=3)
+    assert from_counts(claim, TABLE).hex() == from_counts(claim, mixed).hex()
+
+
+def test_a_part_that_does_not_determine_the_coefficient_does_not_agree() -> None:
+    claim = make_claim("-9 < sex[F] < 9", Formula.parse(MODEL, {"sex": "M"}), SCHEMA)
+    for frame in (TABLE.head(0), TABLE.head(1), TABLE.filter(pl.col("sex") == "M").head(50)):
+        codes = SCHEMA.coding.encode(frame, claim.columns)
+        plan = CountPlan(claim.questions, SCHEMA.coding)
+        with np.errstate(all="raise"):
+            assert not claim.holds(plan.split(plan.count(codes)))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("sex[F] < -0.02", ("sex[F]", -np.inf, -0.02)),
+        ("age > 1e-3", ("age", 1e-3, np.inf)),
+        ("-.12 < I(age^2) < +0.5", ("I(age^2)", -0.12, 0.5)),
+    ],
+)
+def test_claims_are_read(text: str, found: tuple[str, float, float]) -> None:
+    assert read_claim(text) == found
+
+
+@pytest.mark.parametrize("text", ["sex[F]", "sex[F] = 0", "0.2 < age < 0.1", "< 3", "age < x", ""])
+def test_claims_that_say_nothing_clear_are_refused(text: str) -> None:
+    with pytest.raises(JobError, match="Cannot read the claim"):
+        read_claim(text)
+
+
+def test_a_claim_about_nothing_in_the_model_is_refused() -> None:
+    with pytest.raises(JobError, match=r"It has: sex\[M\]"):
+        make_claim("sex[F] < 0", Formula.parse("pay ~ sex"), SCHEMA)
