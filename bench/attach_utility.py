@@ -153,7 +153,10 @@ def remembered(boost: Callable[..., boosted.Boosted]) -> Callable[..., boosted.B
         if key not in held:
             begun = time.process_time()
             held[key] = boost(lines, labels, kinds, *rest)
-            print(f"  the public model: {time.process_time() - begun:.1f} CPU-s, {len(held[key].trees)} rounds")
+            print(
+                f"  the public model: {time.process_time() - begun:.1f} CPU-s, {len(held[key].trees)} rounds",
+                flush=True,
+            )
         return held[key]
 
     return once
