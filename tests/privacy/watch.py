@@ -90,6 +90,7 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
         assert n == 0 or now.words > before, "noise was drawn without asking the operating system"
         assert len(now.counted) > len(now.noises), "noise was drawn for something that this request did not count"
         true = now.counted[len(now.noises)]
+        assert n == len(true), "noise was not drawn for every table in its turn"
         known = next(counts, None) if play else true + fresh
         assert known is not None and len(known) == len(true), "a neighbour was asked something else"
         given = known - true
