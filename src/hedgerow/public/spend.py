@@ -69,9 +69,9 @@ class Tariff:
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
             )
         law = law or ("laplace" if self.measure == "pure" else "gaussian")
-        asked = []
+        asked, unit = list[Asked](), cost / sum(shares)
         for question, share in zip(questions, shares, strict=True):
-            part = cost * share / sum(shares)
+            part = unit * share
             noise = noise_for(part, law, self.measure, self.guarantee_of(question))
             asked.append(Asked(question, question.leaves * self.coding.cells(question.columns), noise, part))
         return Spend("measure", tuple(asked), cost)
