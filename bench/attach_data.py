@@ -10,7 +10,7 @@ import polars as pl
 
 from hedgerow.public.schema import Schema
 
-SHARED = Path("/work/shared/data")
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 _USED = {
     "adult_halves": (
         "age workclass education-num marital-status occupation relationship capital-gain hours-per-week "

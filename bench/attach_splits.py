@@ -14,7 +14,7 @@ import polars as pl
 
 from hedgerow.public.schema import Schema
 
-SHARED = Path("/work/shared/data")
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 NAMES = ("adult_halves", "census", "opm", "acs_ma", "adult_shifted", "acs_state")
 # what is public row by row (o: the codes have an order), the private columns, the outcome of the declared analysis
 _USED: dict[str, tuple[str, str, str]] = {

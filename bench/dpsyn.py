@@ -32,7 +32,7 @@ from hedgerow.recipes import PublicData
 from hedgerow.recipes.dpsyn import DPSyn
 from hedgerow.recipes.dpsyn_budget import split_budget
 
-DATA = Path("/work/shared/data/acs_il_oh/il_oh_decoded.parquet")
+DATA = Path(__file__).parents[2] / "shared" / "data" / "acs_il_oh" / "il_oh_decoded.parquet"
 GROUPS = ["PUMA", "YEAR"]
 JOINS = {
     "SEX_MARST": ["SEX", "MARST"],

@@ -19,7 +19,7 @@ import polars as pl
 from hedgerow.model.fitters import AbstractFitter, Descent, Exchange, GradualUpdate, fit_groups
 from hedgerow.model.gum import PairTargets, Records, tables_of
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def codes_of(table: pl.DataFrame) -> tuple[Records, tuple[int, ...]]:

@@ -15,7 +15,7 @@ import polars as pl
 
 from hedgerow.public.schema import Schema
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[2] / "shared" / "data"
 ACS_MA = "PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT INDP_CAT EDU PINCP_DECILE POVPIP DVET DREM DPHY"
 CENSUS = (
     "age class_of_worker education wage_per_hour marital_status major_industry major_occupation race sex "

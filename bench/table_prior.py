@@ -24,7 +24,7 @@ from hedgerow.model.simplex import project
 from hedgerow.model.table_prior import shrink
 
 Floats = npt.NDArray[np.float64]
-DATA = Path("/work/shared/data/opm/cpdf_population_cells.parquet")
+DATA = Path(__file__).parents[2] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"
 COLUMNS = ("age", "grade", "occCat", "yearsEd")
 TABLES = [COLUMNS, ("age", "yearsEd", "occCat"), *combinations(COLUMNS, 2), *((c,) for c in COLUMNS)]
 EPSILONS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

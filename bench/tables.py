@@ -25,7 +25,7 @@ from hedgerow.public.urn import Urn
 from hedgerow.recipes import IntegerCounts, PublicData
 
 CE = np.array([816, 109, 7, 39, 6, 17])
-ORACLE = Path("/work/shared/oracles/dirichlet_multinomial.json")
+ORACLE = Path(__file__).parents[2] / "shared" / "oracles" / "dirichlet_multinomial.json"
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2", "3", "5", "8", "10")
 LABELS = Schema.loads('[columns.race]\nkind = "categorical"\nvalues = ["1", "2", "3", "4", "5", "6"]\n')
 

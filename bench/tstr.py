@@ -22,7 +22,7 @@ from hedgerow.public.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.recipes import RECIPES, PublicData
 
-DATA = Path("/work/shared/data/adult")
+DATA = Path(__file__).parents[2] / "shared" / "data" / "adult"
 LABEL = "income>50K"
 
 

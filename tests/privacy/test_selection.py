@@ -20,7 +20,7 @@ from tests.privacy.selection_mutants import MUTANTS, caught_by, check_everything
 from tests.privacy.world import GUARANTEES, neighbours
 
 SOME = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
-ORACLE = Path("/work/shared/oracles/private_selection.json")
+ORACLE = Path(__file__).parents[3] / "shared" / "oracles" / "private_selection.json"
 
 
 @pytest.mark.parametrize("law", FACTOR)

@@ -20,7 +20,7 @@ from hedgerow.public.spend import Tariff
 from tests.privacy.watch import Tape, watched
 from tests.privacy.world import SCHEMA, Row, frame
 
-ORACLE = Path("/work/shared/oracles/selection_score_sensitivity.json")
+ORACLE = Path(__file__).parents[3] / "shared" / "oracles" / "selection_score_sensitivity.json"
 Table = tuple[int, ...]
 Score = Callable[[Table, Table, Table], int]
 

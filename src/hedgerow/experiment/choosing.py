@@ -8,7 +8,7 @@ the public table costs nothing and comes first; this is for when the two tables 
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import log
@@ -113,7 +113,10 @@ def carry_out(choosing: Choosing, folder: Path) -> dict[str, Any]:
     if folder.exists():
         raise JobError(f"{folder} exists already. Choose another place with --out. {_NOTHING}")
     road, job, total = choosing.road, choosing.job, choosing.budget.total
-    recipes = [Job.loads(t, choosing.grid.job_path).recipe for t in choosing.texts]
+    jobs = [Job.loads(t, choosing.grid.job_path) for t in choosing.texts]
+    if any(j.guarantee != job.guarantee for j in jobs):
+        raise JobError(f"Every setting must promise the same: name unit and relation in [confidential]. {_NOTHING}")
+    recipes = [j.recipe for j in jobs]
     public, choice = road.public, choosing.choice
     tariff = Tariff(road.schema.coding, road.guarantee, "pure")
     source, run = open_source(job.beside(job.file.confidential.table)), uuid.uuid4().hex[:16]
@@ -154,6 +157,7 @@ def _facts(choosing: Choosing, chosen: Chosen, run: str) -> dict[str, Any]:
         "tables": [str(t) for t in choosing.tables],
         "settings": len(choosing.texts),
         "epsilon": float(total),
+        "guarantee": json.loads(json.dumps(asdict(choosing.road.guarantee))),
         "epsilon_of_one_run": {"answers": float(for_answers), "score": float(for_score)},
         "stopping": {"law": stopping.law, "gamma": str(stopping.gamma), "expected_runs": expected_runs(stopping)},
         "ledger": {"table": choosing.job.table, "run": run},

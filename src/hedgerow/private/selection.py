@@ -79,7 +79,7 @@ def number_of_runs(stopping: Stopping) -> int:
 
 def _distance(true: Counts, estimate: Counts) -> int:
     plain = np.array(estimate, np.int64)
-    if plain.shape != true.shape or np.abs(plain).max() > 1 << 40:
+    if plain.shape != true.shape or max(int(plain.max()), -int(plain.min())) > (1 << 61) // plain.size:
         raise ValueError("an estimate is not one count per cell")
     return int(np.abs(true - plain).sum())
 

@@ -34,7 +34,7 @@ class Urn:
         sizes, alphas, n = self.sizes, self.alphas, groups * cells
         fits = len(sizes) in (1, groups) and len(alphas) in (1, n)
         whole = all(type(x) is int for x in (*sizes, *alphas, self.grain, self.copies))
-        if not (fits and whole and min(sizes) >= 0 and min(*alphas, self.grain, self.copies) > 0):
+        if not (fits and whole and min(sizes) >= 0 < min(*alphas, self.grain, self.copies) and self.grain <= 10**6):
             raise JobError(
                 "An urn needs a size for each group and a prior weight above 0 for each cell, in whole numbers.\n"
                 "No confidential row was read and nothing was spent."
@@ -86,7 +86,8 @@ def price(tariff: Tariff, question: Marginal, urn: Urn, cost: Fraction) -> Spend
     A unit is at most m rows, and each multiplies the chance of an outcome by ``Urn.ratio`` at most: m times
     its logarithm is the cost in epsilon, epsilon^2 / 2 in rho.  The comparison is in exact fractions.
     """
-    if not isinstance(cost, Fraction) or cost <= 0 or not 0 <= urn.groups < len(question.columns):
+    fits = type(urn) is Urn and question.tree is None and type(urn.groups) is int
+    if not (fits and isinstance(cost, Fraction) and cost > 0 and 0 <= urn.groups < len(question.columns)):
         raise JobError("An urn needs a cost above 0 and a column that is no group. Nothing was read or spent.")
     by, within = question.columns[: urn.groups], question.columns[urn.groups :]
     groups, cells = tariff.coding.cells(by), tariff.coding.cells(within)

@@ -54,6 +54,12 @@ def columns_of(
         )
     given = tuple(a for a in schema.attributes if a in had and a not in chosen and a not in leave)
     if guarantee.relation == "label-change":
+        held = {c.name for c in schema.columns} & set(target.frame.columns)
+        if shown := sorted(held - set(guarantee.public_columns)):
+            raise Refused(
+                f"The target has {', '.join(shown)}, which label-change protects: public_columns does not name it.\n"
+                f"Its rows are published. Take the column out of the target, or declare it public. {_NOTHING}"
+            )
         given = tuple(a for a in given if set(schema.coding.needs([a])) <= set(guarantee.public_columns))
     if not given:
         raise JobError(f"The target has no column that the private ones could depend on. {_NOTHING}")

@@ -46,7 +46,8 @@ def questions(steps: Sequence[Step]) -> list[Marginal]:
 def plan_steps(recipe: Settings, guarantee: Guarantee, public: PublicData) -> tuple[Step, ...]:
     """Which columns are drawn from which trees, decided from public knowledge alone."""
     leaky = recipe.sequence == "papers-2019"
-    if leaky and (len(recipe.private) != 2 or recipe.private[1] not in guarantee.public_columns):
+    declared = guarantee.public_columns if guarantee.relation == "label-change" else ()
+    if leaky and (len(recipe.private) != 2 or recipe.private[1] not in declared):
         raise Refused(
             "sequence = 'papers-2019' sends each row down a tree by its own authentic value of the second private\n"
             "column, which no epsilon covers. It runs only when relation = 'label-change' declares that column\n"
@@ -94,10 +95,14 @@ class _Grower:
 
     def _check(self, given: tuple[str, ...], drawn: tuple[str, ...]) -> None:
         named = (*self.recipe.weights, self.recipe.by, self.recipe.partition)
-        if wrong := [a for a in named if a and a not in (*given, *self.recipe.private)]:
+        own = [a for a in (self.recipe.by, self.recipe.partition) if a in drawn or a in self.recipe.private]
+        if wrong := own + [a for a in named if a and a not in (*given, *self.recipe.private)]:
             raise JobError(
                 f"[random_trees] {', '.join(wrong)} is not a given attribute: {', '.join(given)}.\n{_NOTHING}"
             )
+        part = self.recipe.partition
+        if part and self.recipe.trees > self.schema.size([part]):
+            raise JobError(f"[random_trees] partition = {part!r} has fewer values than there are trees.\n{_NOTHING}")
         lacking = [c for c in self.schema.coding.needs(given) if c not in self.relative.frame.columns]
         if drawn and set(lacking) & set(self.schema.coding.needs(drawn)):
             raise JobError(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hedgerow.errors import JobError
-from hedgerow.public.question import Marginal, Measurement
-from hedgerow.public.statement import spend_from_json, spend_to_json
+from hedgerow.public.question import Measurement
+from hedgerow.public.statement import question_from_json, question_to_json, spend_from_json, spend_to_json
 from hedgerow.recipes.replay import Answered
 from hedgerow.release import measurements
 
@@ -55,7 +55,7 @@ class Journal:
         stem = self.folder / f"answer-{position:05d}"
         if answered.measurements:
             measurements.save(stem.with_suffix(".parquet"), [(position, m) for m in answered.measurements])
-        chosen = None if answered.chosen is None else list(answered.chosen.columns)
+        chosen = None if answered.chosen is None else question_to_json(answered.chosen)
         write_text(
             stem.with_suffix(".json"),
             json.dumps({"spend": spend_to_json(answered.spend), "chosen": chosen}) + "\n",
@@ -69,7 +69,7 @@ class Journal:
                 data = json.loads(file.read_text("utf-8"))
                 tables = file.with_suffix(".parquet")
                 found = tuple(m for _, m in measurements.load(tables)) if tables.exists() else ()
-                chosen = None if data["chosen"] is None else Marginal(tuple(data["chosen"]))
+                chosen = None if data["chosen"] is None else question_from_json(data["chosen"])
                 kept.append(Answered(spend_from_json(data["spend"]), found, chosen))
         except (OSError, ValueError, KeyError, TypeError):
             raise JobError(

@@ -111,7 +111,12 @@ def _fact(g: Guarantee) -> str:
 def _unprotected(s: Statement) -> tuple[tuple[str, str], ...]:
     g, found = s.guarantee, list[tuple[str, str]]()
     if g.unit == "record":
-        weaker = "The unit is a record: somebody with k rows in the table is protected with k times the epsilon."
+        times = (
+            "k times the epsilon"
+            if s.budget.delta == 0
+            else "more than k times the epsilon: rho grows with k squared"
+        )
+        weaker = f"The unit is a record: somebody with k rows in the table is protected with {times}."
         found.append(("People with several rows", weaker))
     groups = "A fact about a group may let somebody draw a conclusion about you, whether or not you are in the table."
     found.append(("What is true of groups", groups))

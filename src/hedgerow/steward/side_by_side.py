@@ -70,7 +70,7 @@ def inside_folder(release: Path, asked: Path | None) -> Path:
     """Where exact numbers go: never into a release, nor around one."""
     folder = (asked or release.with_name(release.name + "-INSIDE-ONLY")).resolve()
     for place in (folder, *folder.parents):
-        if place == release or (place / "MANIFEST.json").exists() or (place / "statement.json").exists():
+        if place == release or any((place / m).exists() for m in ("MANIFEST.json", "statement.json", "choice.json")):
             raise JobError(
                 f"{folder} is part of a release, which is published. Exact numbers must not lie there: choose\n"
                 "another --out. No confidential row was read and nothing was written."

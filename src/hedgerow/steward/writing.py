@@ -10,7 +10,7 @@ from hedgerow.steward.compare import Exact
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
 
 SUFFIX = "-INSIDE-ONLY"
-_MARKS = ("MANIFEST.json", "statement.json")
+_MARKS = ("MANIFEST.json", "statement.json", "choice.json")
 
 
 def inside_folder(asked: Path, releases: tuple[Path, ...]) -> Path:

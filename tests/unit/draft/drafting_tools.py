@@ -12,7 +12,7 @@ from hedgerow.public.draft.writing import write
 from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def drafted(frame: pl.DataFrame, folder: Path, name: str = "public.csv") -> Draft:

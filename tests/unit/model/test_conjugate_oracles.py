@@ -16,7 +16,7 @@ from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.model import gamma_poisson as gp
 from hedgerow.model.simplex import project
 
-ORACLES = Path("/work/shared/oracles")
+ORACLES = Path(__file__).parents[4] / "shared" / "oracles"
 needs_oracles = pytest.mark.skipif(not ORACLES.is_dir(), reason="the reference values are not on this machine")
 
 

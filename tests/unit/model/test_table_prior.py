@@ -9,7 +9,7 @@ import pytest
 from hedgerow.model.simplex import project
 from hedgerow.model.table_prior import HIDDEN, Floats, prior_spread, shrink
 
-CELLS = Path("/work/shared/data/opm/cpdf_population_cells.parquet")
+CELLS = Path(__file__).parents[4] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"
 
 
 def _noise(rng: np.random.Generator, epsilon: float, n: int) -> Floats:

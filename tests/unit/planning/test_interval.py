@@ -15,7 +15,7 @@ from hedgerow.errors import JobError
 from hedgerow.planning.interval import Kind, interval, least_epsilon, least_n
 from hedgerow.planning.laplace_binomial import laplace_binomial
 
-ORACLE = Path("/work/shared/oracles/laplace_binomial.json")
+ORACLE = Path(__file__).parents[4] / "shared" / "oracles" / "laplace_binomial.json"
 CLAIM = "claim_p0_.25_lam_.4_n_1000"
 KINDS: dict[str, Kind] = {"sym": "symmetric", "eqt": "equal-tailed"}
 needs_oracle = pytest.mark.skipif(not ORACLE.exists(), reason="the reference rows are not on this machine")

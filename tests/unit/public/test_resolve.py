@@ -21,7 +21,7 @@ from hedgerow.public.rules import violations
 from hedgerow.public.schema import Schema
 from hedgerow.public.structure import Join, Rule
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared public tables are not on this machine")
 
 

@@ -215,13 +215,33 @@ def test_the_papers_sequence_of_2018_loses_the_association_as_the_theory_says(tm
 def test_the_leaky_sequence_is_refused_unless_the_column_is_declared_public() -> None:
     schema = Schema.loads(SCHEMA)
     public = PublicData(
-        schema, PublicTable.read(world(500, 1), schema), PublicTable.read(world(50, 3), schema, role="target")
+        schema,
+        PublicTable.read(world(500, 1), schema),
+        PublicTable.read(world(50, 3).select("age", "job", "race"), schema, role="target"),
     )
     leaky = RandomTrees(private=("sex", "race"), sequence="papers-2019", n_b=50)
     with pytest.raises(Refused, match="no epsilon covers"):
         plan_steps(leaky, Guarantee(relation="label-change", public_columns=("age", "job")), public)
+    with pytest.raises(Refused, match="no epsilon covers"):
+        plan_steps(leaky, Guarantee(relation="add-remove", public_columns=("age", "job", "race")), public)
     steps = plan_steps(leaky, Guarantee(relation="label-change", public_columns=("age", "job", "race")), public)
     assert [s.labels for s in steps] == [("sex",), ("race",)]
+
+
+def test_a_target_that_has_a_protected_column_is_refused() -> None:
+    schema, guarantee = Schema.loads(SCHEMA), Guarantee(relation="label-change", public_columns=("age", "job"))
+    target = PublicTable.read(world(50, 3).select("age", "job", "race"), schema, role="target")
+    with pytest.raises(Refused, match="has race, which label-change protects"):
+        plan_steps(RandomTrees(private=("sex",)), guarantee, PublicData(schema, None, target))
+
+
+@pytest.mark.parametrize("setting", ["by", "partition"])
+def test_rows_are_never_sent_by_their_own_private_value(setting: str) -> None:
+    schema = Schema.loads(SCHEMA)
+    public = PublicData(schema, None, PublicTable.read(world(50, 3), schema, role="target"))
+    settings: dict[str, Any] = {"private": ("sex", "race"), setting: "sex"}
+    with pytest.raises(JobError, match="sex is not a given attribute"):
+        plan_steps(RandomTrees(**settings), Guarantee(), public)
 
 
 def test_partitioned_rows_give_every_tree_the_whole_budget(tmp_path: Path) -> None:

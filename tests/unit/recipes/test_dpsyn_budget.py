@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.errors import JobError
 from hedgerow.recipes.dpsyn_budget import Rule, split_budget, total_share
 
-ORACLE = Path("/work/shared/oracles/dpsyn_budget.json")
+ORACLE = Path(__file__).parents[4] / "shared" / "oracles" / "dpsyn_budget.json"
 SCALES = {
     "N_laplace": "total_laplace",
     "puma_year_laplace": "group_laplace",

@@ -56,7 +56,9 @@ def test_delta_is_said_when_it_is_not_zero_and_only_then() -> None:
 
 def test_what_is_not_protected_is_said_for_each_unit_and_relation() -> None:
     said = " ".join(f"{a} {b}" for a, b in promise_of(_statement("replace-one")).unprotected)
-    assert "k times the epsilon" in said and "the number of rows" in said and "group" in said
+    assert "with k times the epsilon" in said and "the number of rows" in said and "group" in said
+    said = " ".join(f"{a} {b}" for a, b in promise_of(_statement("replace-one", delta="1e-6")).unprotected)
+    assert "more than k times the epsilon: rho grows with k squared" in said
     person = Guarantee(unit="person", person="id", rows_per_person=3)
     said = " ".join(f"{a} {b}" for a, b in promise_of(_statement(guarantee=person)).unprotected)
     assert "k times the epsilon" not in said
