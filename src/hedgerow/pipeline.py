@@ -285,7 +285,16 @@ def sample(
         job.file.confidential.assumed_rows,
     )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
-    fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
+    named = [i.name for i in statement.public_inputs if i.role == "public"]
+    try:
+        fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
+    except JobError:
+        if public_table is not None or not named:
+            raise
+        raise JobError(
+            f"The recipe {job.recipe.name} starts from the public table of the run, {named[0]}, which is not in the\n"
+            "release: name it with --public FILE. Nothing confidential was read or spent."
+        ) from None
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
@@ -383,11 +392,23 @@ def _job_text(gate: Recorded, recipe: str) -> str:
 
 def same_file(one: Path, other: Path) -> bool:
     """Whether two paths, or the files of two DuckDB tables, are one and the same."""
-    first, second = (Path(str(p).removeprefix("duckdb:").partition("#")[0]) for p in (one, other))
+    first, second = file_of(one), file_of(other)
     return first == second or (first.exists() and second.exists() and first.samefile(second))
+
+
+def file_of(table: Path) -> Path:
+    """The file of a table: the path itself, or the FILE of ``duckdb:FILE#TABLE``."""
+    name = str(table)
+    return Path(name.removeprefix("duckdb:").rpartition("#")[0]) if name.startswith("duckdb:") else table
 
 
 def file_hash(path: Path) -> str:
     """The sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with file_of(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as wrong:
+        raise JobError(
+            f"Cannot read the public file {path}: {wrong.strerror}. Check the path.\n"
+            "No confidential row was read and nothing was spent."
+        ) from None
