@@ -133,7 +133,7 @@ def play_to_table(stage: Stage, cell: Cell, seed: int) -> pl.DataFrame:
     try:
         readings, note = list(play(stage, cell, seed)), ""
     except HedgerowError as refusal:  # a setting that the recipe refuses is a result too
-        readings, note = [], str(refusal).splitlines()[0]
+        readings, note = [], " ".join(str(refusal).removesuffix(_NOTHING).split())
     if not readings:
         nan = float("nan")
         readings = [Reading(m.name, "", "", nan, nan, nan) for m in stage.grid.file.measure]
