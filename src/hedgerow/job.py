@@ -293,9 +293,7 @@ def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
 def _line_of(text: str, where: list[str]) -> int:
     """The line of a key, or of its table when the key is absent: good enough to find the place."""
     table, best, nth = "", 1, -1
-    at = (
-        int(where[1]) if len(where) > 1 and where[1].isdigit() else 0
-    )  # which [[table]]
+    at = int(where[1]) if len(where) > 1 and where[1].isdigit() else 0  # which [[table]]
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped.startswith("["):

@@ -28,6 +28,7 @@ from hedgerow.planning.stand_in import persons
 from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
+from hedgerow.public.places import file_hash, same_file
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.statement import PublicInput, Statement
@@ -388,27 +389,3 @@ def _job_text(gate: Recorded, recipe: str) -> str:
             f"[budget]\nepsilon = {text(str(gate.budget.epsilon))}\ndelta = {text(str(gate.budget.delta))}\n",
         ]
     )
-
-
-def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths, or the files of two DuckDB tables, are one and the same."""
-    first, second = file_of(one), file_of(other)
-    return first == second or (first.exists() and second.exists() and first.samefile(second))
-
-
-def file_of(table: Path) -> Path:
-    """The file of a table: the path itself, or the FILE of ``duckdb:FILE#TABLE``."""
-    name = str(table)
-    return Path(name.removeprefix("duckdb:").rpartition("#")[0]) if name.startswith("duckdb:") else table
-
-
-def file_hash(path: Path) -> str:
-    """The sha256 of a file's bytes."""
-    try:
-        with file_of(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as wrong:
-        raise JobError(
-            f"Cannot read the public file {path}: {wrong.strerror}. Check the path.\n"
-            "No confidential row was read and nothing was spent."
-        ) from None

@@ -15,9 +15,10 @@ from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.measured import Reading, read
 from hedgerow.job import Job
-from hedgerow.pipeline import Road, draw_copies, same_file
+from hedgerow.pipeline import Road, draw_copies
 from hedgerow.planning.pretend import Pretend
 from hedgerow.public.files import open_source
+from hedgerow.public.places import same_file
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable

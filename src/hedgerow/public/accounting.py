@@ -14,8 +14,6 @@ from typing import Literal
 from hedgerow.errors import JobError
 from hedgerow.public.question import Law, Noise
 
-_NOTHING = "No confidential row was read and nothing was spent."
-
 Relation = Literal["add-remove", "replace-one", "label-change"]
 Measure = Literal["pure", "zcdp"]
 _GRAIN = 10**12
@@ -41,13 +39,10 @@ class Guarantee:
 
     def __post_init__(self) -> None:
         if self.relation not in ("add-remove", "replace-one", "label-change"):
-            raise JobError(
-                f"relation is {self.relation!r}: choose add-remove, replace-one or label-change. {_NOTHING}"
-            )
+            raise JobError(f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.")
         if self.unit not in ("record", "person") or (self.unit == "person") != bool(self.person):
             raise JobError(
-                f"unit is {self.unit!r} and person is {self.person!r}: choose unit = 'record' without a person, or\n"
-                f"unit = 'person' with person = 'COLUMN', the column that names the person. {_NOTHING}"
+                "Choose unit = 'record', or unit = 'person' with person = 'COLUMN', which names the person."
             )
         if self.rows_per_person < 1 or (self.unit == "record" and self.rows_per_person != 1):
             raise JobError(

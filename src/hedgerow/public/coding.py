@@ -112,9 +112,7 @@ class Coding:
         try:
             return tuple(self.sizes[n] for n in names)
         except KeyError as name:
-            raise SchemaError(
-                f"There is no column {name}. The schema has: {', '.join(self.sizes)}. Nothing was read or spent."
-            ) from None
+            raise SchemaError(f"There is no column {name}. The schema has: {', '.join(self.sizes)}.") from None
 
     def cells(self, names: Iterable[str]) -> int:
         """How many cells the cross of ``names`` has."""
