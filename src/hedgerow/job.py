@@ -216,12 +216,19 @@ class Job:
             ),
             budget=Budget(file.budget.epsilon, file.budget.delta),
             uses=tuple(u.use for u in file.use),
-            table=secret.name or Path(secret.table).stem,
+            table=secret.name or _name_of(secret.table),
         )
 
     def beside(self, name: str) -> Path:
-        """A path written in the job, which starts from the job's own folder."""
-        return (self.path.parent / name).resolve()
+        """A path or ``duckdb:FILE#TABLE`` written in the job, which starts from the job's own folder."""
+        if not name.startswith("duckdb:"):
+            return (self.path.parent / name).resolve()
+        file, _, table = name.removeprefix("duckdb:").rpartition("#")
+        if not (file and table):
+            raise JobError(
+                f"{self.path}: {name!r} names no table: write duckdb:FILE#TABLE. Nothing was read or spent."
+            )
+        return Path(f"duckdb:{(self.path.parent / file).resolve()}#{table}")
 
     def schema(self) -> Schema:
         """The schema the job names; ``schema.toml`` beside the job by default."""
@@ -258,6 +265,11 @@ def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
         raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
 
 
+def _name_of(table: str) -> str:
+    """The ledger's name for a table that the job gives none: the file's, or the TABLE of ``duckdb:FILE#TABLE``."""
+    return table.rpartition("#")[2] if table.startswith("duckdb:") else Path(table).stem
+
+
 def _as_tuples(value: Any) -> Any:
     """Lists of the file as tuples, which cannot change."""
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
@@ -280,13 +292,15 @@ def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
 
 def _line_of(text: str, where: list[str]) -> int:
     """The line of a key, or of its table when the key is absent: good enough to find the place."""
-    table, best = "", 1
+    table, best, nth = "", 1, -1
+    at = int(where[1]) if len(where) > 1 and where[1].isdigit() else 0  # which [[table]]
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped.startswith("["):
             table = stripped.strip("[] ").split("#")[0].strip("[] ")
             if where and table == where[0]:
-                best = max(best, number) if best == 1 else best
-        elif where and table == where[0] and stripped.split("=")[0].strip() == where[-1]:
+                nth += 1
+                best = number if nth == at else best
+        elif where and table == where[0] and nth == at and stripped.split("=")[0].strip() == where[-1]:
             return number
     return best

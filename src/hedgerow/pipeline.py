@@ -28,6 +28,7 @@ from hedgerow.planning.stand_in import persons
 from hedgerow.private import Gate, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
+from hedgerow.public.places import file_hash, same_file
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.statement import PublicInput, Statement
@@ -285,7 +286,16 @@ def sample(
         job.file.confidential.assumed_rows,
     )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
-    fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
+    named = [i.name for i in statement.public_inputs if i.role == "public"]
+    try:
+        fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
+    except JobError:
+        if public_table is not None or not named:
+            raise
+        raise JobError(
+            f"The recipe {job.recipe.name} starts from the public table of the run, {named[0]}, which is not in the\n"
+            "release: name it with --public FILE. Nothing confidential was read or spent."
+        ) from None
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
@@ -379,15 +389,3 @@ def _job_text(gate: Recorded, recipe: str) -> str:
             f"[budget]\nepsilon = {text(str(gate.budget.epsilon))}\ndelta = {text(str(gate.budget.delta))}\n",
         ]
     )
-
-
-def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths, or the files of two DuckDB tables, are one and the same."""
-    first, second = (Path(str(p).removeprefix("duckdb:").partition("#")[0]) for p in (one, other))
-    return first == second or (first.exists() and second.exists() and first.samefile(second))
-
-
-def file_hash(path: Path) -> str:
-    """The sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -20,7 +20,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
-from hedgerow.pipeline import Road, same_file
+from hedgerow.pipeline import Road
 from hedgerow.planning.agreement import Agreement, Verdict, chances
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
@@ -30,6 +30,7 @@ from hedgerow.public.claim_text import make_claim
 from hedgerow.public.coding import Codes
 from hedgerow.public.files import open_source
 from hedgerow.public.formula import Formula
+from hedgerow.public.places import same_file
 from hedgerow.public.question import Noise
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable

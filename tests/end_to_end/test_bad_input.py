@@ -40,6 +40,8 @@ BAD: dict[str, tuple[Damage, int, str]] = {
         2,
         "names the confidential table itself",
     ),
+    "missing public table": (_edit("[budget]", '[public]\ntable = "nowhere.csv"\n[budget]'), 2, "nowhere.csv"),
+    "a DuckDB file without a table": (_edit('"secret.csv"', '"duckdb:secret.db"'), 2, "duckdb:FILE#TABLE"),
     "missing schema": (_edit('"schema.toml"', '"nowhere.toml"'), 2, "nowhere.toml"),
     "not TOML": (_edit("[budget]", "[budget"), 2, "TOML"),
     "unknown key": (_edit("[budget]", "[budget]\nepsillon = 2"), 2, "epsillon"),
@@ -142,3 +144,25 @@ def test_no_job_file_is_code_2(hedgerow: Command, tmp_path: Path) -> None:
     refused = hedgerow("run", tmp_path / "job.toml", "--yes")
     assert refused.code == 2
     assert "hedgerow demo" in refused.err
+
+
+def test_verify_of_a_folder_that_is_not_there_says_so_in_one_line(hedgerow: Command, tmp_path: Path) -> None:
+    refused = hedgerow("verify", tmp_path / "nowhere")
+    assert refused.code == 2
+    assert refused.err.startswith("There is no folder")
+    assert not refused.out
+
+
+def test_tables_in_duckdb_files_are_found_beside_the_job(hedgerow: Command, job: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    for name in ("secret", "public"):
+        with duckdb.connect(str(job.parent / f"{name}.db")) as db:
+            db.execute(
+                f"CREATE TABLE people AS SELECT * FROM read_csv('{job.parent / 'secret.csv'}', all_varchar=true)"
+            )
+    _edit('table = "secret.csv"', 'table = "duckdb:secret.db#people"')(job)
+    _edit("[budget]", '[public]\ntable = "duckdb:public.db#people"\n[budget]')(job)
+    run = hedgerow("run", job, "--yes")
+    assert run.code == 0, run.err
+    assert hedgerow("verify", job.parent / "release").code == 0
+    assert "public.db#people" in (job.parent / "release" / "statement.json").read_text()

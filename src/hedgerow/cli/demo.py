@@ -110,10 +110,10 @@ def demo(
         + (f"from epsilon {float(least):g} on every use is met" if least else "no epsilon tried meets every use")
         + f"\nspent      epsilon 1 of 3 on 'personnel' (hedgerow ledger show --url {folder / 'ledger.db'})\n"
         f"verified   {'the release holds' if held else 'the release does NOT hold'}\n\n"
-        f"open       {release / 'report.html'}   what was released, and how good it is: start here\n"
+        f"open       {folder / 'release' / 'report.html'}   what was released, and how good it is: start here\n"
         f"           {folder / 'release-rehearsal' / 'rehearsal.html'}   what each epsilon would buy\n"
-        f"           {release / 'privacy-statement.md'}   the promise in plain words\n"
-        f"           {release / 'records.csv'}   the synthetic records\n"
+        f"           {folder / 'release' / 'privacy-statement.md'}   the promise in plain words\n"
+        f"           {folder / 'release' / 'records.csv'}   the synthetic records\n"
         f"read       {folder / 'job.toml'}, {folder / 'schema.toml'}\n"
         f"inside     hedgerow steward report {folder / 'job.toml'}   how it came out exactly; not to be published\n"
         "next       hedgerow schema init YOUR_PUBLIC_TABLE.csv"

@@ -67,7 +67,8 @@ def quote(road: "Road") -> str:
         lines.append(f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3")
     else:
         after = left[0] - job.budget.epsilon
-        lines.append(f"Left under the cap: epsilon {float(left[0]):g}; after this run {float(after):g}.")
+        then = f"after this run {float(after):g}" if after >= 0 else "this run needs more and will be refused"
+        lines.append(f"Left under the cap: epsilon {float(left[0]):g}; {then}.")
     return "\n".join(lines)
 
 

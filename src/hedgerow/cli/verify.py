@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli import show
+from hedgerow.errors import JobError
 
 
 def verify(
@@ -16,6 +17,8 @@ def verify(
     """Check a release without the confidential data: exit 0 when it holds, 6 when it does not."""
     from hedgerow.release.verify import verify as check
 
+    if not folder.is_dir():
+        raise JobError(f"There is no folder {folder}. Name the folder of a release, such as: hedgerow verify release")
     checks = check(folder)
     if as_json:
         rows = [{"check": c.name, "held": c.held, "detail": c.detail} for c in checks]

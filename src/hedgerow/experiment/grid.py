@@ -138,8 +138,10 @@ class Grid:
         try:
             file = _File.model_validate(data)
         except ValidationError as wrong:
-            lines = [f"{path} has {wrong.error_count()} mistakes:"]
-            lines += [f"  {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in wrong.errors()]
+            lines = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"]
+            lines += [
+                f"  {'.'.join(map(str, e['loc']))}: {e['msg'].removeprefix('Value error, ')}" for e in wrong.errors()
+            ]
             raise JobError("\n".join([*lines, _NOTHING])) from None
         job_path = (path.parent / file.experiment.job).resolve()
         _toml(job_path, "job")

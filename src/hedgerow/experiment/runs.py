@@ -21,7 +21,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.stage import Stage, play_to_table
-from hedgerow.pipeline import file_hash
+from hedgerow.public.places import file_hash
 
 _ONE_THREAD = {
     "POLARS_MAX_THREADS": "1",

@@ -15,9 +15,10 @@ from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.measured import Reading, read
 from hedgerow.job import Job
-from hedgerow.pipeline import Road, draw_copies, same_file
+from hedgerow.pipeline import Road, draw_copies
 from hedgerow.planning.pretend import Pretend
 from hedgerow.public.files import open_source
+from hedgerow.public.places import same_file
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
@@ -133,7 +134,7 @@ def play_to_table(stage: Stage, cell: Cell, seed: int) -> pl.DataFrame:
     try:
         readings, note = list(play(stage, cell, seed)), ""
     except HedgerowError as refusal:  # a setting that the recipe refuses is a result too
-        readings, note = [], str(refusal).splitlines()[0]
+        readings, note = [], " ".join(str(refusal).removesuffix(_NOTHING).split())
     if not readings:
         nan = float("nan")
         readings = [Reading(m.name, "", "", nan, nan, nan) for m in stage.grid.file.measure]

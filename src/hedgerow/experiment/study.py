@@ -10,6 +10,7 @@ from typing import Any, final
 
 import polars as pl
 
+from hedgerow.errors import JobError
 from hedgerow.experiment.effects import Effects, effects_on, errors_of_runs
 from hedgerow.experiment.findings import Verdict, judge
 from hedgerow.experiment.grid import Grid, Picture
@@ -83,6 +84,11 @@ def experiment(path: str | Path, *, workers: int = 0, watch: Watch = lambda prog
     _check(stage)
     grid.out.mkdir(parents=True, exist_ok=True)
     results = run_all(stage, workers=workers or os.cpu_count() or 1, watch=watch)
+    if results.height and (results["note"] != "").all():
+        raise JobError(
+            f"Every run was refused, the first with: {results['note'][0]}\n"
+            "No confidential row was read and nothing was spent."
+        )
     factors = [f.name for f in grid.factors]
     effects = tuple(effects_on(results, m.name, factors) for m in grid.file.measure)
     study = Study(grid, results, effects, judge(grid, results))

@@ -38,11 +38,11 @@ class Guarantee:
     person: str = ""
 
     def __post_init__(self) -> None:
-        known = self.relation in ("add-remove", "replace-one", "label-change") and self.unit in ("record", "person")
-        if not known or (self.unit == "person") != bool(self.person):
+        if self.relation not in ("add-remove", "replace-one", "label-change"):
+            raise JobError(f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.")
+        if self.unit not in ("record", "person") or (self.unit == "person") != bool(self.person):
             raise JobError(
-                f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.\n"
-                f"unit is {self.unit!r}: choose record, or person with person = 'COLUMN', which names the person."
+                "Choose unit = 'record', or unit = 'person' with person = 'COLUMN', which names the person."
             )
         if self.rows_per_person < 1 or (self.unit == "record" and self.rows_per_person != 1):
             raise JobError(

@@ -21,7 +21,10 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
     bound = formula.bound(schema)
     names = bound.names(schema)
     if name not in names:
-        raise JobError(f"The model has no coefficient {name!r}. It has: {', '.join(names[:20])}. {_NOTHING}")
+        raise JobError(
+            f"The model has no coefficient {name!r}. It has: {', '.join(names[:20])}.\n"
+            f"(The level that others are compared with has none: choose it with --reference COLUMN=VALUE.) {_NOTHING}"
+        )
     columns = (*(c for c in bound.columns if c != bound.response.column), bound.response.column)
     interest, made = len(names), {c: list[tuple[int, Counts]]() for c in columns}
     usable = {c: np.ones(schema.size([c]), np.bool_) for c in columns}

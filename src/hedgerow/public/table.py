@@ -91,7 +91,9 @@ class PublicTable:
 
 
 def _lacking(source: Source, role: str, names: list[str]) -> str:
-    hints = ", ".join(f"{n!r} ({nearest(n, source.columns)})" for n in names[:5])
+    close = {n: nearest(n, source.columns) for n in names[:5]}
+    hints = ", ".join(f"{n!r} ({hint})" if hint.startswith("did") else repr(n) for n, hint in close.items())
+    hints += ", ..." if len(names) > 5 else ""
     listed = ", ".join(source.columns[:30]) + (", ..." if len(source.columns) > 30 else "")
     return (
         f"The {role} table {source.name} lacks {len(names)} of the schema's columns: {hints}.\n"
@@ -102,7 +104,7 @@ def _lacking(source: Source, role: str, names: list[str]) -> str:
 
 def _fingerprint(table: Any, frame: pl.DataFrame) -> str:
     if isinstance(table, str | Path):
-        duck = isinstance(table, str) and table.startswith("duckdb:")
+        duck = str(table).startswith("duckdb:")
         with open(str(table)[7:].rpartition("#")[0] if duck else table, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     held = BytesIO()

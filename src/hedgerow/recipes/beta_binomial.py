@@ -42,6 +42,11 @@ class BetaBinomial(AbstractRecipe):
         return self._plan(public).fit(gate, public)
 
     def _plan(self, public: PublicData) -> UrnPlan:
+        if not self.column:
+            raise JobError(
+                "[beta_binomial] needs column = '...', a column of the schema with two cells.\n"
+                "No confidential row was read and nothing was spent."
+            )
         if public.schema.column(self.column).size != 2:
             raise JobError(
                 f"[beta_binomial] column = {self.column!r} must have two cells, and has "

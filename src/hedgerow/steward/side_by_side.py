@@ -50,8 +50,13 @@ def side_by_side(path: str | Path, release: str | Path | None = None) -> InsideO
         counts, schema = pl.read_parquet(folder / "counts.parquet"), Schema.load(folder / "schema.toml")
     except (OSError, pl.exceptions.PolarsError):
         raise JobError(
-            f"There is no table of counts in {folder}. Make one first: hedgerow run {path}\n"
-            "or name its folder with --release. No confidential row was read and nothing was spent."
+            f"There is no table of counts in {folder}. "
+            + (
+                f"This release has records: see hedgerow steward report {path}\n"
+                if (folder / "MANIFEST.json").is_file()
+                else f"Make one first: hedgerow run {path}\n"
+            )
+            + "or name its folder with --release. No confidential row was read and nothing was spent."
         ) from None
     columns = tuple(c for c in counts.columns if c not in _FIGURES)
     rows = ConfidentialRows(open_source(job.beside(job.file.confidential.table)), schema.coding, job.guarantee)

@@ -184,3 +184,10 @@ def test_a_level_can_be_a_multiple_of_another_setting(tmp_path: Path) -> None:
     )
     path.write_text(text, "utf-8")
     assert Grid.load(path).settings((0, 0))["budget.epsilon"] == 0.2
+
+
+def test_a_factor_that_no_run_can_take_is_refused_with_its_reason(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_text(path.read_text("utf-8").replace('"budget.epsilon"', '"budget.epsillon"'), "utf-8")
+    with pytest.raises(JobError, match=r"Every run was refused, the first with: .*epsillon: is not a key"):
+        experiment(path, workers=1)
