@@ -14,13 +14,14 @@ import sys
 import tempfile
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from bench.attach_data import Split, load
+from bench.attach_splits import Split, load
 from hedgerow import pipeline
 from hedgerow.public.accounting import Budget
 from hedgerow.public.table import PublicTable
@@ -128,7 +129,7 @@ def _common(split: Split) -> Split:
     def some(frame: pl.DataFrame) -> pl.DataFrame:
         return frame[np.sort(rng.permutation(len(frame))[:30_000])]
 
-    return Split(split.name, some(split.public), some(split.confidential), split.schema, split.private, split.outcome)
+    return replace(split, public=some(split.public), confidential=some(split.confidential))
 
 
 def figure(out: str, printed: list[str]) -> None:

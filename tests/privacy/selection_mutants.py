@@ -1,6 +1,5 @@
 """Planted bugs in ``choose_run``: each must be caught by its replay on neighbours, or by the law of its draws."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.errors import HedgerowError
 from hedgerow.private import Gate, entropy, noise, selection
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public import stopping
@@ -171,16 +169,3 @@ MUTANTS = (
     failure_of_a_run_leaves,
     drawn_before_the_mark,
 )
-
-
-def caught_by(mutant: Callable[[Patch], None]) -> str | None:
-    """What the checks say when ``mutant`` is planted; None when they see nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        mutant(patch)
-        try:
-            check_everything()
-        except AssertionError as seen:
-            return str(seen).splitlines()[0] if str(seen) else "an assertion"
-        except HedgerowError as refusal:
-            return f"an error that depends on a row: {refusal}"
-    return None

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import exp, log
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 from hedgerow.errors import JobError
 from hedgerow.experiment.choosing import all_runs_agree, expected_runs, gamma_for
 from hedgerow.private import selection
+from hedgerow.public.question import Counts
 from hedgerow.public.stopping import Stopping
+from tests.privacy.mutants import caught_by
 from tests.privacy.selection_checks import FACTOR, check_selection
-from tests.privacy.selection_mutants import MUTANTS, caught_by, check_everything
+from tests.privacy.selection_mutants import MUTANTS, check_everything
 from tests.privacy.world import GUARANTEES, neighbours
 
 SOME = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
@@ -33,13 +36,23 @@ def test_equal_draws_give_the_same_best_run_and_no_run_is_worth_more_than_its_pa
     check_selection(GUARANTEES[kind], law, data.draw(neighbours(GUARANTEES[kind])))
 
 
+@pytest.mark.parametrize(
+    "estimate", [np.array([-(1 << 63), 5]), np.full(2, 1 << 62), np.array([1 << 61, 0]), np.array([1, 2, 3])]
+)
+def test_a_score_never_wraps_around(estimate: Counts) -> None:
+    """NaN becomes the least number of 64 bits, whose absolute value is negative: one row more would decide it all."""
+    with pytest.raises(ValueError, match="one count per cell"):
+        selection._distance(np.array([3, 4]), estimate)
+    assert selection._distance(np.array([3, 4]), np.array([1, -1])) == 7
+
+
 def test_the_checks_pass_without_a_planted_bug() -> None:
     check_everything()
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.__name__)
 def test_every_planted_bug_is_caught(mutant: Callable[[pytest.MonkeyPatch], None]) -> None:
-    assert caught_by(mutant) is not None, f"nobody saw: {mutant.__doc__}"
+    assert caught_by(mutant, check_everything) is not None, f"nobody saw: {mutant.__doc__}"
 
 
 @pytest.mark.parametrize("law", FACTOR)

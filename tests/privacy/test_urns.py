@@ -8,14 +8,19 @@ from math import comb
 import numpy as np
 import pytest
 
+from hedgerow.errors import JobError
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import urns
-from hedgerow.public.urn import Urn
+from hedgerow.public.accounting import Guarantee
+from hedgerow.public.question import Marginal, Tree
+from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
+from hedgerow.public.urn import Urn, price
 from tests.privacy import mutants
 from tests.privacy.checks import check_verbs
 from tests.privacy.urn_checks import check_crossing, check_urn_law, law_of
 from tests.privacy.urn_mutants import URN_MUTANTS
-from tests.privacy.world import GUARANTEES
+from tests.privacy.world import GUARANTEES, SCHEMA
 
 
 def test_a_row_that_crosses_groups_tells_no_more_than_its_price() -> None:
@@ -101,6 +106,26 @@ def test_huge_counts_and_empty_tables_can_be_drawn() -> None:
     assert urns.draw(Urn((5,), (1,), 1), np.zeros(1, np.int64), 1).tolist() == [[5]]
     assert urns.draw(Urn((5,), (1,), 10**6), np.array([10**12, 0]), 1).sum() == 5
     assert urns.draw(Urn((0,), (1,), 1), np.array([3, 4]), 1).tolist() == [[0, 0]]
+
+
+class _Cheap(Urn):
+    def ratio(self, groups: int, cells: int, *, crosses: bool) -> Fraction:
+        return Fraction(1)
+
+
+def test_what_could_be_priced_wrongly_is_refused() -> None:
+    coding = Schema.loads(SCHEMA).coding
+    tariff = Tariff(coding, Guarantee(), "pure")
+    sex, urn = Marginal(("sex",)), Urn((1,), (1,), 1)
+    assert price(tariff, sex, urn, Fraction(1)).cost == 1
+    split = Tree.of(("race",), 2, [0], [0], [-1 - c % 2 for c in range(coding.sizes["race"])])
+    for question, odd in (
+        (Marginal(("sex",), split), urn),  # its leaves would be groups that nobody prices
+        (sex, Urn((1,), (5 * 10**17,), 10**18)),  # counts times this grain would pass 64 bits
+        (sex, _Cheap((1,), (1,), 1)),  # not our arithmetic
+    ):
+        with pytest.raises(JobError, match="urn needs"):
+            price(tariff, question, odd, Fraction(1))
 
 
 def test_copies_are_further_balls_of_the_same_urn() -> None:

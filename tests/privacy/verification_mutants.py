@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.errors import HedgerowError
 from hedgerow.private import Gate, noise, verification
 from hedgerow.public import claim as claims
 from hedgerow.public.accounting import Guarantee, noise_for
@@ -177,16 +176,3 @@ MUTANTS = (
     coefficients_beside_the_count,
     drawn_before_the_mark,
 )
-
-
-def caught_by(mutant: Callable[[Patch], None]) -> str | None:
-    """What the checks say when ``mutant`` is planted; None when they see nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        mutant(patch)
-        try:
-            check_everything()
-        except AssertionError as seen:
-            return str(seen).splitlines()[0] if str(seen) else "an assertion"
-        except HedgerowError as refusal:
-            return f"an error that depends on a row: {refusal}"
-    return None

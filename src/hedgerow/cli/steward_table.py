@@ -15,9 +15,11 @@ def table(
 ) -> None:
     """Show a table of counts as it is beside what was released. EXACT: it must not leave the building."""
     from hedgerow.job import Job
-    from hedgerow.steward.side_by_side import as_text, inside_folder, release_of, side_by_side, write
+    from hedgerow.steward.side_by_side import as_text, release_of, side_by_side, write
+    from hedgerow.steward.writing import SUFFIX, inside_folder
 
-    folder = inside_folder(release_of(Job.load(job), release), out)
+    place = release_of(Job.load(job), release)
+    folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
     with show.progress() as watch:
         watch("reading the confidential table, for the steward's eyes only")
         found = side_by_side(job, release)

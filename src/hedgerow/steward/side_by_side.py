@@ -71,20 +71,6 @@ def release_of(job: Job, release: str | Path | None) -> Path:
     return Path(release).resolve() if release is not None else job.beside(job.file.job.out)
 
 
-def inside_folder(release: Path, asked: Path | None) -> Path:
-    """Where exact numbers go: never into a release, nor around one."""
-    folder = (asked or release.with_name(release.name + "-INSIDE-ONLY")).resolve()
-    for place in (folder, *folder.parents):
-        if place == release or any((place / m).exists() for m in ("MANIFEST.json", "statement.json", "choice.json")):
-            raise JobError(
-                f"{folder} is part of a release, which is published. Exact numbers must not lie there: choose\n"
-                "another --out. No confidential row was read and nothing was written."
-            )
-    if folder in release.parents:
-        raise JobError(f"{folder} holds the release itself. Choose another --out. Nothing was read or written.")
-    return folder
-
-
 def write(folder: Path, found: InsideOnly[SideBySide]) -> tuple[Path, ...]:
     """The table as CSV, a page with a figure, and the folder's warning; readable by their owner only."""
     pair = found.reveal()

@@ -51,6 +51,14 @@ def test_the_best_run_leaves_with_its_answers_and_its_price(grid: Path, tmp_path
     assert kinds.count("promise") == kinds.count("spend") == kinds.count("draw") == 1
 
 
+def test_settings_that_promise_different_things_are_not_compared(grid: Path, tmp_path: Path) -> None:
+    """A recipe has a relation of its own where the job names none; all runs are priced under one."""
+    grid.write_text(grid.read_text("utf-8").replace('"public_blend"', '"guided_tree"'), "utf-8")
+    with pytest.raises(JobError, match="must promise the same"):
+        carry_out(asked(grid), tmp_path / "choice")
+    assert not (tmp_path / "choice").exists() and not (tmp_path / "ledger.db").exists()
+
+
 def test_with_enough_runs_and_budget_the_better_setting_is_found(
     grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

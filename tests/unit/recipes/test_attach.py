@@ -23,6 +23,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import PublicData, RandomTrees
 from hedgerow.recipes.forest import plan_steps
+from tests.unit.recipes.attach_world import SCHEMA, world
 
 
 def draw_tree(lines: Any, sizes: dict[str, int], weights: list[float], **more: Any) -> Tree:
@@ -143,37 +144,6 @@ def test_stratified_draws_are_off_by_far_less_than_independent_ones() -> None:
     cells = draw_stratified(shares, strata, np.random.default_rng(1))
     table = np.bincount(strata * 3 + cells).reshape(10, 3)
     assert np.abs(table - [350, 100, 50]).max() <= 6
-
-
-SCHEMA = """
-[columns.age]
-kind = "ordered"
-values = ["0", "1", "2", "3"]
-[columns.job]
-kind = "categorical"
-values = ["x", "y", "z"]
-[columns.sex]
-kind = "categorical"
-values = ["F", "M"]
-[columns.race]
-kind = "categorical"
-values = ["A", "B"]
-"""
-
-
-def world(n: int, seed: int) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    age, job = rng.integers(0, 4, n), rng.integers(0, 3, n)
-    sex = rng.random(n) < 0.2 + 0.2 * job
-    race = rng.random(n) < np.where(sex, 0.8, 0.2)
-    return pl.DataFrame(
-        {
-            "age": age.astype(str),
-            "job": np.array(["x", "y", "z"])[job],
-            "sex": np.where(sex, "F", "M"),
-            "race": np.where(race, "A", "B"),
-        }
-    )
 
 
 def made(recipe: RandomTrees, folder: Path, epsilon: str = "8") -> tuple[pl.DataFrame, pl.DataFrame]:

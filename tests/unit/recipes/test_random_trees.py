@@ -20,37 +20,9 @@ from hedgerow.public.table import PublicTable
 from hedgerow.recipes import PublicData, RandomTrees
 from hedgerow.recipes.forest import plan_steps
 from hedgerow.recipes.matching import matched
+from tests.unit.recipes.attach_world import SCHEMA, world
 
-SCHEMA = """
-[columns.age]
-kind = "ordered"
-values = ["0", "1", "2", "3"]
-[columns.job]
-kind = "categorical"
-values = ["x", "y", "z"]
-[columns.sex]
-kind = "categorical"
-values = ["F", "M"]
-[columns.race]
-kind = "categorical"
-values = ["A", "B"]
-"""
 LABEL_CHANGE = Guarantee(relation="label-change", public_columns=("age", "job"))
-
-
-def world(n: int, seed: int) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    age, job = rng.integers(0, 4, n), rng.integers(0, 3, n)
-    sex = rng.random(n) < 0.2 + 0.2 * job
-    race = rng.random(n) < np.where(sex, 0.8, 0.2)
-    return pl.DataFrame(
-        {
-            "age": age.astype(str),
-            "job": np.array(["x", "y", "z"])[job],
-            "sex": np.where(sex, "F", "M"),
-            "race": np.where(race, "A", "B"),
-        }
-    )
 
 
 def public_data(*, labels: bool = True, target: pl.DataFrame | None = None) -> PublicData:
@@ -183,6 +155,11 @@ def test_by_fits_each_group_on_its_own_and_the_plan_says_what_a_person_bears() -
     person = Guarantee("person", 4, "label-change", ("age", "job"), "id")
     said = " ".join(recipe.remarks(Tariff(tariff.coding, person, "pure"), Budget("2"), public_data()))
     assert "epsilon 0.5" in said and "the whole 2" in said
+
+
+def test_a_partition_into_more_trees_than_values_is_refused() -> None:
+    with pytest.raises(JobError, match="fewer values than there are trees"):
+        plan_steps(RandomTrees(partition="age", trees=5, n_b=200), LABEL_CHANGE, public_data())
 
 
 def test_a_partition_is_one_question_at_the_whole_price() -> None:

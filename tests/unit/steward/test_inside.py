@@ -74,11 +74,12 @@ def test_exact_numbers_are_not_written_beside_what_is_published(tmp_path: Path) 
     for wrong in (release, release / "exact", tmp_path):
         with pytest.raises(JobError, match="release"):
             inside_folder(wrong, (release,))
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "MANIFEST.json").write_text("{}")
-    for wrong in (other, other / "deep" / "within"):
-        with pytest.raises(JobError, match="looks like a release"):
-            inside_folder(wrong, (release,))
+    for mark in ("MANIFEST.json", "statement.json", "choice.json"):
+        other = tmp_path / f"other with {mark}"
+        other.mkdir()
+        (other / mark).write_text("{}")
+        for wrong in (other, other / "deep" / "within"):
+            with pytest.raises(JobError, match="looks like a release"):
+                inside_folder(wrong, (release,))
     assert inside_folder(tmp_path / "release-INSIDE-ONLY", (release,)) == tmp_path / "release-INSIDE-ONLY"
     assert stat.S_ISDIR(release.stat().st_mode)

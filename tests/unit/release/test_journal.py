@@ -1,0 +1,20 @@
+"""What a journal keeps comes back as it was: questions with their trees too."""
+
+from fractions import Fraction
+from pathlib import Path
+
+from hedgerow.public.question import Marginal, Tree
+from hedgerow.public.spend import Spend
+from hedgerow.recipes.replay import Answered
+from hedgerow.release.journal import Journal
+
+
+def test_a_choice_comes_back_whole(tmp_path: Path) -> None:
+    tree = Tree.of(("age",), 2, [0], [0], [-1, -2])
+    candidates = (Marginal(("sex",)), Marginal(("sex",), tree), Marginal((), tree, "sex"))
+    journal = Journal(tmp_path / "run")
+    journal.start("r", "j")
+    spend = Spend("select", (), Fraction(1), candidates, Fraction(1, 2))
+    for position, chosen in enumerate(candidates):
+        journal.keep(position, Answered(spend, chosen=chosen))
+    assert [a.chosen for a in journal.answers()] == list(candidates)
