@@ -83,6 +83,11 @@ class PublicTable:
             self._codes.update(self.schema.coding.encode(self.frame, new))
         return {n: self._codes[n] for n in names}
 
+    def departs(self, name: str) -> bool:
+        """Whether a column has a value that the schema does not name, or beyond its outer edges."""
+        fit = ColumnFit(name).plus(self.schema.column(name), self.frame[name].unique())  # each value looked at once
+        return fit.outside + fit.clamped > 0
+
     def outside(self) -> dict[str, int]:
         """How many rows of a column have a value that the schema does not name, or beyond its outer edges."""
         present = [c for c in self.schema.columns if c.name in self.frame.columns]
