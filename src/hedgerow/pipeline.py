@@ -67,7 +67,7 @@ class Road:
     def public(self) -> PublicData:
         """All that the recipe may use freely: the schema, the public relative, the target."""
         relative, target = self.job.file.public, self.job.file.target
-        role: Role = "target" if self.job.recipe.partial_public else "public"
+        role: Role = "target" if self.job.recipe.attaches else "public"
         return PublicData(
             self.schema,
             None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema, role=role),
@@ -278,7 +278,7 @@ def sample(
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
-    role: Role = "target" if job.recipe.partial_public else "public"
+    role: Role = "target" if job.recipe.attaches else "public"
     public = PublicData(
         schema,
         _same(public_table, "public", statement, schema, role),

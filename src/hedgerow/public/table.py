@@ -79,7 +79,10 @@ class PublicTable:
         if new := [n for n in names if n not in self._codes]:
             needed = self.schema.coding.needs(new)
             if lacking := [n for n in needed if n not in self.frame.columns]:
-                raise TableMismatch(f"The table {self.name} has no column {', '.join(lacking)} to take codes from.")
+                raise TableMismatch(
+                    f"The table {self.name} has no column {', '.join(lacking)}, which is needed here.\n"
+                    "Give it that column, or take the column out of the schema. Nothing was read or spent."
+                )
             self._codes.update(self.schema.coding.encode(self.frame, new))
         return {n: self._codes[n] for n in names}
 

@@ -66,8 +66,8 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
-    partial_public: ClassVar[bool] = False
-    """Whether the public table may lack columns of the schema, such as the private ones."""
+    attaches: ClassVar[bool] = False
+    """Whether it writes private columns onto a target; then the public table may lack those columns."""
 
     @property
     def stated(self) -> str:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.plan import leaf_of
-from hedgerow.errors import JobError, Refused
+from hedgerow.errors import JobError, Refused, TableMismatch
 from hedgerow.model.attached import draw_each, with_columns
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.model.mixed_leaves import Combine, combine, leaf_counts
@@ -110,7 +110,10 @@ class _Grower:
                 f" table lacks.\nUse sequence = 'joint', or a public table with labels. {_NOTHING}"
             )
         if lacking:
-            raise JobError(f"[random_trees] the public table lacks {', '.join(lacking)}. {_NOTHING}")
+            raise TableMismatch(
+                f"[random_trees] the public table lacks {', '.join(lacking)}, by which trees split.\n"
+                f"Give it that column, or take the column out of the schema. {_NOTHING}"
+            )
         if len(given) > 60:
             raise JobError(f"random_trees takes up to 60 attributes, got {len(given)}. {_NOTHING}")
 

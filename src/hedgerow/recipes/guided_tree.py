@@ -55,6 +55,7 @@ class GuidedTree(AbstractRecipe):
 
     name: ClassVar[str] = "guided_tree"
     relation: ClassVar[Relation] = "label-change"
+    attaches: ClassVar[bool] = True
     private: Sequence[str] = ()
     analyses: Sequence[Sequence[str]] = ()
     share: float = 1 / 3
@@ -101,7 +102,10 @@ class GuidedTree(AbstractRecipe):
         have = known(self.wishes, tariff, public)
         asked, _ = self._first(have, tariff, budget)
         if asked.grown is None:
-            return ("No public labels: attribute tables are asked first, and the tree grows on what they say.",)
+            return (
+                "No public labels: attribute tables are asked first, and the tree grows on what they say. Its leaves",
+                "are not known yet; they get what is left of the budget. The tables are used as well.",
+            )
         rows = np.bincount(leaf_of(asked.tree, have.codes(have.lines)), minlength=asked.tree.leaves)
         return (
             f"The tree has {asked.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} target rows.",

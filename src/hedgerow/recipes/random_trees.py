@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from fractions import Fraction
+from math import inf, isfinite
 from typing import Any, ClassVar, final
 
 from hedgerow.errors import JobError
-from hedgerow.public.accounting import Budget, Guarantee, Relation
+from hedgerow.public.accounting import Budget, Guarantee, Relation, epsilon_of, floor_sqrt
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.forest import Forest, plan_steps, questions
@@ -48,7 +49,7 @@ class RandomTrees(AbstractRecipe):
 
     name: ClassVar[str] = "random_trees"
     relation: ClassVar[Relation] = "label-change"
-    partial_public: ClassVar[bool] = True
+    attaches: ClassVar[bool] = True
     private: Sequence[str] = ()
     trees: int = 3
     n_b: int = 500
@@ -106,7 +107,10 @@ class RandomTrees(AbstractRecipe):
                 f"a row is counted in one of {self.trees} trees, by {self.partition}: each has the whole budget"
             )
         if self.by:
-            lines += _by_person(self.by, tariff.guarantee, float(budget.epsilon))
+            lines += _by_person(self.by, public.schema.size([self.by]), tariff.guarantee, budget)
+        pure = float(many * floor_sqrt(2 * budget.total / many)) if budget.measure == "zcdp" else inf
+        if pure < budget.epsilon:
+            lines.append(f"the same noise is worth epsilon {pure:.4g} with delta = 0: a delta buys nothing here")
         if said := _SEQUENCES[self.sequence]:
             lines.append(f"sequence = {self.sequence!r}: {said}")
         return tuple(lines)
@@ -123,15 +127,25 @@ def _open_columns(guarantee: Guarantee) -> tuple[str, ...]:
     return guarantee.public_columns if guarantee.relation == "label-change" else ()
 
 
-def _by_person(by: str, guarantee: Guarantee, epsilon: float) -> list[str]:
+def _by_person(by: str, groups: int, guarantee: Guarantee, budget: Budget) -> list[str]:
     """What one fit for each group costs somebody who is in several of them."""
+    m, whole = guarantee.rows_per_person, _worth(budget, Fraction(1))
     if guarantee.unit == "person":
-        m = guarantee.rows_per_person
         return [
             f"by {by}: a person's rows count at most {m} times over all groups together, whatever the file holds;",
-            f"one row in one group costs epsilon {epsilon / m:g}, a person in {m} groups the whole {epsilon:g}",
+            f"one row in one group costs {_worth(budget, Fraction(1, m))}, all {m} of them the whole {whole}",
         ]
+    told = "g times as much" if budget.measure == "pure" else "more than g times as much (rho grows with g squared)"
     return [
-        f"by {by}: epsilon {epsilon:g} holds for one record in one group. Somebody with a record in g groups bears g",
-        "times as much; to promise it for the person, set unit = 'person' and rows_per_person",
+        f"by {by}: {whole} holds for one record in one group. Somebody with a record in each",
+        f"of g groups bears {told}: {_worth(budget, Fraction(2))} in two,",
+        f"{_worth(budget, Fraction(groups))} in all {groups}. To promise it for the person, set unit = 'person' and",
+        "rows_per_person",
     ]
+
+
+def _worth(budget: Budget, rows: Fraction) -> str:
+    """What the budget comes to for somebody who moves every count by ``rows`` times what it was priced for."""
+    if budget.measure == "pure":
+        return f"epsilon {float(budget.epsilon * rows):.4g}"
+    return f"epsilon {epsilon_of(budget.total * rows**2, budget.delta):.4g} with delta {float(budget.delta):g}"
