@@ -50,10 +50,10 @@ QUESTIONS: dict[str, dict[str, Setting]] = {
         f"n_B {n}, epsilon {e}": Setting(e, n_b=n) for n in (25, 500) for e in ("1.5", "4.5", "30")
     },
     "do more trees help, each with its own 1.5? (weight 40, n_B 500)": {
-        f"{t} trees, epsilon {1.5 * t:g}": Setting(f"{1.5 * t:g}", trees=t) for t in (1, 3, 6, 10)
+        f"trees: {t}, epsilon {1.5 * t:g}": Setting(f"{1.5 * t:g}", trees=t) for t in (1, 3, 6, 10)
     },
     "do they at one total? (weight 40, n_B 500)": {
-        f"{t} trees, epsilon 4.5": Setting("4.5", trees=t) for t in (1, 3, 6, 10)
+        f"trees: {t}, epsilon 4.5": Setting("4.5", trees=t) for t in (1, 3, 6, 10)
     },
 }
 Found = dict[Setting, Any]
@@ -162,7 +162,7 @@ def draw(kept: str, out: str) -> None:
                 errors = [found[s][:, row] for s in settings.values()]
                 spread = [e.std(ddof=1) / len(e) ** 0.5 for e in errors]
                 column[row].errorbar(range(len(errors)), [e.mean() for e in errors], spread, marker="o", label=split)
-            column[row].set(ylim=(0, None), ylabel=f"error of {kind}" if column is axes.T[0] else None)
+            column[row].set(ylim=(0, None), ylabel=f"error of {kind}")
             column[row].grid(alpha=0.3)
         column[0].set_title(question.replace("? (", "?\n("), fontsize=9)
         column[1].set_xticks(range(len(settings)), [n.replace(", epsilon ", "\neps ") for n in settings], fontsize=7)
