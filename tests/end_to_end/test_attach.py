@@ -77,11 +77,17 @@ def test_a_papers_sequence_is_marked_in_the_statement_and_the_release_verifies(
     hedgerow: Command, tmp_path: Path
 ) -> None:
     frame(ROWS).write_csv(tmp_path / "secret.csv")
-    job = attach_job(tmp_path, GUARANTEE, "random_trees")
-    job.write_text(job.read_text("utf-8").replace("'chain'", "'papers-2018'"), "utf-8")
+    job = attach_job(tmp_path, GUARANTEE, "random_trees, papers-2018")
+    assert "association" in hedgerow("plan", job).out
     assert hedgerow("run", job, "--yes").code == 0
-    assert "association" in json.loads((tmp_path / "release" / "statement.json").read_text("utf-8"))["recipe"]
-    assert hedgerow("verify", tmp_path / "release").code == 0
+    release = tmp_path / "release"
+    statement = json.loads((release / "statement.json").read_text("utf-8"))
+    assert "trained on synthetic labels" in statement["recipe"] and "association" in statement["recipe"]
+    assert [e["verb"] for e in statement["events"]] == ["measure", "relabel"]
+    assert [law["column"] for law in statement["events"][1]["detail"]["relabel"]] == ["sex"]
+    assert hedgerow("verify", release).code == 0
+    given = ["--public", tmp_path / "public.csv", "--target", tmp_path / "target.csv"]
+    assert hedgerow("sample", release, "--seed", 9, *given).code == 0
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,7 @@ def _hash_rows(batch: pl.DataFrame, key: bytes) -> npt.NDArray[np.uint64]:
         salted = [f"{column.name}\0{value}".encode() for value in as_text(distinct).fill_null("")]
         words = b"".join(hashlib.blake2b(t, key=key, digest_size=16).digest() for t in salted)
         place = text.cast(pl.Enum(distinct)).to_physical()
-        row ^= np.frombuffer(words, np.uint64).reshape(-1, 2).take(place.to_numpy(), axis=0)
-        row *= _MIX
+        row = (row ^ np.frombuffer(words, np.uint64).reshape(-1, 2).take(place.to_numpy(), axis=0)) * _MIX
         row ^= row >> np.uint64(29)
     return np.asarray(row.sum(axis=0, dtype=np.uint64))
 

@@ -41,8 +41,7 @@ class CodedColumn:
 
     def encode(self, series: pl.Series) -> Codes:
         """The code of every value."""
-        listed = self.edges is None and series.dtype == pl.String
-        codes = self._named(series) if listed else np.full(len(series), -1)
+        codes = self._named(series) if self.edges is None and series.dtype == pl.String else np.full(len(series), -1)
         if self.edges is not None:
             number = self.numbers(series)
             codes = np.searchsorted(np.array(self.edges), number, side="right")

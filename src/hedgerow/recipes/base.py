@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
+from hedgerow.counting.relabel import LabelLaw
 from hedgerow.model.base import Fitted
 from hedgerow.public.accounting import Budget, Relation
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
@@ -55,6 +56,11 @@ class Answers(Protocol):
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise."""
+
+    def measure_relabelled(
+        self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts of ``questions`` over rows whose labels were drawn by ``laws`` first."""
 
     def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
         """Synthetic counts of ``question``, drawn from urns: one table per copy."""
