@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.errors import JobError
 from hedgerow.experiment.grid import Measure
 from hedgerow.public.claim import fit_sums
 from hedgerow.public.column import BINNED
@@ -47,19 +46,16 @@ def read(measure: Measure, schema: Schema, authentic: pl.DataFrame, synthetic: p
     names = wanted(measure, formula, schema)
     true, made = (coefficients(formula, schema, f, measure.by) for f in (authentic, synthetic))
     for at, fit in true.items():
-        for name in names:
+        for said, name in names.items():
             a, b = fit[name], made.get(at, {}).get(name, float("nan"))
-            yield Reading(measure.name, name, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
+            yield Reading(measure.name, said, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
 
 
-def wanted(measure: Measure, formula: Formula, schema: Schema) -> tuple[str, ...]:
-    """The coefficients that are measured: those named, or all that compare labels."""
+def wanted(measure: Measure, formula: Formula, schema: Schema) -> dict[str, str]:
+    """The full names of the coefficients that are measured, by how they were named: or all that compare levels."""
     known = formula.names(schema)
-    if unknown := [t for t in measure.terms if t not in known]:
-        raise JobError(
-            f"The model has no coefficient {', '.join(unknown)}. It has: {', '.join(known[:20])}. {_NOTHING}"
-        )
-    return measure.terms or tuple(n for n in known if "[" in n) or known
+    named = {t: known[formula.place(t, schema)] for t in measure.terms}
+    return named or {n: n for n in known if "[" in n} or {n: n for n in known}
 
 
 def coefficients(formula: Formula, schema: Schema, frame: pl.DataFrame, by: str) -> dict[str, dict[str, float]]:
@@ -87,7 +83,7 @@ def fit_rows(formula: Formula, schema: Schema, frame: pl.DataFrame) -> Floats:
     for t in formula.terms:
         if t.form == "labels":
             column = schema.column(t.column)
-            shown = np.delete(np.arange(column.size), formula.reference(column))
+            shown = np.delete(np.arange(column.size), t.base(column))
             pieces.append(_Piece(codes[t.column].astype(np.int64), shown, column.size))
         else:
             pieces.append(_Piece.of(number[t][keep]))
