@@ -7,7 +7,7 @@ import pytest
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.experiment.measured import coefficients
-from hedgerow.public.claim import Claim
+from hedgerow.public.claim import Claim, fit_sums
 from hedgerow.public.claim_text import make_claim, read_claim
 from hedgerow.public.formula import Formula, numbers_of
 from hedgerow.public.schema import Schema
@@ -72,3 +72,8 @@ def test_claims_that_say_nothing_clear_are_refused(text: str) -> None:
 def test_a_claim_about_nothing_in_the_model_is_refused() -> None:
     with pytest.raises(JobError, match=r"It has: sex\[female\]"):
         make_claim("sex[M] < 0", Formula.parse("pay ~ sex"), SCHEMA)
+
+
+def test_what_is_of_interest_is_given_up_before_fixed_effects() -> None:
+    x = np.column_stack([np.ones(6), np.repeat([0.0, 1], 3), np.repeat([1.0, 0], 3), np.arange(6)])
+    assert np.isnan(fit_sums(x.T @ x, interest=2)).any()
