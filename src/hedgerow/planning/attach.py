@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.pretend import Pretend
-from hedgerow.planning.tree_report import TreeReport, Wanted, tree_report
+from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
 from hedgerow.public.accounting import Relation
 from hedgerow.public.question import Marginal
 from hedgerow.public.table import PublicTable
@@ -57,9 +57,10 @@ class AttachPlan:
             f"per row    epsilon {self.per_row[0]:.4g}; at most {self.per_row[1]} row(s) of one unit count",
         ]
         if self.expected_tv is not None:
-            out.append(
-                f"expected   mean total-variation distance {self.expected_tv:.4f} of attribute x labels tables"
-            )
+            out += [
+                f"expected   mean total-variation distance {self.expected_tv:.4f} of attribute x labels tables,",
+                "           in a rehearsal with one half of the public table as public, the other as confidential",
+            ]
         out += ["", f"interval   a label of share {w.p:g} within {w.width:g} at level {w.level:g}", ""]
         out.append(
             f"{'tree':<5}{'labels':<18}{'epsilon':>9}{'leaves':>10}{'empty':>9}{'depth':>7}{'rows':>9}{'se':>8}"
@@ -90,7 +91,7 @@ def with_attach(
     plan: Plan, recipe: AbstractRecipe, public: PublicData, *, wanted: Wanted, rng: np.random.Generator
 ) -> Plan:
     """``plan`` with the forecast of its trees, if it has any."""
-    treed = [a for a in plan.asked if a.question.tree is not None]
+    treed = [a for a in plan.asked if a.question.tree is not None and not is_banded(a.question.tree)]
     if not treed or public.target is None:
         return plan
     guarantee = plan.tariff.guarantee

@@ -66,6 +66,8 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
+    attaches: ClassVar[bool] = False
+    """Whether it writes private columns onto the rows of a target, which the job must name."""
     partial_public: ClassVar[bool] = False
     """Whether the public table may lack columns of the schema, such as the private ones."""
 

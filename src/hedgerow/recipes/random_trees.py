@@ -48,6 +48,7 @@ class RandomTrees(AbstractRecipe):
 
     name: ClassVar[str] = "random_trees"
     relation: ClassVar[Relation] = "label-change"
+    attaches: ClassVar[bool] = True
     partial_public: ClassVar[bool] = True
     private: Sequence[str] = ()
     trees: int = 3
