@@ -78,7 +78,10 @@ class AbstractRecipe(ABC):
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
     attaches: ClassVar[bool] = False
-    """Whether it writes private columns onto a target; then the public table may lack those columns."""
+    """Whether it writes private columns onto the rows of a target, which the job must name.
+
+    The public table may lack those columns then.
+    """
 
     @property
     def stated(self) -> str:
