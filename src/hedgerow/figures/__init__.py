@@ -2,6 +2,7 @@
 
 svg.py      lines, texts, axes
 charts.py   curves with bands, scatters, heat tables, estimates with ranges
+lines.py    a figure over time, authentic solid and synthetic dashed
 words.py    numbers as people read them
 page.py     one self-contained page: style, one small script by its hash, no network
 

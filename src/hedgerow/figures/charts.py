@@ -7,7 +7,7 @@ from typing import final
 
 from markupsafe import Markup, escape
 
-from hedgerow.figures.svg import decades, dot, line, number, path, short, svg, text, ticks
+from hedgerow.figures.svg import decades, dot, fitted, gutter, line, number, path, short, svg, text, ticks
 
 WIDE = 520
 
@@ -145,13 +145,13 @@ class Shade:
 
 def heat(rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[Shade]], *, said: str) -> Markup:
     """A table of fields, darker where the number is worse; every field says its number."""
-    left, top, step = 118, 8, 20
+    left, top, step = gutter(rows, 200), 8, 20
     wide = (WIDE - left) / max(len(columns), 1)
     ground = top + step * len(rows)
     out = []
     for i, (label, row) in enumerate(zip(rows, fields, strict=True)):
         y = top + i * step
-        out.append(text(left - 6, y + 14, short(label, 18), "label", "end"))
+        out.append(text(left - 6, y + 14, fitted(label, left - 6), "label", "end"))
         for j, f in enumerate(row):
             x = left + j * wide
             out.append(
@@ -170,7 +170,7 @@ def heat(rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[
 
 def estimates(ranges: Sequence[Range], *, said: str, show: Callable[[float], str]) -> Markup:
     """Estimates under each other, each with its range, and zero where it is in sight."""
-    left, right, step, top = 150, 70, 22, 6
+    left, right, step, top = gutter(r.label for r in ranges), 70, 22, 6
     ends = [v for r in ranges for v in (r.low, r.high)]
     low, high = min(ends), max(ends)
     if low > 0 and low < 0.4 * high:
@@ -192,7 +192,7 @@ def estimates(ranges: Sequence[Range], *, said: str, show: Callable[[float], str
         said_here = f"{r.label}: {show(r.value)}, from {show(r.low)} to {show(r.high)}"
         out.append(
             f"<g><title>{escape(said_here)}</title>"
-            + text(left - 8, y + 4, short(r.label, 22), "label", "end")
+            + text(left - 8, y + 4, fitted(r.label, left - 8), "label", "end")
             + line("band", at(r.low), y, at(r.high), y)
             + dot("dot", at(r.value), y, 3.5)
             + text(WIDE - 2, y + 4, show(r.value), "value", "end")
@@ -215,7 +215,7 @@ class Twin:
 
 def twins(pairs: Sequence[Twin], *, said: str, show: Callable[[float], str]) -> Markup:
     """Authentic above synthetic for every label, each with how far it may range."""
-    left, right, step, top = 150, 12, 26, 6
+    left, right, step, top = gutter(p.label for p in pairs), 12, 26, 6
     ends = [v for p in pairs for v in (*p.interval, *p.range)]
     low, high = min(ends), max(ends)
     room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
@@ -233,7 +233,7 @@ def twins(pairs: Sequence[Twin], *, said: str, show: Callable[[float], str]) -> 
         out.append(
             f"<g><title>{escape(f'{p.label}: authentic {show(p.true)}, synthetic {show(p.made)}')}</title>"
             f'<rect class="hit" x="0" y="{y - step / 2:.1f}" width="{WIDE}" height="{step}"/>'
-            + text(left - 8, y + 4, short(p.label, 22), "label", "end")
+            + text(left - 8, y + 4, fitted(p.label, left - 8), "label", "end")
             + line("band", at(p.interval[0]), y - 4, at(p.interval[1]), y - 4)
             + dot("dot", at(p.true), y - 4, 3.5)
             + line("band made", at(p.range[0]), y + 5, at(p.range[1]), y + 5)

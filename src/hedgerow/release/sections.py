@@ -8,10 +8,12 @@ import numpy as np
 from markupsafe import Markup
 
 from hedgerow.figures import charts
+from hedgerow.figures.lines import Point, Trace, lines
 from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.quantities import Judged, labels, quantity
+from hedgerow.planning.quantities import Judged, Places, labels, over_time, quantity, time_labels
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.rules import violations
+from hedgerow.public.schema import Schema
 from hedgerow.release import figures
 from hedgerow.release.contents import Contents
 from hedgerow.release.together import Joint, Level, copies_of, joints, levels
@@ -217,8 +219,24 @@ def _says(use: Use, copies: tuple[Judged, ...]) -> Drawn | None:
     ]
     head = ("group", "mean over copies", "lowest copy", "highest copy") if len(copies) > 1 else ("group", "estimate")
     rows = tuple((r.label, show(r.value), show(r.low), show(r.high))[: len(head)] for r in ranges)
-    figure = charts.estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
+    figure = _over_time(use, copies[0].schema, places, ranges)
+    if not figure:
+        figure = charts.estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
     return Drawn(use.name, use.what, figure, head, rows)
+
+
+def _over_time(use: Use, schema: Schema, places: Places, ranges: Sequence[charts.Range]) -> Markup:
+    """The figure of a use that follows one thing over time; nothing for others."""
+    found = over_time(use, schema, places)
+    if len({name for name, _ in found}) != 1:
+        return Markup()
+    times, shown = time_labels(use, schema), sorted(t for _, t in found)
+    points = [
+        Point(shown.index(t), r.value, r.low, r.high, f"{times[t]}: {small(r.value)}")
+        for (_, t), r in zip(found, ranges, strict=True)
+    ]
+    trace = Trace("made", tuple(sorted(points, key=lambda p: p.at)))
+    return lines([times[t] for t in shown], [trace], said=f"{use.name} in the synthetic data", show=small)
 
 
 def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:
