@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log10
+from math import ceil, log10
 from typing import final
 
 from markupsafe import Markup, escape
 
+from hedgerow.figures.scatter import Dot
 from hedgerow.figures.svg import decades, dot, fitted, gutter, line, number, path, short, svg, text, ticks
 
 WIDE = 520
@@ -21,16 +22,6 @@ class Step:
     y: float
     low: float
     high: float
-    said: str
-
-
-@final
-@dataclass(frozen=True)
-class Dot:
-    """One mark of a scatter: two numbers for the same thing."""
-
-    x: float
-    y: float
     said: str
 
 
@@ -110,29 +101,6 @@ def log_scatter(dots: Sequence[Dot], band: float, *, said: str, axes: tuple[str,
     return svg("".join(out), WIDE, ground + 42, said)
 
 
-def scatter(dots: Sequence[Dot], *, said: str, axes: tuple[str, str]) -> Markup:
-    """Two numbers for each of many things, on one plain scale, with the diagonal on which they are equal."""
-    left, ground, top, size = 64, 330, 8, 322
-    ends = [v for d in dots for v in (d.x, d.y)] or [0.0, 1.0]
-    low, high = min(ends), max(ends)
-    room = (high - low) * 0.04 or 0.5
-    low, high = low - room, high + room
-
-    def at(v: float) -> float:
-        return (v - low) / (high - low) * size
-
-    marks = ticks(low, high)
-    out = [line("grid", left, ground - at(t), left + size, ground - at(t)) for t in marks]
-    out += [line("grid", left + at(t), top, left + at(t), ground) for t in marks]
-    out += [text(left - 6, ground - at(t) + 4, number(t), "tick", "end") for t in marks]
-    out += [text(left + at(t), ground + 18, number(t), "tick", "middle") for t in marks]
-    out.append(line("curve thin", left, ground, left + size, top))
-    out += [dot("dot small", left + at(d.x), ground - at(d.y), 2.2, d.said) for d in dots]
-    out.append(text(left + size / 2, ground + 36, axes[0], "tick", "middle"))
-    out.append(text(left + 6, top + 12, axes[1], "tick", "start"))
-    return svg("".join(out), WIDE, ground + 42, said)
-
-
 @final
 @dataclass(frozen=True)
 class Shade:
@@ -143,8 +111,10 @@ class Shade:
     said: str
 
 
-def heat(rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[Shade]], *, said: str) -> Markup:
-    """A table of fields, darker where the number is worse; every field says its number."""
+def heat(
+    rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[Shade | None]], *, said: str
+) -> Markup:
+    """A table of fields, darker where the number is worse; every field says its number, None is left blank."""
     left, top, step = gutter(rows, 200), 8, 20
     wide = (WIDE - left) / max(len(columns), 1)
     ground = top + step * len(rows)
@@ -153,6 +123,8 @@ def heat(rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[
         y = top + i * step
         out.append(text(left - 6, y + 14, fitted(label, left - 6), "label", "end"))
         for j, f in enumerate(row):
+            if f is None:
+                continue
             x = left + j * wide
             out.append(
                 f'<g><title>{escape(f.said)}</title><rect class="q{f.level}" x="{x:.1f}" y="{y}" '
@@ -160,12 +132,23 @@ def heat(rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[
                 + (text(x + wide / 2, y + 14, f.words, f"on{f.level}", "middle") if wide >= 30 else "")
                 + "</g>"
             )
-    every = max(1, -(-len(columns) * 34 // (WIDE - left)))
-    for j, label in enumerate(columns):
-        if j % every == 0:
-            words = short(label, max(4, int(wide * every / 7)))
-            out.append(text(left + (j + 0.5) * wide, ground + 16, words, "tick", "middle"))
-    return svg("".join(out), WIDE, ground + 24, said)
+    below, deep = _column_labels(columns, left, wide, ground)
+    return svg("".join(out) + below, WIDE, ground + deep, said)
+
+
+def _column_labels(columns: Sequence[str], left: float, wide: float, ground: float) -> tuple[str, int]:
+    """The labels under the columns and how deep they reach: level where they have room, slanted where not."""
+    if all(fitted(c, wide - 2) == c for c in columns):
+        level = [text(left + (j + 0.5) * wide, ground + 16, c, "tick", "middle") for j, c in enumerate(columns)]
+        return "".join(level), 24
+    every = max(1, ceil(15 / wide))
+    out = []
+    for j, label in list(enumerate(columns))[::every]:
+        x = left + (j + 0.5) * wide
+        words = escape(short(label, min(16, max(2, int((x - 4) / 6)))))
+        place = f"translate({x:.1f},{ground + 14}) rotate(-38)"
+        out.append(f'<text class="tick" text-anchor="end" transform="{place}">{words}</text>')
+    return "".join(out), 24 + ceil(4.6 * min(16, max(map(len, columns))))
 
 
 def estimates(ranges: Sequence[Range], *, said: str, show: Callable[[float], str]) -> Markup:

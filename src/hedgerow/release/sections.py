@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from hedgerow.figures import charts
 from hedgerow.figures.lines import Point, Trace, lines
+from hedgerow.figures.scatter import Dot, scatter
 from hedgerow.planning.curve import Rehearsal
 from hedgerow.planning.quantities import Judged, Places, labels, over_time, quantity, time_labels
 from hedgerow.planning.uses import Use, Verdict
@@ -124,7 +125,7 @@ def _joint(contents: Contents, j: Joint) -> Drawn:
     )
     places = _spread(np.argsort(-j.noisy, kind="stable"), _MOST_DOTS)
     dots = [
-        charts.Dot(float(n), float(s), f"{label}: noisy {n:,}, synthetic {s:,.0f}")
+        Dot(float(n), float(s), f"{label}: noisy {n:,}, synthetic {s:,.0f}")
         for label, n, s in zip(
             j.named(contents.schema, places), j.noisy[places].tolist(), j.synthetic[places].tolist(), strict=True
         )
@@ -174,12 +175,12 @@ def _relations(found: Sequence[Level]) -> tuple[Drawn, ...]:
     def drawn(name: str, there: Callable[[Level], float], here: Callable[[Level], float]) -> Drawn:
         both = np.array([[there(v), here(v)] for v in found])
         r = float(np.corrcoef(both.T)[0, 1]) if both.std(axis=0).min() > 0 else float("nan")
-        dots = [charts.Dot(there(v), here(v), f"{v.name}: {there(v):+.4f}, {here(v):+.4f}") for v in shown]
+        dots = [Dot(there(v), here(v), f"{v.name}: {there(v):+.4f}, {here(v):+.4f}") for v in shown]
         ranked = sorted(found, key=lambda v: -abs(here(v) - there(v)))[:30]
         rows = tuple((v.name, f"{there(v):+.4f}", f"{here(v):+.4f}", f"{here(v) - there(v):+.4f}") for v in ranked)
         about = f"{len(found):,} pairs of levels; the two sides correlate at {r:.3f}."
         axes = ("from noisy counts", "synthetic")
-        figure = charts.scatter(dots, said=f"{name} between levels, noisy against synthetic", axes=axes)
+        figure = scatter(dots, said=f"{name} between levels, noisy against synthetic", axes=axes)
         more = f"{len(found) - len(rows):,}" if len(found) > len(rows) else ""
         return Drawn(name, about, figure, ("levels", "from noisy counts", "synthetic", "difference"), rows, more)
 
