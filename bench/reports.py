@@ -20,7 +20,7 @@ from hedgerow.simulate.personnel import personnel, personnel_schema
 
 RECIPES = {
     "random_trees": 'private = ["sex", "race"]\ntrees = 3\nn_b = 500\nweights = {{ {pay} = 40 }}',
-    "guided_tree": 'private = ["sex", "race"]\nanalyses = [["{pay}"]]',
+    "guided_tree": 'private = ["sex", "race"]\nanalyses = {analyses}',
 }
 _CENSUS = (
     "age class_of_worker industry_code occupation_code education wage_per_hour marital_status union_member "
@@ -66,6 +66,13 @@ kind = "coefficient"
 formula = "ln(wage_per_hour) ~ sex + race + age + I(age^2) + education | industry_code + occupation_code"
 term = "sex[Female]"
 tolerance = 0.05
+
+[[use]]
+name = "women earning over 50,000, all else equal"
+kind = "coefficient"
+formula = "income=50000+. ~ sex + race + age + I(age^2) + education | industry_code + occupation_code"
+term = "sex[Female]"
+tolerance = 0.02
 
 [[use]]
 name = "sex by occupation"
@@ -162,6 +169,7 @@ def census(folder: Path) -> dict[str, str]:
         "unit": 'unit = "record"',
         "epsilon": "1.0",
         "pay": "wage_per_hour",
+        "analyses": '[["income"], ["wage_per_hour"]]',
     }
 
 
@@ -180,6 +188,7 @@ def simulated(folder: Path, rows: int, agencies: int, occupations: int) -> dict[
         "unit": 'unit = "person"\nperson = "person"\nrows_per_person = 4',
         "epsilon": "2.0",
         "pay": "pay",
+        "analyses": '[["pay"]]',
     }
 
 
