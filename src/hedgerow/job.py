@@ -12,6 +12,7 @@ from hedgerow.errors import JobError
 from hedgerow.planning.tree_report import Wanted
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.column_check import nearest
 from hedgerow.public.schema import Schema
 from hedgerow.recipes import RECIPES, AbstractRecipe
 
@@ -245,10 +246,28 @@ class Job:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
+def known_keys() -> dict[str, tuple[str, ...]]:
+    """The keys of every table of a job file, but for lists of tables; those of recipes are their settings."""
+    parts: dict[str, type[_Part]] = {
+        "job": _Job,
+        "schema": _Schema,
+        "confidential": _Confidential,
+        "public": _Public,
+        "target": _Target,
+        "budget": _Budget,
+        "ledger": _Ledger,
+        "plan": _Plan,
+    }
+    settings = {name: tuple(f.name for f in fields(r)) for name, r in RECIPES.items()}  # type: ignore[arg-type]
+    return {name: tuple(part.model_fields) for name, part in parts.items()} | settings
+
+
 def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
     if name not in RECIPES:
+        hint = nearest(name, RECIPES)
         raise JobError(
-            f"{path}: there is no recipe {name!r}. Choose one of: {', '.join(RECIPES)}.\n"
+            f"{path}: there is no recipe {name!r}; {hint if '?' in hint else 'choose one.'} "
+            f"There are {', '.join(RECIPES)}.\n"
             "No confidential row was read and nothing was spent."
         )
     recipe = RECIPES[name]

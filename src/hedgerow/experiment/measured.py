@@ -10,6 +10,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.grid import Measure
+from hedgerow.planning.quantities import Judged
 from hedgerow.public.claim import fit_sums
 from hedgerow.public.column import BINNED
 from hedgerow.public.formula import Formula
@@ -32,20 +33,26 @@ class Reading:
     error: float
 
 
-def read(measure: Measure, schema: Schema, authentic: pl.DataFrame, synthetic: pl.DataFrame) -> Iterator[Reading]:
-    """Everything ``measure`` says of a synthetic table.
+def read(measure: Measure, authentic: Judged, synthetic: Judged) -> Iterator[Reading]:
+    """Everything ``measure`` says of synthetic records, or of a synthetic table of counts.
 
     A coefficient that the synthetic table does not determine counts as if it were 0: leaving it out would favour
     settings that lose whole groups.
     """
     if measure.columns:
-        one, two = (_shares(f, measure, schema) for f in (authentic, synthetic))
+        one, two = (_shares(t, measure.columns) for t in (authentic, synthetic))
         error = float(np.abs(one - two).sum() / 2)
         yield Reading(measure.name, "total variation", "", 0.0, error, error)
         return
+    if synthetic.counts is not None:
+        raise JobError(
+            f"The recipe gives a table of counts, in which no model can be fitted: leave {measure.name!r} out, and\n"
+            f"measure tables: [[measure]] name = '...', columns = [...]. {_NOTHING}"
+        )
+    schema = authentic.schema
     formula = Formula.parse(measure.model, measure.reference).bound(schema)
     names = wanted(measure, formula, schema)
-    true, made = (coefficients(formula, schema, f, measure.by) for f in (authentic, synthetic))
+    true, made = (coefficients(formula, schema, t.frame, measure.by) for t in (authentic, synthetic))
     for at, fit in true.items():
         for name in names:
             a, b = fit[name], made.get(at, {}).get(name, float("nan"))
@@ -153,7 +160,6 @@ def _plain(series: pl.Series) -> Floats:
     return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
 
 
-def _shares(frame: pl.DataFrame, measure: Measure, schema: Schema) -> Floats:
-    codes = schema.coding.encode(frame, measure.columns)
-    at = np.ravel_multi_index([codes[c].astype(np.int64) for c in measure.columns], schema.shape(measure.columns))
-    return np.bincount(at, minlength=schema.size(measure.columns)) / max(frame.height, 1)
+def _shares(table: Judged, columns: tuple[str, ...]) -> Floats:
+    found = np.bincount(table.cells(columns), table.counts, table.schema.size(columns))
+    return np.asarray(found / max(table.rows, 1), np.float64)

@@ -15,8 +15,11 @@ from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.measured import Reading, read
 from hedgerow.job import Job
-from hedgerow.pipeline import Road, draw_copies
+from hedgerow.pipeline import Road
+from hedgerow.planning.drawing import draw_one
 from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.quantities import Judged
+from hedgerow.planning.stand_in import FEWEST, judged
 from hedgerow.public.files import open_source
 from hedgerow.public.places import same_file
 from hedgerow.public.schema import Schema
@@ -24,8 +27,6 @@ from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import PublicData
 
-FEWEST = 4
-"""Rows a public table must have to be split in halves."""
 _NOTHING = "No confidential row was read and nothing was spent."
 
 
@@ -48,7 +49,7 @@ class Stage:
     @cached_property
     def job(self) -> Job:
         """The job as it stands, before anything is varied."""
-        return Job.loads(self.grid.job, self.grid.job_path)
+        return Job.loads(self.grid.own_job, self.grid.job_path)
 
     @cached_property
     def road(self) -> Road:
@@ -113,7 +114,7 @@ def play(stage: Stage, cell: Cell, seed: int) -> Iterator[Reading]:
         PublicTable.read(halves.relative, schema),
         PublicTable.read(halves.authentic.drop(stage.private), schema, role="target") if stage.private else None,
     )
-    truth = PublicTable.read(halves.authentic, stage.schema).frame
+    truth = Judged(stage.schema, PublicTable.read(halves.authentic, stage.schema).frame)
     recipe = job.recipe
     if "seed" in {f.name for f in fields(recipe)}:  # type: ignore[arg-type]
         recipe = replace(recipe, seed=seed)  # type: ignore[type-var]
@@ -121,11 +122,10 @@ def play(stage: Stage, cell: Cell, seed: int) -> Iterator[Reading]:
     counted = PublicTable.read(_capped(halves.authentic, job), schema)
     rng = np.random.Generator(np.random.PCG64([1, seed, *cell]))
     gate = Pretend(tariff, job.budget, counted, counted.rows, rng)
-    drawn = draw_copies(recipe.fit(gate, public), public, copies=1, seed=seed)
-    if not drawn.records:
-        raise JobError(f"The recipe {recipe.name} gives a table of counts; experiments measure records. {_NOTHING}")
+    copy = draw_one(recipe.fit(gate, public), public, np.random.Generator(np.random.PCG64([seed, 0])))
+    made = judged(copy, stage.schema)
     for measure in stage.grid.file.measure:
-        yield from read(measure, stage.schema, truth, drawn.records[0])
+        yield from read(measure, truth, made)
 
 
 def play_to_table(stage: Stage, cell: Cell, seed: int) -> pl.DataFrame:
