@@ -49,7 +49,7 @@ def test_a_score_never_wraps_around(estimate: Counts) -> None:
     assert selection._distance(np.array([3, 4]), np.array([1, -1])) == 7
 
 
-class _Cheap(Choice):
+class _Cheap(Choice):  # type: ignore[misc]
     def price(self, guarantee: Guarantee, cost: Fraction) -> Spend:
         raise AssertionError("priced by code from outside")
 
@@ -58,7 +58,7 @@ class _Text(str):
     """A name that could be equal to whatever it likes."""
 
 
-class _Lucky(Stopping):
+class _Lucky(Stopping):  # type: ignore[misc]
     @property
     def factor(self) -> int:
         return 1

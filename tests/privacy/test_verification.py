@@ -71,7 +71,7 @@ def test_parts_are_about_even_and_never_the_same_twice() -> None:
     assert (one != two).any()
 
 
-class _Sly(Claim):
+class _Sly(Claim):  # type: ignore[misc]
     def holds(self, counts: Sequence[Counts]) -> bool:
         raise AssertionError("code from outside looked at counts")
 

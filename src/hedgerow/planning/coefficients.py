@@ -14,6 +14,7 @@ from hedgerow.evaluate.formula import Formula, Term
 from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.planning.uses import Use
 from hedgerow.public.column import LISTED
+from hedgerow.public.formula import compared_with
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 
@@ -48,7 +49,7 @@ def by_group(use: Use, schema: Schema, frame: pl.DataFrame, group: Places) -> tu
 def settled(use: Use, schema: Schema) -> tuple[Formula, str]:
     """The formula with the level that each factor is compared with, and the full name of the term.
 
-    That level is what ``C(race, ref=E)`` says; else the last one the schema lists, or no for a yes-no column.
+    That level is what ``C(race, ref=E)`` says; else ``compared_with``, as in ``hedgerow verify-model``.
     """
     given = Formula.parse(use.formula)
     formula = replace(given, terms=tuple(_settled(t, schema) for t in given.terms))
@@ -72,8 +73,7 @@ def _settled(term: Term, schema: Schema) -> Term:
         return term
     if term.shape == "plain" and column.kind not in (*LISTED, "yes-no"):
         return term
-    last = column.cell_labels[len(column.values) - 1] if column.kind in LISTED else "no"
-    return replace(term, shape="factor", reference=last)
+    return replace(term, shape="factor", reference=column.cell_labels[compared_with(column)])
 
 
 def _names(term: Term, schema: Schema) -> list[tuple[str, ...]]:

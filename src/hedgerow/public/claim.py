@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -87,9 +87,9 @@ class Claim:
 def plain(claim: Claim, coding: Coding) -> Claim:
     """The claim in copies of the plainest types, checked to fit: no code of its maker runs while rows are in hand."""
     kinds = (claim.designs, np.int64), (claim.usable, np.bool_), (claim.places, np.int64)
-    arrays = (tuple(np.array(x, kind) for x in held) for held, kind in kinds)
-    ends = float(claim.scale), float(claim.low), float(claim.high)
-    made = Claim(claim.text, tuple(claim.columns), *arrays, int(claim.interest), int(claim.which), *ends)
+    arrays: Any = (tuple(np.array(x, kind) for x in held) for held, kind in kinds)
+    numbers: Any = *map(int, (claim.interest, claim.which)), *map(float, (claim.scale, claim.low, claim.high))
+    made = Claim(claim.text, tuple(claim.columns), *arrays, *numbers)
     every, columns = sorted(p for places in made.places for p in places.tolist()), made.columns
     sizes = [(coding.cells((c,)), len(p)) for c, p in zip(columns, made.places, strict=True)]
     fits = sizes == [d.shape for d in made.designs] and [s[:1] for s in sizes] == [u.shape for u in made.usable]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.public.claim import Claim
-from hedgerow.public.formula import Floats, Formula, numbers_of
+from hedgerow.public.formula import Floats, Formula, labels_of, numbers_of
 from hedgerow.public.question import Counts
 from hedgerow.public.schema import Schema
 
@@ -20,7 +20,8 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
     name, low, high = read_claim(text)
     bound = formula.bound(schema)
     names = bound.names(schema)
-    if name not in names:
+    which = bound.place(name, schema)
+    if which is None:
         raise JobError(
             f"The model has no coefficient {name!r}. It has: {', '.join(names[:20])}.\n"
             f"(The level that others are compared with has none: choose it with --reference COLUMN=VALUE.) {_NOTHING}"
@@ -48,9 +49,14 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
     made[response].append((place, np.ones(schema.size([response]), np.int64)))
     values, of_response = _whole(bound.response.of(numbers_of(schema.column(response))), usable[response])
     made[response].append((place + 1, values))
-    which = names.index(name)
+    against = names[which].partition("[")[0] if "[" in names[which] else ""
+    beside = (
+        f" ({against}[{labels_of(column := schema.column(against))[bound.reference(column)]}] is 0)"
+        if against
+        else ""
+    )
     return Claim(
-        text=f"{text.strip()} in {formula}",
+        text=f"{text.strip()}{beside} in {formula}",
         columns=columns,
         designs=tuple(np.stack([v for _, v in made[c]], axis=1) for c in columns),
         usable=tuple(usable[c] for c in columns),
