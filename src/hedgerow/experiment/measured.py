@@ -33,29 +33,39 @@ class Reading:
     error: float
 
 
-def read(measure: Measure, authentic: Judged, synthetic: Judged) -> Iterator[Reading]:
-    """Everything ``measure`` says of synthetic records, or of a synthetic table of counts.
+Figures = dict[str, dict[str, float]]
+"""For every group the coefficients by name; or, of joint proportions, the share of each cell, under the name ''."""
+
+
+def figures(measure: Measure, table: Judged) -> Figures:
+    """What is measured of records, or of a table of counts."""
+    if measure.columns:
+        return {"": {str(i): s for i, s in enumerate(_shares(table, measure.columns).tolist()) if s}}
+    if table.counts is not None:
+        raise JobError(
+            f"The recipe gives a table of counts, in which no model can be fitted: leave {measure.name!r} out, and\n"
+            f"measure tables: [[measure]] name = '...', columns = [...]. {_NOTHING}"
+        )
+    formula = Formula.parse(measure.model, measure.reference).bound(table.schema)
+    names = wanted(measure, formula, table.schema)
+    found = coefficients(formula, table.schema, table.frame, measure.by)
+    return {at: {name: fit[name] for name in names} for at, fit in found.items()}
+
+
+def readings(measure: Measure, authentic: Figures, synthetic: Figures) -> Iterator[Reading]:
+    """Everything ``measure`` says of a synthetic table beside the authentic one.
 
     A coefficient that the synthetic table does not determine counts as if it were 0: leaving it out would favour
     settings that lose whole groups.
     """
     if measure.columns:
-        one, two = (_shares(t, measure.columns) for t in (authentic, synthetic))
-        error = float(np.abs(one - two).sum() / 2)
+        one, two = authentic[""], synthetic[""]
+        error = sum(abs(one.get(cell, 0.0) - two.get(cell, 0.0)) for cell in {**one, **two}) / 2
         yield Reading(measure.name, "total variation", "", 0.0, error, error)
         return
-    if synthetic.counts is not None:
-        raise JobError(
-            f"The recipe gives a table of counts, in which no model can be fitted: leave {measure.name!r} out, and\n"
-            f"measure tables: [[measure]] name = '...', columns = [...]. {_NOTHING}"
-        )
-    schema = authentic.schema
-    formula = Formula.parse(measure.model, measure.reference).bound(schema)
-    names = wanted(measure, formula, schema)
-    true, made = (coefficients(formula, schema, t.frame, measure.by) for t in (authentic, synthetic))
-    for at, fit in true.items():
-        for name in names:
-            a, b = fit[name], made.get(at, {}).get(name, float("nan"))
+    for at, fit in authentic.items():
+        for name, a in fit.items():
+            b = synthetic.get(at, {}).get(name, float("nan"))
             yield Reading(measure.name, name, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
 
 
