@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
-from hedgerow.job import known_keys
+from hedgerow.job import known_keys, name_of_recipe
 from hedgerow.public.column_check import nearest
 from hedgerow.recipes import RECIPES
 
@@ -220,7 +220,7 @@ class Grid:
         """What is wrong with the keys that factors set: no such key, no such recipe, a recipe that no cell uses."""
         known = known_keys()
         varied = next((f.levels for f in self.factors if f.set == "job.recipe"), ())
-        used = {*map(str, varied)} or {str(_look_up(tomllib.loads(self.job), "job.recipe"))}
+        used = {*map(str, varied)} or {name_of_recipe(tomllib.loads(self.job))}
         for name in sorted(used - set(RECIPES)):
             yield f"there is no recipe {name!r}; {nearest(name, RECIPES).rstrip('.')}"
         for f in self.factors:
@@ -235,7 +235,7 @@ class Grid:
 
 def _of_its_recipe(data: dict[str, Any]) -> dict[str, Any]:
     """A job without the settings of recipes that it does not use."""
-    used = data["job"].get("recipe") if isinstance(data.get("job"), dict) else None
+    used = name_of_recipe(data)
     return {k: v for k, v in data.items() if k == used or k not in RECIPES}
 
 

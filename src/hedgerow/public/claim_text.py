@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.public.claim import Claim
-from hedgerow.public.formula import Floats, Formula, labels_of, numbers_of
+from hedgerow.public.formula import Floats, Formula, numbers_of
 from hedgerow.public.question import Counts
 from hedgerow.public.schema import Schema
 
@@ -19,22 +19,16 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
     """The claim ``text``, such as ``sex[F] < -0.02`` or ``0.01 < age < 0.03``, about a model."""
     name, low, high = read_claim(text)
     bound = formula.bound(schema)
-    names = bound.names(schema)
     which = bound.place(name, schema)
-    if which is None:
-        raise JobError(
-            f"The model has no coefficient {name!r}. It has: {', '.join(names[:20])}.\n"
-            f"(The level that others are compared with has none: choose it with --reference COLUMN=VALUE.) {_NOTHING}"
-        )
     columns = (*(c for c in bound.columns if c != bound.response.column), bound.response.column)
-    interest, made = len(names), {c: list[tuple[int, Counts]]() for c in columns}
+    interest, made = len(bound.names(schema)), {c: list[tuple[int, Counts]]() for c in columns}
     usable = {c: np.ones(schema.size([c]), np.bool_) for c in columns}
     scales, place = dict[int, float](), 0
     for term in bound.terms:
         column = schema.column(term.column)
         if term.form == "labels":
             for code in range(column.size):
-                if code != bound.reference(column):
+                if code != term.base(column):
                     made[term.column].append((place, np.eye(column.size, dtype=np.int64)[code]))
                     place += 1
             continue
@@ -49,14 +43,8 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
     made[response].append((place, np.ones(schema.size([response]), np.int64)))
     values, of_response = _whole(bound.response.of(numbers_of(schema.column(response))), usable[response])
     made[response].append((place + 1, values))
-    against = names[which].partition("[")[0] if "[" in names[which] else ""
-    beside = (
-        f" ({against}[{labels_of(column := schema.column(against))[bound.reference(column)]}] is 0)"
-        if against
-        else ""
-    )
     return Claim(
-        text=f"{text.strip()}{beside} in {formula}",
+        text=f"{text.strip()} in {formula}",
         columns=columns,
         designs=tuple(np.stack([v for _, v in made[c]], axis=1) for c in columns),
         usable=tuple(usable[c] for c in columns),
