@@ -9,7 +9,6 @@ where they differ), S being the sum of D over the cells of a record; so S(x) is 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.model.descent import quick
 from hedgerow.model.gum import PairTargets, Records, below, stream_of

@@ -113,12 +113,27 @@ class DPSyn(AbstractRecipe):
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
         columns, known = self._columns(public), _relative(public).rows
-        records = max(self.rows or rows, public.schema.size(self.groups) * self.floor if self.groups else 0)
+        records = self._records(public, rows)
         tables = max(len(columns) * (len(columns) - 1) // 2, 1)
         support = min(known, max(MOST_KEYS // tables, 1))
         return (
             pair_records_memory(public.schema, columns, records=records, support=support) + 8 * len(columns) * known
         )
+
+    def lighter(self, public: PublicData, rows: int) -> str:
+        """Groups that are filled up to the floor may hold far more records than the table has rows."""
+        if self._records(public, rows) <= (self.rows or rows):
+            return ""
+        groups = public.schema.size(self.groups)
+        return (
+            f"Each of the {groups:,} groups ({' x '.join(self.groups)}) gets at least {self.floor:,} records: "
+            "name fewer groups, or set\n[dpsyn] floor = 0, or declare rows."
+        )
+
+    def _records(self, public: PublicData, rows: int) -> int:
+        """How many records there will be of a table of ``rows`` rows, at most about."""
+        filled = public.schema.size(self.groups) * self.floor if self.groups else 0
+        return self.rows or max(rows, filled)
 
     def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
         """Ask for the number of rows, the group sizes and the tables; make them agree; fit the pool."""
@@ -138,7 +153,7 @@ class DPSyn(AbstractRecipe):
         sizes = self._sizes(grouped.counts, split)
         way = PaperWay if self.variant == "paper" else RepairedWay
         shape = tariff.coding.shape(columns)
-        made = way(_records(relative, columns), columns, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
+        made = way(_coded(relative, columns), columns, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
         return GroupedModel(
             total=int(sizes.sum()),
             schema=public.schema,
@@ -213,7 +228,7 @@ def _relative(public: PublicData) -> PublicTable:
     return public.relative
 
 
-def _records(relative: PublicTable, columns: Sequence[str]) -> Records:
+def _coded(relative: PublicTable, columns: Sequence[str]) -> Records:
     """The public rows in codes."""
     known = relative.codes(columns)
     return np.stack([known[c].astype(np.uint16) for c in columns], axis=1)

@@ -140,8 +140,8 @@ def split_budget(epsilon: float, *, delta: float, theta: int, rows: float, rule:
     """
     if not (0 < epsilon < inf and 0 <= delta < 1 and theta >= 1):
         raise JobError(
-            f"Cannot divide epsilon = {epsilon}, delta = {delta} with theta = {theta}: epsilon must be a number above 0,\n"
-            "delta 0 or between 0 and 1, theta 1 or more. No confidential row was read and nothing was spent."
+            f"Cannot divide epsilon = {epsilon}, delta = {delta} with theta = {theta}: epsilon must be above 0\n"
+            "and finite, delta 0 or between 0 and 1, theta 1 or more. Nothing was read and nothing was spent."
         )
     first, least, middle, most = rule.thresholds(theta)
     if epsilon < middle:
