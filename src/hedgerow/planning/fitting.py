@@ -31,7 +31,8 @@ def check_fits(memory: int, limit: int | None, schema: Schema, rows: int, *, lig
     widest = ", ".join(f"{name} ({size:,} values)" for size, name in sizes[:3])
     raise JobError(
         f"It needs about {memory / 1e9:,.1f} GB of memory for {rows:,} rows; {limit / 1e9:,.1f} GB are there.\n"
-        f"{lighter and lighter + chr(10)}Give the widest columns fewer bins or values: {widest}; leave columns out of the schema; say a smaller\n"
+        + (f"{lighter}\n" if lighter else "")
+        + f"Give the widest columns fewer bins or values: {widest}; leave columns out of the schema; say a smaller\n"
         "[confidential] assumed_rows if that was a guess; or allow more with [job] memory_gb.\n"
         "No confidential row was read and nothing was spent."
     )

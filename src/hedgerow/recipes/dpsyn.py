@@ -130,6 +130,13 @@ class DPSyn(AbstractRecipe):
             "name fewer groups, or set\n[dpsyn] floor = 0, or declare rows."
         )
 
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """Counting, weighing the public rows, and fitting records to every pair; as measured on two files."""
+        columns, records = len(self._columns(public)), self._records(public, rows)
+        pairs = columns * (columns - 1) / 2
+        each = 3.5e-8 * (max(self.rounds, 1) if self.variant == "paper" else 1)
+        return super().seconds(public, rows) + pairs * (each * records + 4e-8 * _relative(public).rows) + 2.0
+
     def _records(self, public: PublicData, rows: int) -> int:
         """How many records there will be of a table of ``rows`` rows, at most about."""
         filled = public.schema.size(self.groups) * self.floor if self.groups else 0

@@ -121,3 +121,9 @@ def test_a_refusal_for_memory_names_the_groups_when_the_floor_fills_them() -> No
     with pytest.raises(JobError, match="Give the widest columns") as refused:
         plan(DPSyn(groups=["area"]), Guarantee(), limit=10**6)
     assert "floor" not in str(refused.value)
+
+
+def test_a_plan_forecasts_more_time_for_more_records_and_for_the_papers_rounds() -> None:
+    few, many = (plan(DPSyn(groups=["area"], floor=floor), Guarantee()).seconds for floor in (0, 1_000_000))
+    assert many > few + 1
+    assert plan(DPSyn(groups=["area"], floor=1_000_000, variant="paper"), Guarantee()).seconds > many
