@@ -145,8 +145,9 @@ def forecast(  # noqa: PLR0913  all of it public, each by name
     assumed = rows if rows is not None else relative.rows if relative is not None else None
     cells = sum(a.cells for r in requests for a in r.asked)
     size = assumed or 1_000_000
-    memory = 200_000_000 + 40 * cells + recipe.memory(public, size)
-    check_fits(memory, limit, public.schema, size, lighter=recipe.lighter(public, size))
+    most = size + recipe.surplus(requests)
+    memory = 200_000_000 + 40 * cells + recipe.memory(public, most)
+    check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
     if relative is not None and relative.rows >= FEWEST and not lacking(relative) and assumed and uses:
         verdicts = quick(Stage(recipe, public, tariff, tuple(uses), assumed, person), budget, _RUNS, rng)
     else:
@@ -164,6 +165,16 @@ def forecast(  # noqa: PLR0913  all of it public, each by name
         remarks=recipe.remarks(tariff, budget, public),
         fates=() if table is None else side_by_side(recipe, table, budget, rng),
         imagined=table,
+    )
+
+
+def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -> str:
+    """What makes this recipe need less memory, besides a smaller schema."""
+    if most <= 2 * rows:
+        return recipe.lighter(public, rows)
+    return (
+        f"At this budget noise alone may add {most - rows:,} records to {rows:,}: declare the number with\n"
+        f"[{recipe.name}] rows = ..., or allow a larger epsilon."
     )
 
 

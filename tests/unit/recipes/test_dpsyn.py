@@ -1,6 +1,7 @@
 """The dpsyn recipe on a public stand-in: group sizes, copies of groups, declared rows, and what a plan says of it."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from hedgerow.pipeline import draw_copies
 from hedgerow.planning.forecast import forecast
 from hedgerow.planning.pretend import Pretend
 from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.question import Marginal, Measurement, Noise
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
-from hedgerow.recipes import DPSyn, PublicData
+from hedgerow.recipes import RECIPES, DPSyn, PublicData
 
 AREAS = [f"a{i}" for i in range(12)]
 SCHEMA = Schema.loads(
@@ -41,6 +43,7 @@ def rows(n: int, seed: int) -> pl.DataFrame:
 
 
 RELATIVE = PublicTable.read(rows(2000, 1), SCHEMA)
+OTHER = PublicTable.read(rows(2000, 2), SCHEMA)
 PUBLIC = PublicData(SCHEMA, RELATIVE)
 
 
@@ -127,3 +130,34 @@ def test_a_plan_forecasts_more_time_for_more_records_and_for_the_papers_rounds()
     few, many = (plan(DPSyn(groups=["area"], floor=floor), Guarantee()).seconds for floor in (0, 1_000_000))
     assert many > few + 1
     assert plan(DPSyn(groups=["area"], floor=1_000_000, variant="paper"), Guarantee()).seconds > many
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.2, 1.0, 20.0])
+def test_group_sizes_are_drawn_towards_equal_or_public_ones_as_far_as_noise_recommends(epsilon: float) -> None:
+    """Never much worse than the noisy sizes, far better where they are mostly noise; the paper's are left alone."""
+    rng, scale = np.random.default_rng(3), 1 / epsilon
+    true = np.array([groups(rows(2000, 1))[a].height for a in AREAS])
+    lost = np.zeros(2)
+    for _ in range(200):
+        counts = np.rint(true + rng.laplace(0, scale, len(true))).astype(np.int64)
+        noisy = Measurement(Marginal(("area",)), counts, Noise("laplace", Fraction(scale)))
+        assert (DPSyn(groups=["area"], variant="paper")._nearer(noisy, RELATIVE) == counts).all()
+        for i, sizes in enumerate((counts, DPSyn(groups=["area"])._nearer(noisy, OTHER))):
+            lost[i] += np.abs(sizes - true).sum()
+    assert lost[1] < 1.06 * lost[0] + 1
+    assert epsilon > 0.1 or lost[1] < 0.8 * lost[0]
+
+
+@pytest.mark.parametrize("name", ["dpsyn", "tree_blend", "public_blend", "independent"])
+def test_a_budget_that_drowns_the_number_of_records_in_noise_is_refused_unless_it_is_declared(name: str) -> None:
+    budget = Budget("0.00001")
+    tariff = Tariff(SCHEMA.coding, Guarantee(), budget.measure)
+
+    def planned(**settings: Any) -> Any:
+        recipe = RECIPES[name](**settings)
+        rng = np.random.default_rng(0)
+        return forecast(recipe, PUBLIC, tariff=tariff, budget=budget, rows=2000, rng=rng, limit=210_000_000)
+
+    with pytest.raises(JobError, match=rf"noise alone may add .* records to 2,000(.|\n)*\[{name}\] rows = "):
+        planned()
+    assert planned(rows=2000).memory < 210_000_000
