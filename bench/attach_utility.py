@@ -139,7 +139,7 @@ def methods(judge: Judge) -> Iterator[tuple[str, str, Callable[[int], pl.DataFra
         for name, recipe in {
             "random_trees": lambda seed: RandomTrees(private=private, trees=3, n_b=500, seed=seed),
             "guided_tree": lambda seed: GuidedTree(private=private),
-            "guided_tree + outcome": lambda seed: GuidedTree(private=private, analyses=[[outcome]]),
+            "guided_tree + outcome": lambda seed: GuidedTree(private=private, outcomes=[outcome]),
         }.items():
             yield epsilon, name, by_recipe(judge, recipe, epsilon)
 
@@ -182,12 +182,14 @@ def compare(name: str, seeds: int) -> None:
             f"{epsilon:>8}  {method:24}{mean[0]:8.4f}{error[0]:8.4f}{mean[1]:8.4f}{error[1]:8.4f}{took:8.1f}",
             flush=True,
         )
-    base, hard = (found["-", m][0][0] for m in ("public as it is", "public, balanced draws"))
-    print("ratios:  epsilon  tables/random_trees  /public  /public balanced | with outcome: coef/random_trees")
+    base, hard = (found["-", m][0] for m in ("public as it is", "public, balanced draws"))
+    print(
+        "ratios:  epsilon  tables/random_trees  /public  /balanced | with outcome: coef/random_trees  /public  /balanced"
+    )
     for epsilon in EPSILONS:
         ours, trees, also = (found[epsilon, m][0] for m in ("guided_tree", "random_trees", "guided_tree + outcome"))
-        to = (ours[0] / trees[0], ours[0] / base, ours[0] / hard, also[1] / trees[1])
-        print(f"{epsilon:>16}{to[0]:21.3f}{to[1]:9.2f}{to[2]:18.2f} |{to[3]:34.2f}")
+        to = (*(ours[0] / x[0] for x in (trees, base, hard)), *(also[1] / x[1] for x in (trees, base, hard)))
+        print(f"{epsilon:>16}{to[0]:21.3f}{to[1]:9.2f}{to[2]:11.2f} |{to[3]:32.2f}{to[4]:9.2f}{to[5]:11.2f}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:.0f} MB", flush=True)
 
