@@ -37,7 +37,7 @@ class TreeReport:
 
     Attributes:
         labels: the columns counted in its leaves.
-        epsilon: what the tree gets of the budget.
+        epsilon: what the tree gets of the budget; under a delta, the pure epsilon of this tree alone.
         noise_sd: of one count.
         splits: how many nodes are split.
         leaves: how many leaves are asked for.

@@ -110,7 +110,10 @@ class GuidedTree(AbstractRecipe):
         have = known(self.wishes, tariff, public)
         asked, _ = self._first(have, tariff, budget)
         if asked.grown is None:
-            return ("No public labels: attribute tables are asked first, and the tree grows on what they say.",)
+            return (
+                "No public labels: attribute tables are asked first, and the tree grows on what they say. Its leaves",
+                "are not known yet; they get what is left of the budget. The tables are used as well.",
+            )
         rows = np.bincount(leaf_of(asked.tree, have.codes(have.lines)), minlength=asked.tree.leaves)
         bands = [
             f"Outcomes ({', '.join(self.outcomes)}): what the other columns leave of it, in {q.leaves} bands with "
