@@ -85,17 +85,21 @@ def design(split: Split, table: PublicTable) -> tuple[Any, Any]:
     return np.column_stack(columns), (y - y.mean()) / y.std()
 
 
+def modelled(judge: Judge, table: PublicTable) -> Any:
+    """The shares that a boosted model of ``table`` and its labels gives to the target's rows."""
+    split, schema = judge.split, judge.split.schema
+    form = schema.size(split.private), schema.shape(split.given), [is_ordered(schema, a) for a in split.given]
+    labels, rng = cells_of(table, split.private), np.random.Generator(np.random.PCG64(0))
+    model = guided_tree.boost(lines_of(table, split.given), labels, *form, rng)
+    return model.shares(lines_of(judge.target, split.given))
+
+
 def as_it_is(judge: Judge, *, balanced: bool) -> Callable[[int], pl.DataFrame]:
     """Labels drawn from the boosted model of the public table alone."""
-    split, relative = judge.split, judge.public.relative
-    assert relative is not None
-    labels, schema = cells_of(relative, split.private), split.schema
-    ordered = [is_ordered(schema, a) for a in split.given]
-    kinds, rng = schema.size(split.private), np.random.Generator(np.random.PCG64(0))
-    model = guided_tree.boost(lines_of(relative, split.given), labels, kinds, schema.shape(split.given), ordered, rng)
-    lines = lines_of(judge.target, split.given)
-    shares = model.shares(lines)
-    made = Attached(schema, split.private, shares, tuple(lines), judge.target)
+    split, schema = judge.split, judge.split.schema
+    assert judge.public.relative is not None
+    shares = modelled(judge, judge.public.relative)
+    made = Attached(schema, split.private, shares, tuple(lines_of(judge.target, split.given)), judge.target)
 
     def drawn(seed: int) -> pl.DataFrame:
         rng = np.random.default_rng(seed)
@@ -139,7 +143,7 @@ def methods(judge: Judge) -> Iterator[tuple[str, str, Callable[[int], pl.DataFra
         for name, recipe in {
             "random_trees": lambda seed: RandomTrees(private=private, trees=3, n_b=500, seed=seed),
             "guided_tree": lambda seed: GuidedTree(private=private),
-            "guided_tree + outcome": lambda seed: GuidedTree(private=private, analyses=[[outcome]]),
+            "guided_tree + outcome": lambda seed: GuidedTree(private=private, outcomes=[outcome]),
         }.items():
             yield epsilon, name, by_recipe(judge, recipe, epsilon)
 
@@ -182,12 +186,12 @@ def compare(name: str, seeds: int) -> None:
             f"{epsilon:>8}  {method:24}{mean[0]:8.4f}{error[0]:8.4f}{mean[1]:8.4f}{error[1]:8.4f}{took:8.1f}",
             flush=True,
         )
-    base, hard = (found["-", m][0][0] for m in ("public as it is", "public, balanced draws"))
-    print("ratios:  epsilon  tables/random_trees  /public  /public balanced | with outcome: coef/random_trees")
+    base, hard = (found["-", m][0] for m in ("public as it is", "public, balanced draws"))
+    print("ratios: epsilon  tables/random_trees  /public  /balanced | outcome: coef/random_trees  /public  /balanced")
     for epsilon in EPSILONS:
         ours, trees, also = (found[epsilon, m][0] for m in ("guided_tree", "random_trees", "guided_tree + outcome"))
-        to = (ours[0] / trees[0], ours[0] / base, ours[0] / hard, also[1] / trees[1])
-        print(f"{epsilon:>16}{to[0]:21.3f}{to[1]:9.2f}{to[2]:18.2f} |{to[3]:34.2f}")
+        to = (*(ours[0] / x[0] for x in (trees, base, hard)), *(also[1] / x[1] for x in (trees, base, hard)))
+        print(f"{epsilon:>16}{to[0]:21.3f}{to[1]:9.2f}{to[2]:11.2f} |{to[3]:32.2f}{to[4]:9.2f}{to[5]:11.2f}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:.0f} MB", flush=True)
 
