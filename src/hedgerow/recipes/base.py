@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
+from hedgerow.counting.relabel import LabelLaw
 from hedgerow.model.base import Fitted
 from hedgerow.public.accounting import Budget, Relation
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
@@ -61,6 +62,11 @@ class Answers(Measures, Protocol):
     def left(self) -> Fraction:
         """What may still be spent, in the measure of the budget."""
 
+    def measure_relabelled(
+        self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts of ``questions`` over rows whose labels were drawn by ``laws`` first."""
+
     def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
         """Synthetic counts of ``question``, drawn from urns: one table per copy."""
 
@@ -71,8 +77,11 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
-    partial_public: ClassVar[bool] = False
-    """Whether the public table may lack columns of the schema, such as the private ones."""
+    attaches: ClassVar[bool] = False
+    """Whether it writes private columns onto the rows of a target, which the job must name.
+
+    The public table may lack those columns then.
+    """
 
     @property
     def stated(self) -> str:
