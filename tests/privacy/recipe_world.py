@@ -19,12 +19,19 @@ Write = Callable[..., Path]
 
 
 def write_dpsyn(
-    folder: Path, guarantee: Guarantee, regime: str, *, delta: str = "1e-6", variant: str = "repaired"
+    folder: Path,
+    guarantee: Guarantee,
+    regime: str,
+    *,
+    delta: str = "1e-6",
+    variant: str = "repaired",
+    one_way: str | None = None,
 ) -> Path:
-    """A job of dpsyn that ends in ``regime``, its public table beside it."""
+    """A job of dpsyn that ends in ``regime``, its public table beside it; ``one_way``: that constant of the rule."""
+    folder.mkdir(exist_ok=True)
     job = write_job(folder, guarantee, delta=delta, recipe="dpsyn")
     frame(PUBLIC).write_csv(folder / "public.csv")
-    one_way, two_way = REGIMES[regime], "1000000" if regime == "one_way" else "1"
+    two_way = "1000000" if regime == "one_way" else "1"
     job.write_text(
         job.read_text("utf-8")
         + f"""
@@ -39,7 +46,7 @@ rounds = 2
 sweeps = 2
 round_public = 1
 round_measured = 1
-one_way = {one_way}
+one_way = {one_way or REGIMES[regime]}
 two_way = {two_way}
 high = 0.01
 """,

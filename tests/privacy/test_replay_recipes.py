@@ -3,15 +3,18 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from hedgerow.public.accounting import Guarantee
 from hedgerow.public.files import open_source
+from hedgerow.public.schema import Schema
 from tests.privacy.checks import check_run, quick_folder, run_job
 from tests.privacy.recipe_world import JOBS, PUBLIC, write_dpsyn
 from tests.privacy.watch import Tape, watched
-from tests.privacy.world import GUARANTEES, PERSON, frame, neighbours
+from tests.privacy.world import GUARANTEES, PERSON, SCHEMA, frame, neighbours
 
 FEW = settings(max_examples=2, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 
@@ -33,6 +36,45 @@ def test_every_byte_is_the_same_on_neighbours(job: str, kind: str, delta: str, d
     guarantee = GUARANTEES[kind]
     with quick_folder() as folder:
         check_run(Path(folder), guarantee, delta, data.draw(neighbours(guarantee)), JOBS[job])
+
+
+@pytest.mark.parametrize(
+    ("relation", "more"),
+    [
+        ("record, add-remove", "reuse = true\n"),
+        ("person, replace-one", "rows = 20\n"),
+        ("person, add-remove", "groups = []\n"),
+        ("record, replace-one", 'groups = ["race", "pay"]\n'),
+    ],
+)
+@given(data=st.data())
+@settings(FEW, max_examples=1)
+def test_every_byte_is_the_same_with_dpsyns_other_settings(relation: str, more: str, data: st.DataObject) -> None:
+    guarantee = GUARANTEES[relation]
+
+    def write(folder: Path, given: Guarantee, *, delta: str) -> Path:
+        job = write_dpsyn(folder, given, "one_way", delta=delta)
+        text = job.read_text("utf-8")
+        job.write_text((text.replace('groups = ["pay"]\n', "") if "groups" in more else text) + more, "utf-8")
+        return job
+
+    with quick_folder() as folder:
+        check_run(Path(folder), guarantee, "1e-6", data.draw(neighbours(guarantee)), write)
+
+
+@pytest.mark.parametrize("total", [-400, 0, 400])
+def test_the_regime_follows_from_the_noisy_number_of_rows_alone(tmp_path: Path, total: int) -> None:
+    """Whatever rows there are: a number that seems to be none or fewer never buys the richer tables."""
+    coding = Schema.loads(SCHEMA).coding
+    cells = [coding.cells(c) for c in (("pay",), ("sex_area", "race"))]
+    tape = Tape([np.array([total]), *(np.ones(n, np.int64) for n in cells)])
+    for name, rows in (("none", PUBLIC[:0]), ("few", PUBLIC[:3]), ("many", PUBLIC * 20)):
+        job = write_dpsyn(place := tmp_path / name, PERSON, "two_way", one_way="5")
+        frame(rows).write_csv(place / "secret.csv")
+        with watched(tape, play=True, public=[place / "public.csv"]) as requests:
+            run_job(job)
+        asked = [[len(answer) for _, answer in r.noises] for r in requests if r.noises]
+        assert asked == [[1], cells[:1], cells[1:]][: 3 if total > 0 else 2], f"with {name} rows"
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])

@@ -13,8 +13,9 @@ import numpy as np
 from hedgerow.model.descent import quick
 from hedgerow.model.gum import PairTargets, Records, below, stream_of
 
-_OFFERS = 3  # pool records that a record is offered at once: the best is taken
-_STILL = 50  # a pass that moves fewer than one record in so many is the last
+_OFFERS = 6  # pool records that a record is offered at once: the best is taken
+_STILL, _NEAR = 200, 50  # a pass that moves fewer than one record in so many is the last; as many records as the
+# pool has, or more, are near it before they start
 
 
 def refine(records: Records, pool: Records, targets: PairTargets, *, sweeps: int, state: int = 1) -> Records:
@@ -29,10 +30,10 @@ def refine(records: Records, pool: Records, targets: PairTargets, *, sweeps: int
     now = records + starts
     gap = targets.square.target * np.float32(-len(records))
     _add_up(now, gap)
-    stream = stream_of(state)
+    stream, still = stream_of(state), _STILL if len(records) < len(pool) else _NEAR
     for offered in range(0, sweeps, _OFFERS):
         moved = _pass(now, pool, starts, gap, min(_OFFERS, sweeps - offered), stream)
-        if moved * _STILL < len(records):
+        if moved * still < len(records):
             break
     return np.asarray(now - starts, np.uint16)
 

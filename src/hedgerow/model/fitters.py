@@ -45,7 +45,7 @@ class Exchange(AbstractFitter):
     """Each record is offered ``sweeps`` records of ``pool`` and takes one when all tables together gain."""
 
     pool: Records
-    sweeps: int = 30
+    sweeps: int = 60
 
     def fit(self, records: Records, targets: PairTargets, state: int) -> Records:
         """Records of the pool, and given ones, whole."""

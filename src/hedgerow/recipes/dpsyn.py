@@ -62,7 +62,7 @@ class DPSyn(AbstractRecipe):
     floor: int = 300
     pool: int = 10_000
     rounds: int = 10
-    sweeps: int = 30
+    sweeps: int = 60
     variant: Literal["repaired", "paper"] = "repaired"
     reuse: bool = False
 
@@ -144,7 +144,7 @@ class DPSyn(AbstractRecipe):
         """Counting, weighing the public rows, and fitting records to every pair; as measured on two files."""
         columns, records = len(self._columns(public)), self._records(public, rows)
         pairs = columns * (columns - 1) / 2
-        each = 3.5e-8 * (max(self.rounds, 1) if self.variant == "paper" else 1)
+        each = 3.5e-8 * (max(self.rounds, 1) if self.variant == "paper" else 3)
         return super().seconds(public, rows) + pairs * (each * records + 4e-8 * _relative(public).rows) + 2.0
 
     def _records(self, public: PublicData, rows: int) -> int:
