@@ -75,7 +75,7 @@ def test_the_library_and_our_own_solver_agree_to_eight_digits(errors: Errors) ->
 def test_the_metric_itself_may_be_fitted_by_the_library() -> None:
     pytest.importorskip("pyfixest")
     a, b, schema = workers()
-    ours, theirs = (LinearModel(formula=PAY, library=x).of(a, b, schema, rng=RNG) for x in ("hedgerow", "pyfixest"))  # type: ignore[arg-type]
+    ours, theirs = (LinearModel(formula=PAY, library=x).of(a, b, schema, rng=RNG) for x in ("hedgerow", "pyfixest"))
     assert ours.table["coefficient"].to_list() == theirs.table["coefficient"].to_list()
     assert ours.value == pytest.approx(theirs.value, rel=1e-7)
 
