@@ -21,7 +21,7 @@ from hedgerow.simulate.personnel import personnel, personnel_schema
 
 RECIPES = {
     "random_trees": 'private = ["sex", "race"]\ntrees = 3\nn_b = 500\nweights = {{ {pay} = 40 }}',
-    "guided_tree": 'private = ["sex", "race"]\nanalyses = {analyses}',
+    "guided_tree": 'private = ["sex", "race"]\nanalyses = [["{pay}"]]',
 }
 _CENSUS = (
     "age class_of_worker industry_code occupation_code education wage_per_hour marital_status union_member "
@@ -67,13 +67,6 @@ kind = "coefficient"
 formula = "ln(wage_per_hour) ~ sex + race + age + I(age^2) + education | industry_code + occupation_code"
 term = "sex[Female]"
 tolerance = 0.05
-
-[[use]]
-name = "women earning over 50,000, all else equal"
-kind = "coefficient"
-formula = "income=50000+. ~ sex + race + age + I(age^2) + education | industry_code + occupation_code"
-term = "sex[Female]"
-tolerance = 0.02
 
 [[use]]
 name = "sex by occupation"
@@ -170,7 +163,6 @@ def census(folder: Path) -> dict[str, str]:
         "unit": 'unit = "record"',
         "epsilon": "1.0",
         "pay": "wage_per_hour",
-        "analyses": '[["income"], ["wage_per_hour"]]',
     }
 
 
@@ -189,7 +181,6 @@ def simulated(folder: Path, rows: int, agencies: int, occupations: int) -> dict[
         "unit": 'unit = "person"\nperson = "person"\nrows_per_person = 4',
         "epsilon": "2.0",
         "pay": "pay",
-        "analyses": '[["pay"]]',
     }
 
 
