@@ -37,6 +37,10 @@ rows_per_person = 4
 table = "public.parquet"
 [budget]
 epsilon = 20
+[[use]]
+name = "occupation by sex"
+columns = ["occupation", "sex"]
+tolerance = 0.06
 """,
         "utf-8",
     )
@@ -107,6 +111,11 @@ def test_steward_compare_writes_apart_and_marks_everything(place: Path) -> None:
     text = run(["steward", "compare", str(place / "job.toml"), "--only", "one-way"])
     assert text.startswith("INSIDE ONLY")
     assert run(["verify", str(place / "release")])
+    (use,) = said["uses"]
+    assert use["name"] == "occupation by sex" and use["met"] is (use["error"] <= 0.06) and use["like_sample"] > 0
+    assert text.index("occupation by sex") < text.index("Each column on its own"), "a report opens with the uses"
+    html = (folder / "report.html").read_text("utf-8")
+    assert 0 < html.index("occupation by sex") < html.index("What was measured")
 
 
 def test_the_pay_gap_that_the_release_lost_is_seen(place: Path) -> None:

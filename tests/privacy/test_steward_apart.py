@@ -11,7 +11,9 @@ import polars as pl
 
 from hedgerow.evaluate.asked import Asked
 from hedgerow.steward.compare import Exact, compare_job
+from hedgerow.steward.exact_uses import ExactUse
 from hedgerow.steward.inside import InsideOnly
+from hedgerow.steward.report import write_report
 from hedgerow.steward.writing import exact_json, write_exact
 from tests.privacy.checks import run_job
 from tests.privacy.watch import Tape, watched
@@ -24,6 +26,14 @@ BASE: list[Row] = [
         zip("FMFMFMM" * 9, "ABCAABB" * 9, (7, 13, 22, 38, 5, 9, 31) * 9, "nsnwsnn" * 9, strict=True)
     )
 ]
+MEAN = """
+[[use]]
+name = "mean pay"
+kind = "mean"
+of = "pay"
+by = ["sex", "race"]
+tolerance = 1
+"""
 HERE, THERE = tuple(BASE), (*BASE, ("F", "C", "39", "w", "me"))
 
 
@@ -41,6 +51,13 @@ def numbers(value: Any) -> Iterator[float]:
 def written(found: InsideOnly[Exact]) -> set[str]:
     """Every exact number with enough digits to be recognised, as it would be written with six of them."""
     return {f"{v:.6g}" for v in numbers(json.loads(exact_json(found))) if len(f"{v:.6g}".strip("-0.")) >= 5}
+
+
+def of_uses(found: InsideOnly[tuple[ExactUse, ...]]) -> set[str]:
+    """The exact errors of the intended uses and the figures behind them, in the same form."""
+    told = [v for u in found.reveal() for v in (u.verdict.error, *u.true.tolist(), *u.errors.tolist())]
+    assert len(told) > 6
+    return {f"{v:.6g}" for v in told if v is not None and len(f"{v:.6g}".strip("-0.")) >= 5}
 
 
 def everything(files: dict[str, bytes]) -> str:
@@ -64,19 +81,21 @@ def test_bundles_of_neighbours_are_equal_and_hold_no_exact_number(tmp_path: Path
         place = tmp_path / name
         place.mkdir()
         job = write_job(place, GUARANTEES["record, add-remove"])
+        job.write_text(job.read_text("utf-8") + MEAN, "utf-8")
         frame(rows).write_csv(place / "secret.csv")
         with watched(tape, play=play):
             bundles.append(run_job(job))
         found = exact(job)
         write_exact(place / "release-INSIDE-ONLY", found)
-        looks.append(found)
+        _, uses = write_report(job, out=None, rng=np.random.default_rng(0))
+        looks.append(written(found) | of_uses(uses))
         (place / "release").rename(place / "first")
         (place / "ledger.db").unlink()  # the name of the run is fixed here, and a run is booked once
         with watched(Tape(tape.counts, tape.chosen), play=True):
             again = run_job(job)
         assert again[0] == bundles[-1][0], "a release changed because the steward had looked"
     assert bundles[0] == bundles[1]
-    here, there = (written(f) for f in looks)
+    here, there = looks
     assert len(here) > 40 and here != there, "the exact reports must tell the neighbours apart, or the search is idle"
     released = everything(bundles[0][0])
     found_there = sorted(n for n in (here ^ there) if n in released)

@@ -1,5 +1,6 @@
 """A comparison as one HTML page: self-contained, readable in print, a table behind each figure."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -14,11 +15,17 @@ _ROWS = 120
 
 
 def page(
-    comparison: Comparison, *, title: str = "", names: Names = ("A", "B"), watermark: str = "", warning: str = ""
+    comparison: Comparison,
+    *,
+    title: str = "",
+    names: Names = ("A", "B"),
+    uses: Sequence[Mapping[str, str]] = (),
+    watermark: str = "",
+    warning: str = "",
 ) -> str:
     """The page; with a ``watermark`` over it and a ``warning`` at its head where the numbers must stay inside.
 
-    ``names`` are what the two sides are called in figures and tables.
+    ``names`` are what the two sides are called; with judged ``uses`` the page opens with them.
     """
     sections = [_section(r, names) for r in comparison.results]
     a, b = called(comparison.a), called(comparison.b)
@@ -33,6 +40,7 @@ def page(
             "appendix": [s for s in sections if s["appendix"]],
             "title": title or f"{b} against {a}",
             "sides": (a, b),
+            "uses": uses,
             "watermark": watermark,
             "warning": warning,
             "version": __version__,

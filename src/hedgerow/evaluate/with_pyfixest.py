@@ -33,7 +33,7 @@ def fit(design: Design, *, errors: Errors = "hetero", cluster: Places | None = N
         formula = f"response ~ {' + '.join(varying)}" + (f" | {fixed}" if fixed else "")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the library's own use of pandas; what is collinear shows as NaN
-            found = pf.feols(formula, data=data, vcov=law, fixef_rm="none")
+            found = pf.feols(formula, data=data, vcov=law, fixef_rm="none", fixef_tol=1e-12)
         got, error = found.coef(), found.se()
         for j, term in enumerate(terms):
             if term in got.index:

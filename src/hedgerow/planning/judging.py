@@ -11,7 +11,7 @@ from hedgerow.planning.quantities import Judged, Quantity, quantity
 from hedgerow.planning.uses import Use
 
 Floats = npt.NDArray[np.float64]
-_HALVES = 12
+_HALVES, _DRAWS = 12, 1000
 _SURE = 2.0
 """A true coefficient has a sign worth keeping when it is this many standard errors away from 0."""
 
@@ -70,18 +70,32 @@ def half_sample_error(
 ) -> float:
     """The expected error of a random half of the rows of ``table`` blown up ``scale`` times.
 
-    In closed form for tables of counts; for everything else the mean over a dozen random halves.
+    In closed form for tables of counts; from standard errors for coefficients, since a random half of the rows is as
+    far from the whole as the whole is from its population; for everything else the mean over a dozen random halves.
     """
     if use.kind == "table" and use.over == "typical":
         return _half_of_counts(use, true.values * scale)
     if table.counts is not None:
         return float("nan")
+    if use.kind == "coefficient":
+        return _half_of_estimates(use, true, rng, scale) / sqrt(scale)
     found = []
     for _ in range(_HALVES):
         kept = rng.permutation(table.frame.height)[: max(1, table.frame.height // 2)]
         half = quantity(use, Judged(table.schema, table.frame[np.sort(kept)]))
         found.append(judge(use, half, true, scale=scale).error)
     return float(np.mean(found)) / sqrt(scale)
+
+
+def _half_of_estimates(use: Use, true: Quantity, rng: np.random.Generator, scale: float) -> float:
+    """The expected error of estimates that are off by their own standard errors, over the groups that are judged."""
+    judged = np.isfinite(judge(use, true, true, scale=scale).parts) & np.isfinite(true.errors)
+    if not judged.any():
+        return float("nan")
+    off = np.abs(rng.normal(size=(_DRAWS, int(judged.sum()))) * true.errors[judged])
+    if use.within == "relative":
+        off /= np.maximum(np.abs(true.values[judged]), 1e-12)
+    return float((off.max(axis=1) if use.over == "worst" else off.mean(axis=1)).mean())
 
 
 def _half_of_counts(use: Use, true: npt.NDArray[Any]) -> float:

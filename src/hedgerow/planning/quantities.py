@@ -4,7 +4,7 @@ The same functions serve a public stand-in, synthetic records, a table of synthe
 steward's own table; so a forecast and an exact look mean the same thing.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any, final
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.planning.coefficients import by_group, settled
+from hedgerow.planning.coefficients import Fits, by_group, settled
 from hedgerow.planning.uses import Use
 from hedgerow.public.coding import Codes
 from hedgerow.public.schema import Schema
@@ -34,11 +34,13 @@ class Judged:
         schema: what its columns mean.
         frame: a row per record, or, of a table of counts, a row per cell.
         counts: how often each row of ``frame`` counts; None: once.
+        fits: models already fitted to it.
     """
 
     schema: Schema
     frame: pl.DataFrame
     counts: Floats | None = None
+    fits: Fits = field(default_factory=dict, repr=False)
 
     @classmethod
     def of_counts(cls, schema: Schema, frame: pl.DataFrame) -> "Judged":
@@ -175,7 +177,7 @@ def _quantiles(number: Floats, group: Places, weight: Floats, size: int, at: tup
 def _coefficients(use: Use, table: Judged) -> Quantity:
     if table.counts is not None:
         raise JobError("A coefficient cannot be judged on a table of counts: it needs records. Nothing was spent.")
-    values, errors, sizes = by_group(use, table.schema, table.frame, table.cells(use.columns))
+    values, errors, sizes = by_group(use, table.schema, table.frame, table.cells(use.columns), table.fits)
     return Quantity(values, sizes, errors)
 
 

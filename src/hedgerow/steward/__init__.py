@@ -8,5 +8,6 @@ classified.py    how often a synthetic private value is the true one
 side_by_side.py  a table of counts as it is and as it was released
 ledger_book.py   what was promised and spent on which table
 exact_uses.py    each intended use judged on the confidential table itself
+use_rows.py      the table that exact reports open with
 report.py        the page of it, marked, in a folder of its own
 """

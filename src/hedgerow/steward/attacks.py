@@ -14,9 +14,9 @@ from hedgerow.figures.words import aligned
 from hedgerow.job import Job
 from hedgerow.public.table import PublicTable
 from hedgerow.steward.attribute import AttributeInference
-from hedgerow.steward.compare import in_fixed_words, release_of, released
+from hedgerow.steward.compare import release_of, released
 from hedgerow.steward.exact import exact_table
-from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
+from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words
 from hedgerow.steward.membership import Membership, membership
 
 Watch = Callable[[str], None]

@@ -8,14 +8,15 @@ from typing import Any, final
 import numpy as np
 import polars as pl
 
-from hedgerow.errors import HedgerowError, JobError
+from hedgerow.errors import JobError
 from hedgerow.evaluate.base import AbstractMetric, Comparison
 from hedgerow.evaluate.compare import compare
 from hedgerow.job import Job
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.steward.exact import ExactTable, exact_table
-from hedgerow.steward.inside import InsideOnly
+from hedgerow.steward.exact_uses import ExactUse, judged_uses
+from hedgerow.steward.inside import InsideOnly, in_fixed_words
 
 Watch = Callable[[str], None]
 
@@ -28,10 +29,12 @@ class Exact:
     Attributes:
         release: synthetic against confidential.
         public: "the public table released as it is", which any release should beat; None without one.
+        uses: each intended use of the job judged exactly; empty where a single file of records is compared.
     """
 
     release: Comparison
     public: Comparison | None
+    uses: tuple[ExactUse, ...] = ()
 
     def __repr__(self) -> str:
         return "Exact(hidden)"
@@ -48,7 +51,8 @@ def compare_job(
     """The release of the job in ``path`` (or another folder, or a file of records) against its confidential table."""
     job = Job.load(path)
     watch("reading the release")
-    schema, copies = released(job, release_of(path, release))
+    place = release_of(path, release)
+    schema, copies = released(job, place)
     relative = _relative(job, schema)
     watch("reading the confidential table, inside only")
     table = exact_table(job.beside(job.file.confidential.table), schema)
@@ -60,7 +64,8 @@ def compare_job(
             for (tables, say), r in zip(pair, rng.spawn(2), strict=True)
         ]
         assert found[0] is not None
-        return Exact(found[0], found[1])
+        watch("the intended uses")
+        return Exact(found[0], found[1], judged_uses(job, place, confidential, rng) if place.is_dir() else ())
 
     return in_fixed_words(lambda: table.map(work))
 
@@ -110,17 +115,3 @@ def _relative(job: Job, schema: Schema) -> PublicTable | None:
     if job.file.public is None:
         return None
     return PublicTable.read(job.beside(job.file.public.table), schema, role="target")
-
-
-def in_fixed_words(work: Callable[[], InsideOnly[Any]]) -> InsideOnly[Any]:
-    """What ``work`` gives; if it fails with rows in hand, words that quote none of them."""
-    try:
-        return work()
-    except HedgerowError:
-        raise
-    except Exception as wrong:
-        kind = type(wrong).__name__
-    raise HedgerowError(  # outside of `except`: the first error may quote a row
-        f"The exact comparison stopped ({kind}); what it said is not repeated, for it may quote a confidential row.\n"
-        "Try fewer measures with --only, and tell us which one fails. Nothing was spent."
-    )

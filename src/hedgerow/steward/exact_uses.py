@@ -17,9 +17,8 @@ from hedgerow.planning.judging import half_sample_error, judge, like_sample
 from hedgerow.planning.quantities import Floats, Judged, Quantity, labels, over_time, quantity, time_labels
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.schema import Schema
-from hedgerow.steward.compare import in_fixed_words
 from hedgerow.steward.exact import ExactTable, exact_table
-from hedgerow.steward.inside import InsideOnly
+from hedgerow.steward.inside import InsideOnly, in_fixed_words
 
 _NOTE = "exact: the confidential table itself; not protected"
 
@@ -59,15 +58,16 @@ def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> InsideOnly[
         raise JobError(
             "The job names no intended use, so there is nothing to judge. Add a [[use]]. Nothing was spent."
         )
+    table = exact_table(job.beside(job.file.confidential.table), Schema.load(release / "schema.toml"))
+    return in_fixed_words(lambda: table.map(lambda confidential: judged_uses(job, release, confidential, rng)))
+
+
+def judged_uses(job: Job, release: Path, confidential: ExactTable, rng: np.random.Generator) -> tuple[ExactUse, ...]:
+    """The same for a confidential table that is already read; for what stays inside an ``InsideOnly`` only."""
     schema, copies = _release(release)
-    table = exact_table(job.beside(job.file.confidential.table), schema)
     foretold = {v.use: v for v in _foretold(release)}
-
-    def work(confidential: ExactTable) -> tuple[ExactUse, ...]:
-        truth, generators = Judged(schema, confidential.frame), rng.spawn(len(job.uses))
-        return tuple(_exact(u, truth, copies, foretold.get(u), r) for u, r in zip(job.uses, generators, strict=True))
-
-    return in_fixed_words(lambda: table.map(work))
+    truth, generators = Judged(schema, confidential.frame), rng.spawn(len(job.uses))
+    return tuple(_exact(u, truth, copies, foretold.get(u), r) for u, r in zip(job.uses, generators, strict=True))
 
 
 def _exact(

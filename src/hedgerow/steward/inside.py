@@ -15,7 +15,9 @@ line import this folder, so that no part of the program that publishes can hold 
 """
 
 from collections.abc import Callable
-from typing import Generic, NoReturn, TypeVar, final
+from typing import Any, Generic, NoReturn, TypeVar, final
+
+from hedgerow.errors import HedgerowError
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -57,3 +59,17 @@ class InsideOnly(Generic[T]):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("A value that must stay inside cannot be pickled or copied.")
+
+
+def in_fixed_words(work: Callable[[], InsideOnly[Any]]) -> InsideOnly[Any]:
+    """What ``work`` gives; if it fails with rows in hand, words that quote none of them."""
+    try:
+        return work()
+    except HedgerowError:
+        raise
+    except Exception as wrong:
+        kind = type(wrong).__name__
+    raise HedgerowError(  # outside of `except`: the first error may quote a row
+        f"The exact look stopped ({kind}); what it said is not repeated, for it may quote a confidential row.\n"
+        "Try fewer measures with --only, and tell us which one fails. Nothing was spent."
+    )

@@ -11,13 +11,13 @@ from hedgerow.errors import JobError
 from hedgerow.figures import charts
 from hedgerow.figures.lines import Point, Trace, lines
 from hedgerow.figures.page import render
-from hedgerow.figures.words import aligned, beside, percent, small
+from hedgerow.figures.words import small
 from hedgerow.job import Job
 from hedgerow.planning.quantities import Floats
-from hedgerow.planning.uses import Verdict
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.exact_uses import ExactUse, exact_uses
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
+from hedgerow.steward.use_rows import use_lines, use_row
 from hedgerow.steward.writing import SUFFIX, inside_folder
 
 NAME = "uses.html"
@@ -46,16 +46,7 @@ def write_report(
 
 def text_of(found: InsideOnly[tuple[ExactUse, ...]]) -> str:
     """The uses in lines for the steward's terminal."""
-    head = ("intended use", "tolerance", "foretold", "exact", "like a", "")
-    rows = [
-        (r["name"], r["tolerance"], r["foretold"], r["error"], f"{r['like']} sample", _loud(r))
-        for r in map(_row, found.reveal())
-    ]
-    return "\n".join([f"{WATERMARK}: {WARNING}", "", *aligned(head, rows, left=(0, 5))])
-
-
-def _loud(row: dict[str, str]) -> str:
-    return row["word"].upper() if row["kind"] == "missed" else row["word"]
+    return "\n".join([f"{WATERMARK}: {WARNING}", "", *use_lines(found.reveal())])
 
 
 def page_of(job: Job, found: tuple[ExactUse, ...]) -> str:
@@ -64,32 +55,12 @@ def page_of(job: Job, found: tuple[ExactUse, ...]) -> str:
         "version": __version__,
         "title": job.file.job.title or job.table,
         "table": job.table,
-        "rows": [_row(u) for u in found],
+        "rows": [use_row(u) for u in found],
         "cards": [_card(u) for u in found],
         "timed": any(u.lines for u in found),
         "missed": sum(u.verdict.met is False for u in found),
     }
     return render("hedgerow.steward", "steward-report.html.j2", names)
-
-
-def _row(u: ExactUse) -> dict[str, str]:
-    v, show = u.verdict, percent if u.verdict.use.as_share else small
-    word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
-    return {
-        "name": v.use.name,
-        "what": v.use.what,
-        "tolerance": show(v.use.tolerance),
-        "foretold": "-" if u.foretold is None else _band(u.foretold),
-        "error": beside(v.error, v.use.tolerance, share=v.use.as_share),
-        "like": percent(v.like_sample),
-        "word": "sign lost" if v.sign_kept is False else word,
-        "kind": kind,
-    }
-
-
-def _band(v: Verdict) -> str:
-    low, error, high = (beside(x, v.use.tolerance, share=v.use.as_share) for x in (v.low, v.error, v.high))
-    return error if v.low is None else f"{low} to {high}"
 
 
 def _card(u: ExactUse) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.page import called, page, summary
 from hedgerow.steward.compare import Exact
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
+from hedgerow.steward.use_rows import use_lines, use_row
 
 SUFFIX = "-INSIDE-ONLY"
 _MARKS = ("MANIFEST.json", "statement.json", "choice.json")
@@ -43,7 +44,8 @@ def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:
     for name, comparison in pages.items():
         title = f"Exact comparison: {called(comparison.b)}"
         sides = ("authentic", "synthetic" if name == "report" else "public")
-        text = page(comparison, title=title, names=sides, watermark=WATERMARK, warning=WARNING)
+        uses = [use_row(u) for u in exact.uses] if name == "report" else []
+        text = page(comparison, title=title, names=sides, uses=uses, watermark=WATERMARK, warning=WARNING)
         _write(folder / f"{name}.html", text)
     return folder / "report.html"
 
@@ -51,7 +53,8 @@ def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:
 def exact_json(found: InsideOnly[Exact]) -> str:
     """The exact numbers as JSON, with the warning as its first key."""
     exact = found.reveal()
-    data: dict[str, Any] = {WATERMARK: WARNING, "release": exact.release.to_json()}
+    uses = [u.verdict.to_json() for u in exact.uses]
+    data: dict[str, Any] = {WATERMARK: WARNING, "uses": uses, "release": exact.release.to_json()}
     if exact.public:
         data["public_as_it_is"] = exact.public.to_json()
     return json.dumps(data, indent=2, allow_nan=False)
@@ -60,7 +63,8 @@ def exact_json(found: InsideOnly[Exact]) -> str:
 def exact_text(found: InsideOnly[Exact]) -> str:
     """The exact numbers in lines for the steward's terminal."""
     exact = found.reveal()
-    parts = [f"{WATERMARK}: {WARNING}", "", "The release against the confidential table:", summary(exact.release)]
+    parts = [f"{WATERMARK}: {WARNING}", *(["", *use_lines(exact.uses)] if exact.uses else [])]
+    parts += ["", "The release against the confidential table:", summary(exact.release)]
     if exact.public:
         parts += ["", "The public table as it is against the confidential table:", summary(exact.public)]
     return "\n".join(parts)

@@ -59,8 +59,8 @@ def test_pyfixest_finds_the_same(errors: Errors) -> None:
     design, frame = pay_design()
     who = np.unique(frame["person"].to_numpy(), return_inverse=True)[1]
     ours, theirs = (f(design, errors=errors, cluster=who) for f in (least_squares, with_pyfixest.fit))
-    assert ours.values == pytest.approx(theirs.values, rel=1e-6, abs=1e-9)
-    assert ours.errors == pytest.approx(theirs.errors, rel=2e-3)
+    assert ours.values == pytest.approx(theirs.values, rel=1e-8, abs=1e-12)
+    assert ours.errors == pytest.approx(theirs.errors, rel=1e-8)
 
 
 def test_a_term_that_the_others_determine_has_no_coefficient() -> None:

@@ -123,7 +123,19 @@ def test_a_sign_that_is_beyond_doubt_must_be_kept() -> None:
     assert lost.met is False, "within the tolerance, and yet missed"
 
 
-@pytest.mark.parametrize("use", [TABLE, MEAN, MEDIAN, UNION], ids=lambda u: u.kind)
+GAP = Use(
+    "gap",
+    ("year",),
+    0.1,
+    "absolute",
+    kind="coefficient",
+    formula="ln(pay) ~ sex + union",
+    term="sex[F]",
+    over="worst",
+)
+
+
+@pytest.mark.parametrize("use", [TABLE, MEAN, MEDIAN, UNION, GAP], ids=lambda u: u.kind)
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_like_sample_is_the_share_whose_sample_errs_as_much(use: Use, share: float) -> None:
     frame, rng = people(), np.random.default_rng(1)
@@ -142,18 +154,6 @@ def test_blowing_up_a_table_shrinks_what_a_half_of_it_misses() -> None:
         true = quantity(use, table)
         one, four = (half_sample_error(use, table, true, np.random.default_rng(2), scale=s) for s in (1, 4))
         assert one == pytest.approx(2 * four)
-
-
-GAP = Use(
-    "gap",
-    ("year",),
-    0.1,
-    "absolute",
-    kind="coefficient",
-    formula="ln(pay) ~ sex + union",
-    term="sex[F]",
-    over="worst",
-)
 
 
 def test_a_coefficient_is_that_of_least_squares_in_each_group() -> None:
