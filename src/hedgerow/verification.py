@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.errors import JobError
+from hedgerow.errors import JobError, SchemaError
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.pipeline import Road
@@ -83,7 +83,10 @@ class Check:
     @cached_property
     def formula(self) -> Formula:
         """The model."""
-        return Formula.parse(self.model, dict(self.references)).bound(self.road.schema)
+        try:
+            return Formula.parse(self.model, dict(self.references)).bound(self.road.schema)
+        except SchemaError as wrong:
+            raise JobError(f"The model {self.model!r} cannot be checked. {wrong} {_NOTHING}") from None
 
     @cached_property
     def claim(self) -> Claim:

@@ -214,7 +214,8 @@ class Grid:
                     wrong.append(f"{f.name} has no level {x.at[f.name]!r}")
         wrong += self._unknown_settings()
         if wrong:
-            raise JobError(f"{self.path}: {'; '.join(wrong)}. {_NOTHING}")
+            said = "; ".join(wrong)
+            raise JobError(f"{self.path}: {said}{'' if said.endswith('?') else '.'} {_NOTHING}")
 
     def _unknown_settings(self) -> Iterator[str]:
         """What is wrong with the keys that factors set: no such key, no such recipe, a recipe that no cell uses."""
