@@ -198,6 +198,12 @@ class Job:
             raise JobError(_all_mistakes(path, text, wrong)) from None
         secret = file.confidential
         recipe = _recipe(path, name, settings)
+        if recipe.attaches and file.target is None:
+            raise JobError(
+                f"{path}: {recipe.name} writes private columns onto given rows, and the job names none. Add\n"
+                "[target] table = '...': those rows, without the private columns. For whole records take another\n"
+                "recipe. No confidential row was read and nothing was spent."
+            )
         if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
             raise JobError(
                 f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"

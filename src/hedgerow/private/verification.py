@@ -31,13 +31,7 @@ def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measur
     noise.check(asked.noise)
     coding = Coding((*gate.tariff.coding.columns, CodedColumn(_PART, "text", parts, 0, 0)), gate.tariff.coding.joined)
     plan = CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], coding)  # known before a row is seen
-    account, rows = gate._account, gate._rows  # noqa: SLF001  a mechanism of this room
-    account.book(spend)
-    if not gate._recognised:  # noqa: SLF001
-        account.recognise(rows.fingerprint(account.key()))
-        gate._recognised = True  # noqa: SLF001
-    true = agreeing(rows, coding, plan, claim, parts)
-    account.mark_drawn(spend)
+    true = gate._booked(spend, lambda: agreeing(gate._rows, coding, plan, claim, parts))  # noqa: SLF001
     return Measurement(Marginal((f"parts of {parts} that agree",)), true + noise.draw(asked.noise, 1), asked.noise)
 
 

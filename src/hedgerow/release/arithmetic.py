@@ -60,9 +60,11 @@ def costs_are_right(bundle: Stated) -> str:
 
 def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
     measure, guarantee = tariff.measure, tariff.guarantee
-    if spend.verb == "measure":
-        if not spend.asked or spend.candidates or spend.rate or spend.detail:
+    if spend.verb in ("measure", "relabel"):
+        if not spend.asked or spend.candidates or spend.rate or bool(spend.detail) != (spend.verb == "relabel"):
             raise VerifyFailed("to measure, it must ask for tables and nothing else.")
+        if spend.detail and not _names_laws(spend.detail, tariff):
+            raise VerifyFailed("to relabel rows, it must name the laws by which their labels were drawn.")
         for a in spend.asked:
             _price_is_right(a, measure, tariff.guarantee_of(a.question))
         added = sum((a.cost for a in spend.asked), Fraction(0))
@@ -77,6 +79,16 @@ def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
             raise VerifyFailed(f"the rate {spend.rate} costs more than {spend.cost}.")
     else:
         raise VerifyFailed("there is no such request.")
+
+
+def _names_laws(detail: str, tariff: Tariff) -> bool:
+    """Whether this names laws of labels; which ones they are changes no price."""
+    try:
+        told = json.loads(detail)["relabel"]
+        names = [law["column"] for law in told if set(law) == {"column", "trees", "weights"}]
+    except (ValueError, TypeError, KeyError):
+        return False
+    return 0 < len(names) == len(told) and all(n in tariff.coding.sizes for n in names)
 
 
 def _urn_is_right(spend: Spend, tariff: Tariff) -> None:

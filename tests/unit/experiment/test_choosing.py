@@ -139,6 +139,8 @@ def test_half_a_folder_does_not_hold(choice: Path, tmp_path: Path, hedgerow: Com
 def test_settings_that_promise_different_things_are_not_compared(grid: Path, tmp_path: Path) -> None:
     """A recipe has a relation of its own where the job names none; all runs are priced under one."""
     grid.write_text(grid.read_text("utf-8").replace('"public_blend"', '"guided_tree"'), "utf-8")
+    job = grid.with_name("job.toml")
+    job.write_text(job.read_text("utf-8") + "\n[target]\ntable = 'target.csv'\n", "utf-8")
     with pytest.raises(JobError, match="must promise the same"):
         carry_out(asked(grid), tmp_path / "choice")
     assert not (tmp_path / "choice").exists() and not (tmp_path / "ledger.db").exists()
