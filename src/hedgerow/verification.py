@@ -73,7 +73,11 @@ class Check:
             )
         if self.rows is not None and self.rows < ROWS_EACH * self.parts * self.size:
             most = self.rows // (ROWS_EACH * self.size)
-            cure = f"Use --parts {most} or fewer" if most >= 10 else "Leave out fixed effects, or give up the check"
+            cure = (
+                f"Use --parts {most} or fewer"
+                if most >= 10
+                else "Leave out terms or fixed effects, or give up the check"
+            )
             raise JobError(
                 f"{self.rows:,} rows in {self.parts} parts leave about {self.rows // self.parts:,} for each, but the "
                 f"model has {self.size} coefficients,\nfixed effects included, and needs {ROWS_EACH} rows for each. "
