@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.errors import JobError
+from hedgerow.errors import JobError, SchemaError
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.pipeline import Road
@@ -73,7 +73,11 @@ class Check:
             )
         if self.rows is not None and self.rows < ROWS_EACH * self.parts * self.size:
             most = self.rows // (ROWS_EACH * self.size)
-            cure = f"Use --parts {most} or fewer" if most >= 10 else "Leave out fixed effects, or give up the check"
+            cure = (
+                f"Use --parts {most} or fewer"
+                if most >= 10
+                else "Leave out terms or fixed effects, or give up the check"
+            )
             raise JobError(
                 f"{self.rows:,} rows in {self.parts} parts leave about {self.rows // self.parts:,} for each, but the "
                 f"model has {self.size} coefficients,\nfixed effects included, and needs {ROWS_EACH} rows for each. "
@@ -83,7 +87,10 @@ class Check:
     @cached_property
     def formula(self) -> Formula:
         """The model."""
-        return Formula.parse(self.model, dict(self.references)).bound(self.road.schema)
+        try:
+            return Formula.parse(self.model, dict(self.references)).bound(self.road.schema)
+        except SchemaError as wrong:
+            raise JobError(f"The model {self.model!r} cannot be checked. {wrong} {_NOTHING}") from None
 
     @cached_property
     def claim(self) -> Claim:

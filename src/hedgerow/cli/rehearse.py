@@ -73,7 +73,8 @@ def _text(found: "Rehearsal") -> str:
     lines = [
         f"rehearsed  {found.recipe}, {found.runs} runs at each of {len(found.points)} epsilons, on the public table: "
         f"{a:,} rows",
-        f"           played the confidential table of {found.rows:,} assumed rows, {b:,} others its public relative",
+        f"           played the confidential table of {found.rows:,} assumed rows, {b:,} others its public relative;",
+        "           errors are carried on to these sizes by a second run on half of both (docs/rehearse.md)",
         "",
         *show.use_lines(use_rows(here.verdicts)),
         "",

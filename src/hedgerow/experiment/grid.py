@@ -20,6 +20,7 @@ from hedgerow.recipes import RECIPES
 
 _NOTHING = "No confidential row was read and nothing was spent."
 _FIXED = ("confidential", "ledger")
+_TAKEN = ("seed", "measure", "term", "at", "authentic", "synthetic", "error", "seconds", "note")
 
 
 class _Part(BaseModel):
@@ -200,6 +201,9 @@ class Grid:
     def _check_names(self) -> None:
         names, measures = [f.name for f in self.factors], [m.name for m in self.file.measure]
         wrong = [f"two factors are called {n!r}" for n in {n for n in names if names.count(n) > 1}]
+        wrong += [
+            f"a factor cannot be called {n!r}: results have a column of that name" for n in names if n in _TAKEN
+        ]
         wrong += [f"two measures are called {n!r}" for n in {n for n in measures if measures.count(n) > 1}]
         used = [(n, "figure") for p in self.file.figure for n in (p.lines, *filter(None, [p.panels]), *p.at)]
         used += [(n, "finding") for f in self.file.finding for n in (*f.factors, *f.at)]
@@ -214,7 +218,8 @@ class Grid:
                     wrong.append(f"{f.name} has no level {x.at[f.name]!r}")
         wrong += self._unknown_settings()
         if wrong:
-            raise JobError(f"{self.path}: {'; '.join(wrong)}. {_NOTHING}")
+            said = "; ".join(wrong)
+            raise JobError(f"{self.path}: {said}{'' if said.endswith('?') else '.'} {_NOTHING}")
 
     def _unknown_settings(self) -> Iterator[str]:
         """What is wrong with the keys that factors set: no such key, no such recipe, a recipe that no cell uses."""

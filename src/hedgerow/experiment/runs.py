@@ -4,12 +4,10 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
 from typing import final
@@ -21,14 +19,8 @@ from hedgerow.errors import HedgerowError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.stage import Stage, play_to_table
+from hedgerow.planning.company import company
 from hedgerow.public.places import file_hash
-
-_ONE_THREAD = {
-    "POLARS_MAX_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-}
 
 
 @final
@@ -82,7 +74,7 @@ def _carried_out(grid: Grid, files: Mapping[tuple[Cell, int], Path], workers: in
             run_one(str(grid.path), cell, seed, str(path))
             yield
         return
-    with _environment(_ONE_THREAD), ProcessPoolExecutor(min(workers, len(files)), get_context("spawn")) as pool:
+    with company(min(workers, len(files))) as pool:
         under_way: set[Future[None]] = {
             pool.submit(run_one, str(grid.path), cell, seed, str(path)) for (cell, seed), path in files.items()
         }
@@ -135,18 +127,3 @@ def _common(stage: Stage) -> str:
 def _name(grid: Grid, cell: Cell, seed: int, common: str) -> str:
     facts = json.dumps([common, [f.name for f in grid.factors], grid.job_text(cell), cell, seed])
     return hashlib.sha256(facts.encode()).hexdigest()[:24]
-
-
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Settings that new processes start with: the cores are shared out among processes, not threads."""
-    before = {k: os.environ.get(k) for k in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for k, v in before.items():
-            if v is None:
-                del os.environ[k]
-            else:
-                os.environ[k] = v

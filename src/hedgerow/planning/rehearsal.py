@@ -2,18 +2,18 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, log10, sqrt
-from multiprocessing import get_context
 from time import monotonic
 from typing import final
 
 import numpy as np
 
+from hedgerow.planning.company import company
 from hedgerow.planning.curve import Point, Rehearsal, band
 from hedgerow.planning.judging import Judgement, like_sample
 from hedgerow.planning.quantities import labels
@@ -30,7 +30,6 @@ RUNS, CLOSER = 4, 2
 """Runs at each epsilon, and how many times the gap around the least epsilon is halved."""
 _WORST, _MOST_PARTS = 8, 20_000
 _WORTH = 50  # rows of a part: with fewer, half of it tells nothing of how errors go with sizes
-_THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 Run = tuple[tuple[Judgement, ...], tuple[Judgement, ...]]
 """A judgement per use: of the job on two parts of the public table, and on half of both."""
 Task = tuple[Budget, np.random.Generator]
@@ -134,7 +133,7 @@ def rehearse(
     spreads = half_sample_errors(stage, other)
     clock = _Clock(watch, (len(tried) + CLOSER * (not epsilons)) * runs, workers)
     found: dict[Fraction, Point] = {}
-    with _company(stage, min(workers, len(tried) * runs)) as perform:
+    with _players(stage, min(workers, len(tried) * runs)) as perform:
 
         def attempt(wanted: Sequence[Fraction]) -> None:
             tasks = [(Budget(str(e), str(budget.delta)), g) for e in wanted for g in generators]
@@ -183,7 +182,7 @@ Perform = Callable[[Sequence[Task], Callable[[], None]], list[Run]]
 
 
 @contextmanager
-def _company(stage: Stage, workers: int) -> Iterator[Perform]:
+def _players(stage: Stage, workers: int) -> Iterator[Perform]:
     """Who plays the runs: this process, or several that each hold the stage and one thread."""
     if workers <= 1:
 
@@ -196,29 +195,21 @@ def _company(stage: Stage, workers: int) -> Iterator[Perform]:
 
         yield alone
         return
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))  # children inherit it; this process has read it already
-    try:
-        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_enter, initargs=(stage,)) as pool:
+    with company(workers, _enter, stage) as pool:
 
-            def together(tasks: Sequence[Task], tick: Callable[[], None]) -> list[Run]:
-                waiting = {pool.submit(_play, budget, rng): i for i, (budget, rng) in enumerate(tasks)}
-                found: dict[int, Run] = {}
-                try:
-                    for done in as_completed(waiting):
-                        found[waiting[done]] = done.result()
-                        tick()
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
-                return [found[i] for i in range(len(tasks))]
+        def together(tasks: Sequence[Task], tick: Callable[[], None]) -> list[Run]:
+            waiting = {pool.submit(_play, budget, rng): i for i, (budget, rng) in enumerate(tasks)}
+            found: dict[int, Run] = {}
+            try:
+                for done in as_completed(waiting):
+                    found[waiting[done]] = done.result()
+                    tick()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+            return [found[i] for i in range(len(tasks))]
 
-            yield together
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
+        yield together
 
 
 _ON: list[Stage] = []

@@ -75,6 +75,14 @@ class ChoiceStatement:
         """The request as the ledger has it, priced."""
         return self.choice.price(self.run.guarantee, self.epsilon)
 
+    @property
+    def whole(self) -> Statement:
+        """The choice as the ledger has it: one promise, one request."""
+        budget = Budget(self.epsilon)
+        return Statement(
+            self.run.table, self.run.guarantee, budget, (self.spend,), run=self.run.run, anchor=self.run.anchor
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The choice as plain data."""
         answers, score = self.choice.each(self.epsilon)
@@ -125,8 +133,7 @@ class ChoiceStatement:
 
 def page(made: ChoiceStatement) -> str:
     """The choice for people, as Markdown."""
-    whole = Statement(made.run.table, made.run.guarantee, Budget(made.epsilon), ())
-    promise, (answers, score) = promise_of(whole), made.choice.each(made.epsilon)
+    promise, (answers, score) = promise_of(made.whole), made.choice.each(made.epsilon)
     best = made.candidates[made.chosen]
     lines = [
         f"# The best of {len(made.candidates)} settings for {made.run.table}",

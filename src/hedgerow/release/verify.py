@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError, VerifyFailed
+from hedgerow.public.statement import Statement
 from hedgerow.release import arithmetic, choice_verify, outside
+from hedgerow.release.choice import OpenedChoice
 from hedgerow.release.opened import Opened
 
 
@@ -49,9 +51,15 @@ def verify(directory: Path | str) -> tuple[Check, ...]:
     folder = Path(directory)
     if choice_verify.is_choice(folder):
         opened = choice_verify.OpenedChoice(folder)
-        return tuple(_tried(name, partial(check, opened)) for name, check in choice_verify.CHECKS)
+        return tuple(tried(name, partial(check, opened)) for name, check in choice_verify.CHECKS)
     bundle = Opened(folder)
-    return tuple(_tried(name, partial(check, bundle)) for name, check in CHECKS)
+    return tuple(tried(name, partial(check, bundle)) for name, check in CHECKS)
+
+
+def paid_for(directory: Path | str) -> Statement:
+    """The promise and the requests that the ledger should have of a release or of a choice."""
+    folder = Path(directory)
+    return OpenedChoice(folder).made.whole if choice_verify.is_choice(folder) else Opened(folder).statement
 
 
 def assert_holds(directory: Path | str) -> tuple[Check, ...]:
@@ -67,7 +75,8 @@ def assert_holds(directory: Path | str) -> tuple[Check, ...]:
     return checks
 
 
-def _tried(name: str, check: Callable[[], str]) -> Check:
+def tried(name: str, check: Callable[[], str]) -> Check:
+    """The outcome of one check, whatever happens in it."""
     try:
         return Check(name, True, check())
     except HedgerowError as wrong:

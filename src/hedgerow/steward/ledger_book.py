@@ -13,6 +13,7 @@ from typing import Any
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.ledger.book import START, Entry, Ledger
 from hedgerow.public.accounting import Budget, epsilon_of
+from hedgerow.public.statement import Statement
 
 Pair = tuple[Fraction, Fraction]
 _NOTHING: Pair = (Fraction(0), Fraction(0))
@@ -99,6 +100,28 @@ def verify(url: str, anchor: str | None = None) -> tuple[int, str]:
     found = _existing(url).entries()
     check(found, anchor)
     return len(found), found[-1].hash if found else START
+
+
+def booked(url: str, statement: Statement) -> str:
+    """What the ledger has of a run that was published: its promise, and every request drawn at its price.
+
+    The ledger itself is checked first.  ``VerifyFailed`` says what is missing or different.
+    """
+    found = _existing(url).entries()
+    check(found, statement.anchor)
+    mine = [e for e in found if e.facts.get("run") == statement.run]
+    promise = next((e for e in mine if e.kind == "promise"), None)
+    if promise is None or (promise.tab, promise.hash) != (statement.table, statement.anchor):
+        raise VerifyFailed(f"The ledger has no promise of run {statement.run} on {statement.table} with this anchor.")
+    said = [Fraction(promise.facts[k]) for k in ("epsilon", "delta")]
+    if said != [statement.budget.epsilon, statement.budget.delta]:
+        raise VerifyFailed(f"The ledger has a promise of epsilon {float(said[0]):g}, delta {float(said[1]):g}.")
+    paid = {(e.facts["request"], Fraction(e.facts["cost"])) for e in mine if e.kind == "spend"}
+    drawn = {e.facts["request"] for e in mine if e.kind == "draw"}
+    for i, spend in enumerate(statement.spends):
+        if (spend.digest, spend.cost) not in paid or spend.digest not in drawn:
+            raise VerifyFailed(f"Request {i + 1} ({spend}) was not paid for, or not drawn, in this ledger.")
+    return f"entry {promise.seq}: epsilon {float(said[0]):g}; {len(statement.spends)} request(s) paid and drawn"
 
 
 def check(found: Sequence[Entry], anchor: str | None = None) -> None:

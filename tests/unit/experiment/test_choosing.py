@@ -94,6 +94,17 @@ def test_a_reader_can_check_a_choice(choice: Path, hedgerow: Command) -> None:
     assert "The choice holds." in said.out
 
 
+def test_a_choice_is_held_against_the_ledger_it_was_paid_from(
+    choice: Path, tmp_path: Path, hedgerow: Command
+) -> None:
+    book = choice.parent / "ledger.db"
+    said = hedgerow("verify", choice, "--ledger", book)
+    assert said.code == 0 and "ok     the ledger has it, at its price: entry 1: epsilon 4; 1 request(s)" in said.out
+    Ledger.open(str(tmp_path / "other.db")).cap("personnel", Budget("9"))
+    other = hedgerow("verify", choice, "--ledger", tmp_path / "other.db")
+    assert other.code == 6 and "FAILED the ledger has it" in other.out
+
+
 TAMPERED = {
     "a smaller price": ("choice.json", '"epsilon": "4"', '"epsilon": "2"'),
     "another winner": ("choice.json", '"position": ', '"position": 1'),

@@ -142,6 +142,7 @@ WRONG = {
     "unknown key": ("seeds = 2", "sedes = 2", "sedes"),
     "bad model": ("ln(pay) ~ sex", "ln(pay) sex", "cannot be read"),
     "unknown column": ('columns = ["sex", "race"]', 'columns = ["sex", "rice"]', "rice"),
+    "taken name": ('name = "recipe"', 'name = "error"', "cannot be called 'error'"),
     "unknown setting": ('"budget.epsilon"', '"budget.epsillon"', "did you mean 'epsilon'"),
     "unknown table": ('"budget.epsilon"', '"bugdet.epsilon"', "did you mean 'budget'"),
     "unknown recipe": (
