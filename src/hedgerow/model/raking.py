@@ -68,7 +68,12 @@ def rake_rows(
 
 @njit(nogil=True, cache=True)
 def _scale(
-    columns: Rows, axes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], target: Floats, weight: Floats, power: float
+    columns: Rows,
+    axes: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    target: Floats,
+    weight: Floats,
+    power: float,
 ) -> None:  # pragma: no cover
     """Move the weight of every row towards what its cell lacks; the one on both sides spares nearly empty cells."""
     now, cell, n = np.zeros(len(target)), np.empty(_CHUNK, np.int32), len(weight)

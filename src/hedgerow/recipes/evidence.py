@@ -58,10 +58,10 @@ class Evidence:
 
     @cached_property
     def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
-        found = {}
+        found, wide = {}, [k for k in self.tables if len(k) > 2]
         for key, answers in self.tables.items():
             known = [(m.counts.astype(np.float64), m.variance) for m in answers]
-            for larger in (k for k in self.tables if len(k) > len(key) > 1 and set(key) < set(k)):
+            for larger in (k for k in wide if len(k) > len(key) > 1 and set(key) < set(k)):
                 known += [self._summed(m, larger, key) for m in self.tables[larger]]
             weights = np.array([1 / max(v, 1e-12) for _, v in known])
             found[key] = (
@@ -89,6 +89,7 @@ class Evidence:
         known = [self.pooled(k) for k in self.tables]
         return max(1, round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known])))
 
+    @cached_property
     def noisy_margins(self) -> list[tuple[Floats, float]]:
         """Every attribute's own table and the sums of its pairs, pooled by precision; and what noise is left."""
         found = []
@@ -106,7 +107,7 @@ class Evidence:
 
     def margins(self) -> list[Floats]:
         """The counts of every attribute, projected to possible ones."""
-        return [project(counts, self.total) for counts, _ in self.noisy_margins()]
+        return [project(counts, self.total) for counts, _ in self.noisy_margins]
 
     def pairs(self) -> list[Pair]:
         """The pairs that were measured."""

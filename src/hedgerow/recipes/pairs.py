@@ -74,7 +74,17 @@ def shares_by_gain(
         shares[shares < 0.05 / len(shares)] = 1e-9
         shares = shares / shares.sum()
     shares[shares < 0.05 / len(shares)] = 0.0
-    return np.asarray(shares / shares.sum())
+    return in_steps(shares)
+
+
+def in_steps(shares: Floats) -> Floats:
+    """The shares rounded to eighths of a doubling, sum 1: few scales of noise, and each takes time to prepare.
+
+    >>> in_steps(np.array([0.0, 0.249, 0.25, 0.501])).tolist()
+    [0.0, 0.25, 0.25, 0.5]
+    """
+    near = np.exp2(np.rint(8 * np.log2(np.maximum(shares, 1e-300))) / 8) * (shares > 0)
+    return np.asarray(near / near.sum())
 
 
 def _slope(spread: Floats, noise: float, price: Price, cost: float) -> float:

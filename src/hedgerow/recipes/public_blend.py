@@ -103,6 +103,7 @@ class PublicBlend(AbstractRecipe):
         fractions = [Fraction(float(s)).limit_denominator(10**6) * (1 - part) for s in shares]
         again = [(k, s) for k, s in zip(keys, fractions, strict=True) if s > 0]
         again += [(k, part / len(chosen)) for k in chosen]
+        again.sort(key=lambda asked: asked[1])  # like scales of noise together: each is prepared once
         second = gate.measure([axes.question(k) for k, _ in again], gate.left, weights=[s for _, s in again])
         evidence = evidence.plus({k: m for (k, _), m in zip(again, second, strict=True)})
         model = with_tables(Relative(evidence, rows).model(self.tail, refine=self.refine), evidence, chosen)

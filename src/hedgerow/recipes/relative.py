@@ -23,7 +23,10 @@ _TRACE = 0.003  # of independence in the public tables, so that no cell is impos
 _LEAST = 1.5  # of chance: both tables are samples, and the public one is smoothed
 _FOREIGN = 0.5  # of trust: below, a column of the public table is taken to be about other people
 _TAIL = 0.01  # of all weight lies on the extra rows before they are raked
-_LIGHTLY = (5, 0.25)  # sweeps and power where drawn records are refined: more brings their pairs no nearer, triples less
+_LIGHTLY = (
+    5,
+    0.25,
+)  # sweeps and power where drawn records are refined: more brings their pairs no nearer, triples less
 _FULLY = (30, 0.5)  # where the weights alone must meet the estimates
 
 
@@ -104,7 +107,7 @@ class Relative:
     def _margin_trust(self) -> list[float]:
         """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
         found = []
-        for said, (table, noise) in zip(self._said_alone, self.evidence.noisy_margins(), strict=True):
+        for said, (table, noise) in zip(self._said_alone, self.evidence.noisy_margins, strict=True):
             even = float(said.sum()) / len(said)
             weight = 1 / (noise + 2 * (said + even))
             apart = said - even
@@ -130,13 +133,13 @@ class Relative:
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
-        noisy = self.evidence.noisy_margins()
+        noisy = self.evidence.noisy_margins
         return pooled_drifts([t for t, _ in noisy], self._public_margins, [v for _, v in noisy], least=_LEAST)
 
     @cached_property
     def _margins(self) -> list[Floats]:
         """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
-        total, noisy = float(self.evidence.total), self.evidence.noisy_margins()
+        total, noisy = float(self.evidence.total), self.evidence.noisy_margins
         return [
             project(posterior(t, m, v, d), total)
             for (t, v), m, d in zip(noisy, self._public_margins, self._margin_drifts, strict=True)

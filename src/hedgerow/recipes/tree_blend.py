@@ -142,11 +142,12 @@ class TreeBlend(AbstractRecipe):
         pairs = evidence.pairs()
         singles = [(i,) for i in range(len(evidence.names))]
         spread = [m**2 for m in evidence.margins()] + evidence.spread(pairs)
-        noise = [v for _, v in evidence.noisy_margins()] + [evidence.pooled(p)[1] for p in pairs]
+        noise = [v for _, v in evidence.noisy_margins] + [evidence.pooled(p)[1] for p in pairs]
         worth = [self.one_way_worth * len(singles)] * len(singles) + [1.0] * len(pairs)
         shares = shares_by_gain(spread, noise, Price(gate.tariff), float(cost), worth=worth)
         weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
         asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
+        asked.sort(key=lambda a: a[1])  # like scales of noise together: each is prepared once
         answers = gate.measure([evidence.question(k) for k, _ in asked], cost, weights=[w for _, w in asked])
         return evidence.plus({k: m for (k, _), m in zip(asked, answers, strict=True)})
 
