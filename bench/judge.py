@@ -12,9 +12,9 @@ import numpy as np
 
 from hedgerow.evaluate import with_pyfixest
 from hedgerow.evaluate.design import designs
-from hedgerow.evaluate.formula import Formula
 from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.evaluate.registry import METRICS
+from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.simulate.personnel import personnel, personnel_schema

@@ -3,6 +3,7 @@
 import hashlib
 import tomllib
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,7 @@ from hedgerow.planning.tree_report import Wanted
 from hedgerow.planning.uses import Use
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
-from hedgerow.recipes import RECIPES, AbstractRecipe
+from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 
 _Number = int | float | str
 
@@ -23,7 +24,7 @@ class _Part(BaseModel):
 
 
 class _Job(_Part):
-    recipe: str
+    recipe: str = ""
     seed: Annotated[int, Field(ge=0)] = 0
     out: str = "release"
     title: str = ""
@@ -135,7 +136,7 @@ class _Schema(_Part):
 
 class _File(_Part):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-    job: _Job
+    job: _Job = _Job()
     schema_: Annotated[_Schema, Field(alias="schema")] = _Schema()
     confidential: _Confidential
     public: _Public | None = None
@@ -189,14 +190,14 @@ class Job:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as wrong:
             raise JobError(f"{path}: this is not TOML: {wrong}. Nothing was read or spent.") from None
-        name = data.get("job", {}).get("recipe") if isinstance(data.get("job"), dict) else None
-        settings = data.pop(name, {}) if isinstance(name, str) else {}
+        name = _name_of_recipe(data)
+        settings = data.pop(name, {})
         try:
             file = _File.model_validate(data)
         except ValidationError as wrong:
             raise JobError(_all_mistakes(path, text, wrong)) from None
         secret = file.confidential
-        recipe = _recipe(path, file.job.recipe, settings)
+        recipe = _recipe(path, name, settings)
         if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
             raise JobError(
                 f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
@@ -245,10 +246,19 @@ class Job:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
+def _name_of_recipe(data: dict[str, Any]) -> str:
+    """The recipe that the job names, or the default for what it has."""
+    job = data.get("job", {})
+    named = job.get("recipe") if isinstance(job, dict) else None
+    return str(named) if named else default_recipe(target="target" in data, public="public" in data)
+
+
 def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
     if name not in RECIPES:
+        close = get_close_matches(name, RECIPES, 1)
         raise JobError(
-            f"{path}: there is no recipe {name!r}. Choose one of: {', '.join(RECIPES)}.\n"
+            f"{path}: there is no recipe {name!r}.{f' Did you mean {close[0]}?' if close else ''}\n"
+            f"Choose one of: {', '.join(RECIPES)}; or name none, and the best for this job is taken.\n"
             "No confidential row was read and nothing was spent."
         )
     recipe = RECIPES[name]

@@ -61,7 +61,8 @@ def quote(road: "Road") -> str:
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
         f"for one {unit(road)} ({road.guarantee.relation}), "
         f"booked under {job.table!r}.",
-        f"It will ask for {len(road.plan.asked)} tables with {road.plan.cells:,} noisy counts.",
+        f"It will ask for {count(len(road.plan.asked), 'table')} with {road.plan.cells:,} noisy counts"
+        f"{_later(road.plan)}.",
     ]
     if left is None:
         lines.append(f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3")
@@ -95,7 +96,7 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
         f"recipe     {plan.recipe}",
         f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {who}, {g.relation}; "
         f"booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
-        f"asks       {len(plan.asked)} tables, {plan.cells:,} cells",
+        f"asks       {count(len(plan.asked), 'table')}, {plan.cells:,} cells{_later(plan)}",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
         *(f"           {line}" for line in plan.remarks),
         *([] if plan.attach is None else plan.attach.lines()),
@@ -111,6 +112,22 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
         lines += ["", *use_lines(use_rows(plan.verdicts))]
     lines += [*_fates(plan), "", "No confidential row was read and nothing was spent."]
     return "\n".join(lines)
+
+
+def count(n: int, thing: str) -> str:
+    """So many things, in words.
+
+    >>> count(1, "table"), count(1200, "table")
+    ('1 table', '1,200 tables')
+    """
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def _later(plan: "Plan") -> str:
+    """What a plan cannot list yet."""
+    if plan.kept < 0.005:
+        return ""
+    return f", with {100 * (1 - plan.kept):.0f} % of the budget; what the rest asks follows from the answers"
 
 
 def use_lines(rows: "Iterable[UseRow]") -> list[str]:

@@ -7,7 +7,6 @@ from typing import Literal, final
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import AbstractMetric
 from hedgerow.evaluate.compare import chosen
-from hedgerow.evaluate.formula import Formula
 from hedgerow.evaluate.joint_proportions import JointProportions
 from hedgerow.evaluate.k_marginal import KMarginal
 from hedgerow.evaluate.linear_model import LinearModel
@@ -15,6 +14,7 @@ from hedgerow.evaluate.logistic_model import LogisticModel
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.evaluate.small_groups import SmallGroups
 from hedgerow.evaluate.train_on_synthetic import TrainOnSynthetic
+from hedgerow.public.formula import Formula
 
 
 @final

@@ -11,9 +11,9 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply, Table
-from hedgerow.evaluate.formula import Formula, Term
 from hedgerow.public.coding import as_text
 from hedgerow.public.column import BINNED
+from hedgerow.public.formula import Formula, Term
 from hedgerow.public.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -120,7 +120,7 @@ class _Making:
         """A term as numbers; NaN where it is missing or has none."""
         series = self.table.frame[term.column]
         column = next((c for c in self.schema.columns if c.name == term.column), None)
-        if term.shape == "equals":
+        if term.form == "equals":
             return self._equal(term)
         if column is not None and column.kind in BINNED:
             x = column.coded.numbers(series)
@@ -130,9 +130,7 @@ class _Making:
             x[x > 1] = np.nan
         else:
             x = as_text(series).cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-        if term.shape == "ln":
-            return np.log(np.where(x > 0, x, np.nan))
-        return np.asarray(x**term.power, np.float64)
+        return term.of(x)
 
     def _equal(self, term: Term) -> Floats:
         codes, labels = self.levels(term.column)
@@ -156,8 +154,8 @@ class _Making:
 
 
 def _is_number(term: Term, table: Table, schema: Schema) -> bool:
-    if term.shape != "plain":
-        return term.shape != "factor"
+    if term.form != "plain":
+        return term.form != "labels"
     kind = next((c.kind for c in schema.columns if c.name == term.column), None)
     return kind in BINNED if kind else table.frame[term.column].dtype.is_numeric()
 

@@ -11,9 +11,9 @@ from hedgerow.evaluate import with_pyfixest
 from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.coefficients import Agreement, Rule, Z, combined
 from hedgerow.evaluate.design import Design, Places, designs
-from hedgerow.evaluate.formula import Formula
 from hedgerow.evaluate.least_squares import Errors, Estimates, least_squares
 from hedgerow.public.coding import as_text
+from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 
 _MOST_PERIODS = 60

@@ -10,9 +10,9 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.coefficients import Agreement, Rule, combined
 from hedgerow.evaluate.design import Design, designs
-from hedgerow.evaluate.formula import Formula, Term
 from hedgerow.evaluate.logistic import Logistic, logistic
 from hedgerow.public.column import BINNED
+from hedgerow.public.formula import Formula, Term
 from hedgerow.public.schema import Schema
 
 _LEVELS = 60
@@ -90,7 +90,7 @@ def _first_label(tables: Sequence[Table], schema: Schema) -> Formula:
         raise DoesNotApply("no column has two values: give a formula such as 'race=B ~ agency'")
     label = labels[0]
     few = [c.name for c in there if c is not label and c.kind not in BINNED and 1 < c.size <= _LEVELS]
-    terms = [Term(n, "factor") for n in few if len(_shared_levels(tables, n)) > 1]
+    terms = [Term(n, "labels") for n in few if len(_shared_levels(tables, n)) > 1]
     if not terms:
         raise DoesNotApply(f"no other column of few values could explain {label.name}: give a formula")
     return Formula(Term(label.name, "equals", level=label.cell_texts[0]), tuple(terms))

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.errors import JobError
+from hedgerow.evaluate.design import designs
+from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.experiment.grid import Measure
-from hedgerow.public.claim import fit_sums
-from hedgerow.public.column import BINNED
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicTable
 
 Floats = npt.NDArray[np.float64]
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
@@ -47,110 +46,28 @@ def read(measure: Measure, schema: Schema, authentic: pl.DataFrame, synthetic: p
     names = wanted(measure, formula, schema)
     true, made = (coefficients(formula, schema, f, measure.by) for f in (authentic, synthetic))
     for at, fit in true.items():
-        for name in names:
+        for said, name in names.items():
             a, b = fit[name], made.get(at, {}).get(name, float("nan"))
-            yield Reading(measure.name, name, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
+            yield Reading(measure.name, said, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
 
 
-def wanted(measure: Measure, formula: Formula, schema: Schema) -> tuple[str, ...]:
-    """The coefficients that are measured: those named, or all that compare labels."""
+def wanted(measure: Measure, formula: Formula, schema: Schema) -> dict[str, str]:
+    """The full names of the coefficients that are measured, by how they were named: or all that compare levels."""
     known = formula.names(schema)
-    if unknown := [t for t in measure.terms if t not in known]:
-        raise JobError(
-            f"The model has no coefficient {', '.join(unknown)}. It has: {', '.join(known[:20])}. {_NOTHING}"
-        )
-    return measure.terms or tuple(n for n in known if "[" in n) or known
+    named = {t: known[formula.place(t, schema)] for t in measure.terms}
+    return named or {n: n for n in known if "[" in n} or {n: n for n in known}
 
 
 def coefficients(formula: Formula, schema: Schema, frame: pl.DataFrame, by: str) -> dict[str, dict[str, float]]:
-    """The model's coefficients in every group of ``by``, or in all rows under the name ''."""
-    names = formula.names(schema)
-    if not by:
-        return {"": dict(zip(names, fit_rows(formula, schema, frame).tolist(), strict=True))}
-    groups = frame.partition_by(by, as_dict=True)
-    found = {str(key[0]): fit_rows(formula, schema, part) for key, part in groups.items()}
-    return {k: dict(zip(names, v.tolist(), strict=True)) for k, v in sorted(found.items())}
-
-
-def fit_rows(formula: Formula, schema: Schema, frame: pl.DataFrame) -> Floats:
-    """Least squares on the rows themselves: numbers as they stand, rows without a number left out.
-
-    Fixed effects are indicators within sums of products, which takes memory for the square of their number: hundreds
-    of levels, not thousands.
-    """
-    forms = (formula.response, *formula.terms)
-    number = {t: t.of(_numbers(schema, frame, t.column)) for t in forms if t.form != "labels"}
-    keep = np.logical_and.reduce([np.isfinite(x) for x in number.values()])
-    labelled = [t.column for t in formula.terms if t.form == "labels"]
-    codes = schema.coding.encode(frame.filter(keep), [*labelled, *formula.absorbed])
-    pieces: list[_Piece] = []
-    for t in formula.terms:
-        if t.form == "labels":
-            column = schema.column(t.column)
-            shown = np.delete(np.arange(column.size), formula.reference(column))
-            pieces.append(_Piece(codes[t.column].astype(np.int64), shown, column.size))
-        else:
-            pieces.append(_Piece.of(number[t][keep]))
-    interest = sum(p.width for p in pieces)
-    pieces.append(_Piece.of(np.ones(int(keep.sum())), centre=False))
-    for c in formula.absorbed:
-        pieces.append(_Piece(codes[c].astype(np.int64), np.arange(schema.column(c).size), schema.column(c).size))
-    pieces.append(_Piece.of(number[formula.response][keep]))
-    return fit_sums(_products(pieces), interest)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """Columns of a design: one number, or an indicator for each of the ``shown`` of ``size`` codes."""
-
-    rows: npt.NDArray[Any]
-    shown: npt.NDArray[np.int64] | None = None
-    size: int = 1
-
-    @classmethod
-    def of(cls, number: Floats, *, centre: bool = True) -> "_Piece":
-        return cls(number - number.mean() if centre and len(number) else number)
-
-    @property
-    def width(self) -> int:
-        return 1 if self.shown is None else len(self.shown)
-
-    def times(self, other: "_Piece") -> Floats:
-        """The sums of products of these columns with those."""
-        if self.shown is None and other.shown is None:
-            return np.array([[float(self.rows @ other.rows)]])
-        if self.shown is None:
-            return other.times(self).T
-        if other.shown is None:
-            return np.asarray(np.bincount(self.rows, other.rows, self.size)[self.shown][:, None], np.float64)
-        table = np.bincount(self.rows * other.size + other.rows, minlength=self.size * other.size)
-        return table.reshape(self.size, other.size)[np.ix_(self.shown, other.shown)].astype(np.float64)
-
-
-def _products(pieces: list[_Piece]) -> Floats:
-    ends = np.cumsum([0, *(p.width for p in pieces)])
-    made = np.zeros((ends[-1], ends[-1]))
-    for i, one in enumerate(pieces):
-        for j in range(i, len(pieces)):
-            block = one.times(pieces[j])
-            made[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
-            made[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = block.T
-    return made
-
-
-def _numbers(schema: Schema, frame: pl.DataFrame, name: str) -> Floats:
-    """A column as it stands, as numbers; NaN where it has none."""
-    column = schema.column(name)
-    if column.kind == "yes-no":
-        code = schema.coding.encode(frame, [name])[name].astype(np.float64)
-        return np.where(code <= 1, code, np.nan)
-    values = column.coded.numbers(frame[name]) if column.kind in BINNED else _plain(frame[name])
-    return np.asarray(values, np.float64)
-
-
-def _plain(series: pl.Series) -> Floats:
-    return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+    """The coefficients of a bound formula in every group of ``by``, or in all rows under the name ''."""
+    (design,) = designs(formula, [PublicTable(schema, frame)], schema)
+    group = frame[by].cast(pl.String).gather(design.origin).to_numpy() if by else np.full(design.rows, "")
+    found = {}
+    for at in sorted(set(group.tolist())):
+        fit = least_squares(design.where(group == at), errors="iid")
+        known = dict(zip(fit.names, fit.values.tolist(), strict=True))
+        found[at] = {name: known[name] for name in formula.names(schema)}
+    return found
 
 
 def _shares(frame: pl.DataFrame, measure: Measure, schema: Schema) -> Floats:

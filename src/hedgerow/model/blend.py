@@ -40,12 +40,7 @@ class BlendModel(AbstractModel):
 
     def expected(self, question: Marginal) -> Expected:
         """The counts of one draw with a fixed stream, scaled to ``total``."""
-        codes = self._shown
-        flat = np.zeros(len(next(iter(codes.values()))), np.int64)
-        for name in question.columns:
-            flat = flat * self.coding.sizes[name] + codes[name].astype(np.int64)
-        counts = np.bincount(flat, minlength=self.coding.cells(question.columns))
-        return np.asarray(counts * (self.total / len(flat)))
+        return counts_of(self._shown, question, self.coding, self.total)
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records in random order."""
@@ -61,6 +56,15 @@ class BlendModel(AbstractModel):
 def fixed_stream() -> np.random.Generator:
     """The same random numbers every time: what a recipe asks next may depend on the answers alone."""
     return np.random.Generator(np.random.PCG64(0))
+
+
+def counts_of(codes: Mapping[str, Codes], question: Marginal, coding: Coding, total: int) -> Expected:
+    """The table of drawn records, scaled to ``total``."""
+    flat = np.zeros(len(next(iter(codes.values()))), np.int64)
+    for name in question.columns:
+        flat = flat * coding.sizes[name] + codes[name].astype(np.int64)
+    counts = np.bincount(flat, minlength=coding.cells(question.columns))
+    return np.asarray(counts * (total / len(flat)))
 
 
 def coded(records: Records, names: Sequence[str], coding: Coding) -> dict[str, Codes]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.model.base import AbstractModel, Expected
-from hedgerow.model.blend import coded, fixed_stream, with_parts
+from hedgerow.model.blend import coded, counts_of, fixed_stream, with_parts
 from hedgerow.model.descent import PairTargets, Records, descend
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.public.coding import Codes, Coding
@@ -41,12 +41,7 @@ class SupportModel(AbstractModel):
 
     def expected(self, question: Marginal) -> Expected:
         """The counts of one draw with a fixed stream, scaled to ``total``."""
-        codes = self._shown
-        flat = np.zeros(len(next(iter(codes.values()))), np.int64)
-        for name in question.columns:
-            flat = flat * self.coding.sizes[name] + codes[name].astype(np.int64)
-        counts = np.bincount(flat, minlength=self.coding.cells(question.columns))
-        return np.asarray(counts * (self.total / len(flat)))
+        return counts_of(self._shown, question, self.coding, self.total)
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records: equal steps along the sorted support, which adds hardly any error of its own."""

@@ -1,6 +1,5 @@
 """One coefficient of a model, in every group of a table: what a use of kind ``coefficient`` asks for."""
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -10,10 +9,9 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.design import designs
-from hedgerow.evaluate.formula import Formula, Term
 from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.planning.uses import Use
-from hedgerow.public.column import LISTED
+from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 
@@ -24,8 +22,8 @@ Places = npt.NDArray[np.int64]
 def by_group(use: Use, schema: Schema, frame: pl.DataFrame, group: Places) -> tuple[Floats, Floats, Floats]:
     """The coefficient in every group, its standard error, and the rows behind it; NaN where rows do not tell.
 
-    Standard errors are robust to unequal variance.  A factor is compared with the level that ``settled`` says, so
-    the coefficient means the same whichever table it is fitted to.
+    Standard errors are robust to unequal variance.  Levels are compared with one that
+    follows from formula and schema, so the coefficient means the same whichever table it is fitted to.
     """
     formula, name = settled(use, schema)
     try:
@@ -46,44 +44,9 @@ def by_group(use: Use, schema: Schema, frame: pl.DataFrame, group: Places) -> tu
 
 
 def settled(use: Use, schema: Schema) -> tuple[Formula, str]:
-    """The formula with the level that each factor is compared with, and the full name of the term.
-
-    That level is what ``C(race, ref=E)`` says; else the last one the schema lists, or no for a yes-no column.
-    """
-    given = Formula.parse(use.formula)
-    formula = replace(given, terms=tuple(_settled(t, schema) for t in given.terms))
-    for column in formula.columns:
-        schema.column(column)
-    names = [n for t in formula.terms for n in _names(t, schema)]
-    wanted = [n for n in names if use.term in n]
-    if not wanted:
-        listed = ", ".join(n[0] for n in names[:20])
-        raise JobError(
-            f"The use {use.name!r} wants the coefficient of {use.term!r}, which {use.formula!r} does not have.\n"
-            f"It has: {listed}. (The level that others are compared with has none: choose it with C(x, ref=LEVEL).)\n"
-            "No confidential row was read and nothing was spent."
-        )
-    return formula, wanted[0][0]
-
-
-def _settled(term: Term, schema: Schema) -> Term:
-    column = schema.column(term.column)
-    if term.shape not in ("plain", "factor") or term.reference:
-        return term
-    if term.shape == "plain" and column.kind not in (*LISTED, "yes-no"):
-        return term
-    last = column.cell_labels[len(column.values) - 1] if column.kind in LISTED else "no"
-    return replace(term, shape="factor", reference=last)
-
-
-def _names(term: Term, schema: Schema) -> list[tuple[str, ...]]:
-    """What the coefficients of a term may be called: in full, by a level's label or its value; or a number's name."""
-    if term.shape != "factor":
-        return [(str(term),)]
-    column = schema.column(term.column)
-    both = zip(column.cell_labels, column.cell_texts, strict=True)
-    return [
-        (f"{term.column}[{label}]", f"{term.column}[{text}]", f"{term.column}={text}", f"{term.column}={label}")
-        for label, text in both
-        if term.reference not in (label, text)
-    ]
+    """The formula with every term settled by the schema, and the full name of the coefficient."""
+    try:
+        formula = Formula.parse(use.formula).bound(schema)
+        return formula, formula.names(schema)[formula.place(use.term, schema)]
+    except JobError as wrong:
+        raise JobError(f"The use {use.name!r} cannot be judged. {wrong}") from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import pi, sqrt
 from typing import Any, Protocol, runtime_checkable
 
@@ -77,6 +78,11 @@ class Plan:
         return sum(a.cells for a in self.asked)
 
     @property
+    def kept(self) -> float:
+        """The part of the budget whose questions follow from the first answers."""
+        return float(1 - sum((r.cost for r in self.requests), Fraction(0)) / self.budget.total)
+
+    @property
     def missed(self) -> tuple[Verdict, ...]:
         """The uses whose tolerance is not expected to be met."""
         return tuple(v for v in self.verdicts if v.met is False)
@@ -101,6 +107,7 @@ class Plan:
             "requests": [spend_to_json(r) for r in self.requests],
             "tables": len(self.asked),
             "cells": self.cells,
+            "kept_for_later": self.kept,
             "assumed_rows": self.assumed_rows,
             "memory_bytes": self.memory,
             "cpu_seconds": self.seconds,

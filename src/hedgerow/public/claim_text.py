@@ -19,21 +19,16 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
     """The claim ``text``, such as ``sex[F] < -0.02`` or ``0.01 < age < 0.03``, about a model."""
     name, low, high = read_claim(text)
     bound = formula.bound(schema)
-    names = bound.names(schema)
-    if name not in names:
-        raise JobError(
-            f"The model has no coefficient {name!r}. It has: {', '.join(names[:20])}.\n"
-            f"(The level that others are compared with has none: choose it with --reference COLUMN=VALUE.) {_NOTHING}"
-        )
+    which = bound.place(name, schema)
     columns = (*(c for c in bound.columns if c != bound.response.column), bound.response.column)
-    interest, made = len(names), {c: list[tuple[int, Counts]]() for c in columns}
+    interest, made = len(bound.names(schema)), {c: list[tuple[int, Counts]]() for c in columns}
     usable = {c: np.ones(schema.size([c]), np.bool_) for c in columns}
     scales, place = dict[int, float](), 0
     for term in bound.terms:
         column = schema.column(term.column)
         if term.form == "labels":
             for code in range(column.size):
-                if code != bound.reference(column):
+                if code != term.base(column):
                     made[term.column].append((place, np.eye(column.size, dtype=np.int64)[code]))
                     place += 1
             continue
@@ -48,7 +43,6 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
     made[response].append((place, np.ones(schema.size([response]), np.int64)))
     values, of_response = _whole(bound.response.of(numbers_of(schema.column(response))), usable[response])
     made[response].append((place + 1, values))
-    which = names.index(name)
     return Claim(
         text=f"{text.strip()} in {formula}",
         columns=columns,

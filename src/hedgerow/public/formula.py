@@ -1,12 +1,17 @@
-"""A linear model as an analyst writes it: ``ln(pay) ~ sex + race + age + I(age^2) | agency + occupation``.
+"""A model as an analyst writes it: ``ln(pay) ~ sex + race + age + I(age^2) | agency + occupation``.
 
-Left of ``~`` a number, plain or ``ln(...)``.  Right of it terms joined by ``+``: a column, ``C(column)`` to take a
-number as labels, ``ln(column)``, or ``I(column^2)``.  Right of ``|`` columns whose labels each get a constant that is
-not of interest (fixed effects).  Labels are compared with a reference label.
+Left of ``~`` stands the response.  Right of it terms joined by ``+``: a column, ``ln(column)``, ``I(column^2)``,
+``C(column)`` for its levels one by one, ``C(column, ref=LEVEL)`` to say which level others are compared with,
+``number(column)`` to read listed values as numbers.  Right of ``|`` columns whose levels each get a constant that is
+not of interest (fixed effects).  A yes-no response is ``column=VALUE``.
 
-    >>> f = Formula.parse("ln(pay) ~ sex + I(age^2) | agency")
+    >>> f = Formula.parse("ln(pay) ~ sex + C(race, ref=E) + age + I(age^2) | agency + occupation")
     >>> str(f.response), [str(t) for t in f.terms], f.absorbed
-    ('ln(pay)', ['sex', 'I(age^2)'], ('agency',))
+    ('ln(pay)', ['sex', 'race', 'age', 'age^2'], ('agency', 'occupation'))
+    >>> f.terms[1].reference
+    'E'
+    >>> str(Formula.parse("sex=F ~ agency").response)
+    'sex=F'
 """
 
 import re
@@ -18,73 +23,129 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.public.column import BINNED, Column
+from hedgerow.public.column import BINNED, LISTED, Column
 from hedgerow.public.schema import Schema
 
 Floats = npt.NDArray[np.float64]
-_NAME = r"([A-Za-z_][\w.]*)"
+Form = Literal["plain", "ln", "power", "labels", "number", "equals"]
+_NAME = r"[^\W\d][\w.]*|`[^`]+`"
+_FORMS: tuple[tuple[Form, str], ...] = (
+    ("ln", rf"(?:ln|log)\(\s*({_NAME})\s*\)"),
+    ("power", rf"I\(\s*({_NAME})\s*(?:\^|\*\*)\s*([2-9])\s*\)"),
+    ("power", rf"({_NAME})\s*(?:\^|\*\*)\s*([2-9])"),
+    ("labels", rf"C\(\s*({_NAME})\s*(?:,\s*ref\s*=\s*[\"']?([^\"')]+?)[\"']?\s*)?\)"),
+    ("number", rf"number\(\s*({_NAME})\s*\)"),
+    ("equals", rf"({_NAME})\s*==?\s*[\"']?(.+?)[\"']?"),
+    ("plain", rf"({_NAME})"),
+)
 _NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
 @dataclass(frozen=True)
 class Term:
-    """One column in one form.
+    """One column in a formula and what is done to it.
 
     Attributes:
         column: its name.
-        form: as a number, its logarithm, a power of it, or one indicator for each label but the reference.
+        form: as it is; its logarithm; a power; its levels one by one; read as a number; equal to one value or not.
         power: of the number.
+        reference: the level that others are compared with; empty when the formula does not say.
+        level: for ``equals``, the value.
     """
 
     column: str
-    form: Literal["plain", "number", "ln", "power", "labels"] = "plain"
+    form: Form = "plain"
     power: int = 1
+    reference: str = ""
+    level: str = ""
 
     def __str__(self) -> str:
-        return {
+        """What its coefficient is called."""
+        forms = {
             "ln": f"ln({self.column})",
-            "power": f"I({self.column}^{self.power})",
-        }.get(self.form, self.column)
+            "power": f"{self.column}^{self.power}",
+            "equals": f"{self.column}={self.level}",
+        }
+        return forms.get(self.form, self.column)
+
+    @property
+    def written(self) -> str:
+        """The term as it stands in a formula."""
+        reference = f", ref={self.reference}" if self.reference else ""
+        column = self.column if re.fullmatch(_NAME, self.column) else f"`{self.column}`"
+        forms = {
+            "ln": f"ln({column})",
+            "power": f"I({column}^{self.power})",
+            "labels": f"C({column}{reference})",
+            "number": f"number({column})",
+            "equals": f"{column}={self.level}",
+        }
+        return forms.get(self.form, column)
 
     def of(self, number: Floats) -> Floats:
         """The number in the form of this term; NaN where it has none."""
         if self.form == "ln":
             return np.log(number, out=np.full(number.shape, np.nan), where=number > 0)
-        return np.asarray(number**self.power)
+        return np.asarray(number**self.power, np.float64)
+
+    def base(self, column: Column) -> int:
+        """The code of the level that others are compared with.
+
+        Where the formula does not say one, it is the last that the schema lists, no for a yes-no column, and the
+        lowest bin of a number: a rule that no table can change, so a coefficient means the same for every table.
+        """
+        if not self.reference:
+            return len(column.values) - 1 if column.kind in LISTED else 0
+        for texts in (column.cell_labels, column.cell_texts):
+            if self.reference in texts:
+                return texts.index(self.reference)
+        raise JobError(
+            f"{self.reference!r} is no value of {column.name!r}. "
+            f"Its values are: {', '.join(column.cell_labels[:12])}. {_NOTHING}"
+        )
+
+    def coefficients(self, column: Column) -> tuple[tuple[str, ...], ...]:
+        """What each coefficient may be called: its name, then the other ways to write it."""
+        if self.form != "labels":
+            return ((str(self), f"I({self})") if self.form == "power" else (str(self),),)
+        both = list(zip(column.cell_labels, column.cell_texts, strict=True))
+        del both[self.base(column)]
+        return tuple(
+            (f"{self.column}[{a}]", f"{self.column}[{b}]", f"{self.column}={a}", f"{self.column}={b}")
+            for a, b in both
+        )
 
 
 @final
 @dataclass(frozen=True)
 class Formula:
-    """A linear model. ``references`` names, for columns taken as labels, the one that others are compared with."""
+    """A response, the terms that explain it, and the columns whose levels are absorbed."""
 
     response: Term
     terms: tuple[Term, ...]
     absorbed: tuple[str, ...] = ()
-    references: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def parse(cls, text: str, references: Mapping[str, str] | None = None) -> "Formula":
-        """The model written in ``text``."""
-        sides = text.split("~")
-        right = sides[-1].split("|")
-        if len(sides) != 2 or len(right) > 2:
-            raise _wrong(
-                text, "it must read RESPONSE ~ TERM + TERM, with | FIXED + EFFECTS at the end if there are any"
-            )
-        response = _term(sides[0], text)
-        if response.form not in ("plain", "ln"):
-            raise _wrong(text, "the response is a column or ln(column)")
-        terms = tuple(_term(t, text) for t in right[0].split("+"))
-        absorbed = tuple(_term(t, text) for t in right[1].split("+")) if len(right) == 2 else ()
-        if any(t.form != "plain" for t in absorbed):
-            raise _wrong(text, "fixed effects are plain columns")
-        columns = [str(t) for t in terms] + [t.column for t in absorbed]
-        if len(set(columns)) < len(columns) or response.column in [t.column for t in (*terms, *absorbed)]:
+        """The formula in a text; ``references`` says of columns which level others are compared with."""
+        left, tilde, right = text.partition("~")
+        right, bar, fixed = right.partition("|")
+        if not tilde or not right.strip() or "~" in right or (bar and not fixed.strip()):
+            raise _wrong(text, "it must read RESPONSE ~ TERM + TERM, with | FIXED + EFFECTS at the end if any")
+        terms, absorbed = ([_term(t, text) for t in part.split("+")] if part else [] for part in (right, fixed))
+        if any(t.form not in ("plain", "labels") for t in absorbed):
+            raise _wrong(text, "after | stand plain columns, joined by +")
+        response = _term(left, text)
+        once = [response.column, *map(str, terms), *(t.column for t in absorbed)]
+        if len(set(once)) < len(once):
             raise _wrong(text, "it names a term twice")
-        named = tuple(sorted((references or {}).items()))
-        return cls(response, terms, tuple(t.column for t in absorbed), named)
+        for column, level in (references or {}).items():
+            places = [i for i, t in enumerate(terms) if t.column == column and t.form in ("plain", "labels")]
+            if not places:
+                raise _wrong(text, f"{column!r} has a reference but is not among its terms")
+            terms[places[0]] = replace(terms[places[0]], form="labels", reference=level)
+        return cls(response, tuple(terms), tuple(t.column for t in absorbed))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -92,46 +153,35 @@ class Formula:
         return tuple(dict.fromkeys([self.response.column, *(t.column for t in self.terms), *self.absorbed]))
 
     def bound(self, schema: Schema) -> "Formula":
-        """The same model with every plain term settled as number or labels by the schema."""
+        """The same linear model, its terms settled by the schema: number or levels, and the level compared with."""
         for name in self.columns:
             schema.column(name)
-        terms = tuple(_settled(t, schema) for t in self.terms)
-        response = _settled(self.response, schema)
-        if response.form == "labels":
-            raise JobError(f"{response.column!r} is not a number, so it cannot be the response. {_NOTHING}")
-        for column, label in self.references:
-            if column not in [t.column for t in terms if t.form == "labels"]:
-                raise JobError(f"{column!r} has a reference but is not among the model's labels. {_NOTHING}")
-            labels_of(schema.column(column)).index(label) if label in labels_of(schema.column(column)) else _no_label(
-                schema.column(column), label
-            )
+        terms = tuple(_settled(t, schema.column(t.column)) for t in self.terms)
+        response = _settled(self.response, schema.column(self.response.column))
+        if response.form in ("labels", "equals"):
+            raise JobError(f"{response} is not a number, so it cannot be the response. {_NOTHING}")
+        if level := next((t for t in terms if t.form == "equals"), None):
+            raise JobError(f"{level} cannot be a term here: write C({level.column}). {_NOTHING}")
         return replace(self, terms=terms, response=response)
 
-    def reference(self, column: Column) -> int:
-        """The code of the label that others are compared with: the first one by default."""
-        texts = labels_of(column)
-        return texts.index(dict(self.references).get(column.name, texts[0]))
-
     def names(self, schema: Schema) -> tuple[str, ...]:
-        """The coefficients of interest: ``age``, ``sex[F]``."""
-        found = []
-        for t in self.terms:
-            if t.form != "labels":
-                found.append(str(t))
-                continue
-            column = schema.column(t.column)
-            base = self.reference(column)
-            found += [f"{t.column}[{v}]" for i, v in enumerate(labels_of(column)) if i != base]
-        return tuple(found)
+        """The coefficients of interest of a bound formula: ``age``, ``sex[F]``."""
+        return tuple(names[0] for t in self.terms for names in t.coefficients(schema.column(t.column)))
+
+    def place(self, name: str, schema: Schema) -> int:
+        """Which coefficient ``name`` means."""
+        known = [names for t in self.terms for names in t.coefficients(schema.column(t.column))]
+        for place, names in enumerate(known):
+            if name in names:
+                return place
+        raise JobError(
+            f"The model has no coefficient {name!r}. It has: {', '.join(names[0] for names in known[:20])}.\n"
+            f"(The level that others are compared with has none: choose it with C(x, ref=LEVEL).) {_NOTHING}"
+        )
 
     def __str__(self) -> str:
-        right = " + ".join(str(t) for t in self.terms)
-        return f"{self.response} ~ {right}" + (f" | {' + '.join(self.absorbed)}" if self.absorbed else "")
-
-
-def labels_of(column: Column) -> tuple[str, ...]:
-    """A short text for every code of a column taken as labels: as it stands in the file; ``missing`` for missing."""
-    return tuple(t or "missing" for t in column.cell_texts)
+        fixed = f" | {' + '.join(Term(c).written for c in self.absorbed)}" if self.absorbed else ""
+        return f"{self.response.written} ~ {' + '.join(t.written for t in self.terms)}{fixed}"
 
 
 def numbers_of(column: Column) -> Floats:
@@ -153,38 +203,34 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def _settled(term: Term, schema: Schema) -> Term:
-    column = schema.column(term.column)
-    is_number = bool(np.isfinite(numbers_of(column)).any()) and column.kind != "categorical" and column.kind != "date"
+def _settled(term: Term, column: Column) -> Term:
+    if term.form == "labels" or (term.form == "plain" and column.kind not in BINNED):
+        return replace(term, form="labels", reference=column.cell_labels[term.base(column)])
     if term.form == "plain":
-        return replace(term, form="number" if is_number else "labels")
-    if term.form in ("ln", "power") and not is_number:
+        return replace(term, form="number")
+    if term.form in ("ln", "power", "number") and not np.isfinite(numbers_of(column)).any():
         raise JobError(f"{term} needs a number, but {term.column!r} is {column.kind} in the schema. {_NOTHING}")
     return term
 
 
-def _term(text: str, whole: str) -> Term:
-    text = text.strip()
-    forms: dict[str, Literal["plain", "labels", "ln", "power"]] = {
-        _NAME: "plain",
-        rf"C\(\s*{_NAME}\s*\)": "labels",
-        rf"(?:ln|log)\(\s*{_NAME}\s*\)": "ln",
-        rf"I\(\s*{_NAME}\s*(?:\^|\*\*)\s*([2-9])\s*\)": "power",
-    }
-    for pattern, form in forms.items():
-        if found := re.fullmatch(pattern, text):
-            return Term(found[1], form, int(found[2]) if form == "power" else 1)
-    raise _wrong(whole, f"{text!r} is not a term: write a column, C(column), ln(column) or I(column^2)")
+def _term(text: str, formula: str) -> Term:
+    for form, pattern in _FORMS:
+        if found := re.fullmatch(pattern, text.strip()):
+            column, second = found[1].strip("`"), (*found.groups(), None)[1] or ""
+            return Term(
+                column,
+                form,
+                power=int(second) if form == "power" else 1,
+                reference=second.strip() if form == "labels" else "",
+                level=second.strip() if form == "equals" else "",
+            )
+    raise _wrong(formula, f"{text.strip()!r} is not a term")
 
 
-def _wrong(text: str, why: str) -> JobError:
+def _wrong(formula: str, why: str) -> JobError:
     return JobError(
-        f"Cannot read the model {text!r}: {why}.\n"
-        f'For example: "ln(pay) ~ sex + race + age + I(age^2) | agency + occupation". {_NOTHING}'
-    )
-
-
-def _no_label(column: Column, label: str) -> None:
-    raise JobError(
-        f"{label!r} is no value of {column.name!r}. Its values are: {', '.join(labels_of(column)[:12])}. {_NOTHING}"
+        f"The formula {formula!r} cannot be read: {why}.\n"
+        "Write it as: ln(pay) ~ sex + C(race, ref=E) + age + I(age^2) | agency + occupation\n"
+        "Terms are: x, ln(x), I(x^2), C(x), C(x, ref=LEVEL), number(x); a yes-no response is x=VALUE.\n"
+        f"{_NOTHING}"
     )

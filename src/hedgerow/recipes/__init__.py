@@ -20,3 +20,12 @@ _TABLES = (IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
 
 RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (*_RECORDS, *_COLUMNS, *_TABLES)}
 """Every recipe by the name a job calls it. A new recipe is a new file and one line here."""
+
+
+def default_recipe(*, target: bool, public: bool) -> str:
+    """The recipe of a job that names none: our best for what the job has.
+
+    >>> default_recipe(target=True, public=True), default_recipe(target=False, public=True)
+    ('guided_tree', 'public_blend')
+    """
+    return (GuidedTree if target else PublicBlend if public else TreeBlend).name

@@ -33,15 +33,8 @@ class PublicData:
 
 
 @runtime_checkable
-class Answers(Protocol):
-    """What a recipe may ask. The gate is one; recorded answers, or a public stand-in, are others."""
-
-    tariff: Tariff
-    budget: Budget
-
-    @property
-    def left(self) -> Fraction:
-        """What may still be spent, in the measure of the budget."""
+class Measures(Protocol):
+    """Who answers the two kinds of questions that every recipe may ask."""
 
     def measure(
         self,
@@ -55,6 +48,18 @@ class Answers(Protocol):
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise."""
+
+
+@runtime_checkable
+class Answers(Measures, Protocol):
+    """What a recipe may ask. Recorded answers, and a public stand-in, are among those who give them."""
+
+    tariff: Tariff
+    budget: Budget
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent, in the measure of the budget."""
 
     def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
         """Synthetic counts of ``question``, drawn from urns: one table per copy."""

@@ -12,7 +12,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.consistency import pairs_of
 from hedgerow.model.grouped import GroupedModel
 from hedgerow.model.gum import Records
-from hedgerow.model.reweighted import MOST_KEYS
+from hedgerow.model.public_pool import MOST_KEYS
 from hedgerow.model.simplex import project
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import TOTAL, Law, Marginal, Measurement

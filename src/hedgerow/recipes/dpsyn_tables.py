@@ -11,7 +11,7 @@ from hedgerow.model.blend import fixed_stream
 from hedgerow.model.consistency import Tables, consistent, margins, raked
 from hedgerow.model.fitters import AbstractFitter, Descent, Exchange, GradualUpdate
 from hedgerow.model.gum import PairTargets, Records, tables_of
-from hedgerow.model.reweighted import reweighted
+from hedgerow.model.public_pool import public_pool
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.model.simplex import Floats, project
 from hedgerow.model.toward_public import drawn_and_followed
@@ -103,7 +103,7 @@ class RepairedWay(AbstractWay):
             near, followed = drawn_and_followed(list(_shaped(noisy, tables).values()), prior, variance)
             tables = consistent(dict(zip(tables, near, strict=True)))
         wanted = PairTargets.of(self.columns, self.sizes, tables)
-        rows, weights, reached = reweighted(self.public, wanted)
+        rows, weights, reached = public_pool(self.public, wanted)
         order = np.lexsort(rows.T[::-1])
         pool = np.repeat(rows[order], systematic_counts(weights[order], self.pool, fixed_stream()), axis=0)
         answered = np.concatenate(noisy)

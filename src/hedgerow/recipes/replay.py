@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Any, final
 
 from hedgerow.errors import Refused
 from hedgerow.public.accounting import Budget
@@ -11,27 +11,10 @@ from hedgerow.public.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.statement import Statement
 from hedgerow.public.urn import Urn, price
+from hedgerow.recipes.base import Measures
 
 DrawUrn = Callable[[Marginal, Urn, Fraction], tuple[Measurement, ...]]
 """How the gate draws from urns."""
-
-
-@runtime_checkable
-class Live(Protocol):
-    """Who answers what is not on record: the gate."""
-
-    def measure(
-        self,
-        questions: Sequence[Marginal],
-        cost: Fraction,
-        *,
-        weights: Sequence[Fraction] | None = None,
-        law: Law | None = None,
-    ) -> tuple[Measurement, ...]:
-        """The noisy counts of ``questions``."""
-
-    def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
-        """The question whose estimate is furthest from the truth, chosen with noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +50,7 @@ class Recorded:
     tariff: Tariff
     budget: Budget
     record: list[Answered]
-    live: Live | None = None
+    live: Measures | None = None
     urns: DrawUrn | None = None
     keep: Callable[[Answered], None] | None = None
     table: str = ""
@@ -91,7 +74,7 @@ class Recorded:
         """The noisy counts: on record, or asked now and kept."""
         spend = self.tariff.measure_all(questions, cost, weights=weights, law=law)
 
-        def ask(live: Live) -> Answered:
+        def ask(live: Measures) -> Answered:
             return Answered(spend, live.measure(questions, cost, weights=weights, law=law))
 
         answered = self._answer(spend, ask).measurements
@@ -102,7 +85,7 @@ class Recorded:
         """The chosen question: on record, or chosen now and kept."""
         spend = self.tariff.select_one(list(estimates), cost)
 
-        def ask(live: Live) -> Answered:
+        def ask(live: Measures) -> Answered:
             return Answered(spend, chosen=live.select(estimates, cost))
 
         chosen = self._answer(spend, ask).chosen
@@ -114,7 +97,7 @@ class Recorded:
         """The drawn tables: on record, or drawn now and kept."""
         spend = price(self.tariff, question, urn, cost)
 
-        def ask(live: Live) -> Answered:
+        def ask(live: Measures) -> Answered:
             if self.urns is None:
                 raise Refused(f"This gate draws from no urn: {spend}. Nobody was asked and nothing was spent.")
             return Answered(spend, self.urns(question, urn, cost))
@@ -133,7 +116,7 @@ class Recorded:
             **more,
         )
 
-    def _answer(self, spend: Spend, ask: Callable[[Live], Answered]) -> Answered:
+    def _answer(self, spend: Spend, ask: Callable[[Measures], Answered]) -> Answered:
         if self._position < len(self.record):
             known = self.record[self._position]
             if known.spend != spend:

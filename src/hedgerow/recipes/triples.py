@@ -9,9 +9,9 @@ import numpy as np
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.descent import Records
 from hedgerow.model.interaction import fit_pairs, interaction
-from hedgerow.model.reweighed import ReweighedModel
 from hedgerow.model.shrinkage import shrink
 from hedgerow.model.simplex import Floats, project
+from hedgerow.model.wider_tables import WiderTables
 from hedgerow.recipes.allocation import Key
 from hedgerow.recipes.evidence import Evidence
 
@@ -50,4 +50,4 @@ def with_tables(model: AbstractModel, evidence: Evidence, keys: Sequence[Key]) -
         return model
     axes = evidence.axes
     tables = [(tuple(axes.names[i] for i in k), estimated(model, evidence, k)) for k in keys]
-    return ReweighedModel(model, axes.names, axes.coding, tables)
+    return WiderTables(model, axes.names, axes.coding, tables)

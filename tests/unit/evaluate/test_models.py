@@ -11,11 +11,11 @@ from hedgerow.evaluate import with_pyfixest
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.coefficients import Agreement, combined, expected_overlap, interval_overlap
 from hedgerow.evaluate.design import Design, designs
-from hedgerow.evaluate.formula import Formula
 from hedgerow.evaluate.least_squares import Errors, Estimates, least_squares
 from hedgerow.evaluate.linear_model import LinearModel
 from hedgerow.evaluate.logistic import logistic
 from hedgerow.evaluate.logistic_model import LogisticModel
+from hedgerow.public.formula import Formula
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
 

@@ -140,7 +140,7 @@ WRONG = {
     "one level": ("levels = [0.05, 20.0]", "levels = [0.05]", "levels"),
     "no such coefficient": ('"sex[F]", ', '"sex[X]", ', r"sex\[X\]"),
     "unknown key": ("seeds = 2", "sedes = 2", "sedes"),
-    "bad model": ("ln(pay) ~ sex", "ln(pay) sex", "Cannot read the model"),
+    "bad model": ("ln(pay) ~ sex", "ln(pay) sex", "cannot be read"),
     "unknown column": ('columns = ["sex", "race"]', 'columns = ["sex", "rice"]', "rice"),
     "unknown level": ('measure = "sex by race"\n', 'measure = "sex by race"\nat = { recipe = "x" }\n', "no level"),
 }

@@ -32,7 +32,7 @@ set = "job.recipe"
 levels = ["independent", "public_blend"]
 [[measure]]
 name = "pay model"
-model = "ln(pay) ~ sex + race + age + I(age^2) + education | occupation"
+model = "ln(pay) ~ sex + race + age + I(age^2) + number(education) | occupation"
 reference = { sex = "M", race = "E" }
 by = "year"
 terms = ["sex[F]", "race[D]"]

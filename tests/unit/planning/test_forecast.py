@@ -1,6 +1,7 @@
 """Plans: errors from noise scales and from pretended runs, in the terms of the uses."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hedgerow.public.question import Noise
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
-from hedgerow.recipes import Independent, PublicData
+from hedgerow.recipes import Independent, PublicBlend, PublicData
 from tests.privacy.world import SCHEMA, frame
 
 SCHEMA_ = Schema.loads(SCHEMA)
@@ -67,6 +68,13 @@ def test_a_part_of_a_joined_column_is_judged_by_the_sum_of_its_cells() -> None:
     assert sex is not None
     assert joined is not None
     assert 0 < sex < joined
+
+
+def test_a_plan_says_what_part_of_the_budget_it_cannot_list_yet() -> None:
+    public = PublicData(SCHEMA_, PublicTable.read(frame(ROWS * 250), SCHEMA_))
+    given: dict[str, Any] = {"tariff": TARIFF, "budget": Budget("1"), "uses": [], "rng": np.random.default_rng(0)}
+    assert forecast(Independent(), public, **given).kept == 0
+    assert forecast(PublicBlend(first_share=0.3), public, **given).kept == pytest.approx(0.7)
 
 
 def test_the_mean_size_of_laplace_noise_is_exact() -> None:

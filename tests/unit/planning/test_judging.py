@@ -202,7 +202,7 @@ def test_groups_are_called_by_their_labels() -> None:
         (replace(MEAN, columns=("height",)), "height"),
         (replace(MEAN, of="height"), "height"),
         (replace(GAP, term="sex[M]"), "compared with"),
-        (replace(GAP, term="race[A]"), "does not have"),
+        (replace(GAP, term="race[A]"), "has no coefficient"),
         (replace(GAP, formula="pay ~ height"), "height"),
         (replace(GAP, formula="pay"), "cannot be read"),
     ],

@@ -7,7 +7,7 @@ import pytest
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.experiment.measured import coefficients
-from hedgerow.public.claim import Claim
+from hedgerow.public.claim import Claim, fit_sums
 from hedgerow.public.claim_text import make_claim, read_claim
 from hedgerow.public.formula import Formula, numbers_of
 from hedgerow.public.schema import Schema
@@ -15,7 +15,7 @@ from hedgerow.simulate.personnel import personnel, personnel_schema
 
 TABLE = personnel(rows=3000, seed=8).confidential
 SCHEMA = Schema.loads(personnel_schema())
-MODEL = "ln(pay) ~ sex + race + age + I(age^2) + education | agency + occupation"
+MODEL = "ln(pay) ~ sex + race + age + I(age^2) + number(education) | agency + occupation"
 
 
 def from_counts(claim: Claim, frame: pl.DataFrame) -> float:
@@ -30,7 +30,7 @@ def test_the_coefficient_from_counts_is_that_of_rows_at_the_middle_of_their_bins
     formula = Formula.parse(MODEL, {"sex": "M", "race": "E"}).bound(SCHEMA)
     middles = numbers_of(SCHEMA.column("pay"))[SCHEMA.coding.encode(TABLE, ["pay"])["pay"]]
     binned = TABLE.with_columns(pay=pl.Series(middles))
-    expected = coefficients(formula, SCHEMA, binned, "")[""][name]
+    expected = list(coefficients(formula, SCHEMA, binned, "")[""].values())[formula.place(name, SCHEMA)]
     assert from_counts(make_claim(f"{name} > 0", formula, SCHEMA), TABLE) == pytest.approx(
         expected, rel=2e-3, abs=1e-6
     )
@@ -70,5 +70,10 @@ def test_claims_that_say_nothing_clear_are_refused(text: str) -> None:
 
 
 def test_a_claim_about_nothing_in_the_model_is_refused() -> None:
-    with pytest.raises(JobError, match=r"It has: sex\[M\]"):
-        make_claim("sex[F] < 0", Formula.parse("pay ~ sex"), SCHEMA)
+    with pytest.raises(JobError, match=r"It has: sex\[female\]"):
+        make_claim("sex[M] < 0", Formula.parse("pay ~ sex"), SCHEMA)
+
+
+def test_what_is_of_interest_is_given_up_before_fixed_effects() -> None:
+    x = np.column_stack([np.ones(6), np.repeat([0.0, 1], 3), np.repeat([1.0, 0], 3), np.arange(6)])
+    assert np.isnan(fit_sums(x.T @ x, interest=2)).any()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.model.product import ProductModel
-from hedgerow.model.reweighed import ReweighedModel
+from hedgerow.model.wider_tables import WiderTables
 from hedgerow.public.question import Marginal
 from hedgerow.public.schema import Schema
 
@@ -12,12 +12,12 @@ NAMES = ("a", "b", "c", "d")
 N = 8_000
 
 
-def model() -> tuple[ReweighedModel, np.ndarray]:
+def model() -> tuple[WiderTables, np.ndarray]:
     """Four even columns, made to show an interaction of the first three."""
     schema = Schema.loads("".join(f'[columns.{c}]\nkind = "categorical"\nvalues = ["0", "1"]\n' for c in NAMES))
     wanted = np.array([300.0, 1700.0, 1700.0, 300.0, 1700.0, 300.0, 300.0, 1700.0])
     inner = ProductModel(N, {c: np.array([0.5, 0.5]) for c in NAMES}, schema.coding)
-    return ReweighedModel(inner, NAMES, schema.coding, [(("a", "b", "c"), wanted)]), wanted
+    return WiderTables(inner, NAMES, schema.coding, [(("a", "b", "c"), wanted)]), wanted
 
 
 def shares(made: dict[str, np.ndarray], columns: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from hedgerow.model.raking import rake
 MOST_KEYS = 50_000_000  # keys held at once: 200 MB
 
 
-def reweighted(
+def public_pool(
     public: Records, targets: PairTargets, *, sweeps: int = 20
 ) -> tuple[Records, npt.NDArray[np.float64], PairTargets]:
     """Public records, the weight of each, and the tables they have with these weights.

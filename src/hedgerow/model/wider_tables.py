@@ -21,7 +21,7 @@ _SHOWN = 200_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class ReweighedModel(AbstractModel):
+class WiderTables(AbstractModel):
     """Records of ``inner``, weighed so that they agree with ``tables``; a few are taken twice, a few not at all.
 
     The pairs of a column of these tables with a column outside keep the counts they have in ``inner`` as far as

@@ -1,0 +1,32 @@
+"""The pages lead somewhere: every link and every path they name is there, and every recipe has its page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hedgerow.recipes import RECIPES
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *ROOT.glob("*.md"),
+    *ROOT.glob("docs/**/*.md"),
+    *ROOT.glob("examples/**/*.md"),
+    *ROOT.glob("src/**/*.md"),
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_and_paths_are_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)", text)
+    paths = re.findall(r"`((?:src|tests|bench|docs|examples)/[\w./-]+)`", text)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_page_of_the_docs_is_reached_from_the_index_and_every_recipe_has_one() -> None:
+    index = (ROOT / "docs/index.md").read_text("utf-8")
+    pages = {str(p.relative_to(ROOT / "docs")) for p in ROOT.glob("docs/**/*.md")} - {"index.md"}
+    assert {p for p in pages if f"({p})" not in index} == set()
+    assert {f"recipes/{name}.md" for name in RECIPES} <= pages
