@@ -67,14 +67,7 @@ def rake_rows(
 
 
 @njit(nogil=True, cache=True)
-def _scale(
-    columns: Rows,
-    axes: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
-    target: Floats,
-    weight: Floats,
-    power: float,
-) -> None:  # pragma: no cover
+def _scale(columns, axes, sizes, target, weight, power):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Move the weight of every row towards what its cell lacks; the one on both sides spares nearly empty cells."""
     now, cell, n = np.zeros(len(target)), np.empty(_CHUNK, np.int32), len(weight)
     for low in range(0, n, _CHUNK):
@@ -92,9 +85,7 @@ def _scale(
 
 
 @njit(nogil=True, cache=True)
-def _find(
-    columns: Rows, axes: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], low: int, high: int, cell: Keys
-) -> None:  # pragma: no cover
+def _find(columns, axes, sizes, low, high, cell):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The cells of some rows in a table."""
     cell[:] = 0
     for a in range(len(axes)):

@@ -36,18 +36,18 @@ def worth_measuring(independent: Mapping[Pair, Floats], price: Price, cost: floa
     Pairs with few full cells come first; every further pair makes the noise of all larger.  An empty list is
     the low-budget regime: no pair is worth its noise.
     """
-
-    def loss(pair: Pair, sd: float) -> float:
-        mean = independent[pair]
-        return _MEAN * float(np.minimum(sd, mean).sum()) / max(float(mean.sum()), 1.0)
-
     usual = sqrt(price.variance(cost / max(len(independent), 1)))
-    order = sorted(independent, key=lambda p: (loss(p, usual), p))
+    order = sorted(independent, key=lambda p: (moved(independent[p], usual), p))
     for m in range(len(order), 0, -1):
         sd = sqrt(price.variance(cost / m))
-        if loss(order[m - 1], sd) <= bearable:
+        if moved(independent[order[m - 1]], sd) <= bearable:
             return order[:m]
     return []
+
+
+def moved(mean: Floats, sd: float) -> float:
+    """The share of all rows that noise is expected to move, counting no more for a cell than it can hold."""
+    return _MEAN * float(np.minimum(sd, mean).sum()) / max(float(mean.sum()), 1.0)
 
 
 def shares_by_gain(

@@ -149,7 +149,7 @@ class Relative:
     def _tilted(self) -> Floats:
         """Weights of the public rows, raked to the estimated one-way tables."""
         start = np.full(len(self.rows), float(self.evidence.total) / len(self.rows))
-        alone = {(i,): m for i, m in enumerate(self._margins)}
+        alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self._margins)}
         return rake_rows(self.rows, self.evidence.shape, alone, start, sweeps=20)
 
     @cached_property

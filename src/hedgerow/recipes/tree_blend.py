@@ -20,6 +20,7 @@ from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.allocation import Key
 from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
+from hedgerow.recipes.declared import said_of_uses, tables_of_uses, worth_their_noise
 from hedgerow.recipes.evidence import Evidence, Floats, outer
 from hedgerow.recipes.memory import pair_records_memory
 from hedgerow.recipes.pairs import Price, shares_by_gain, worth_measuring
@@ -37,9 +38,11 @@ class TreeBlend(AbstractRecipe):
         one_way_share: the part of the budget for one-way tables.
         first_share: the part for the first look at pairs; the rest goes where it lowers the error most.
         bearable: a pair is measured when its noise is expected to move less than this share of the rows.
-        tables: tables of three or more columns that must be right, by the names of their columns.
+        tables: tables that must be right, by the names of their columns.
+        uses: whether the tables that intended uses are read from are measured like ``tables``, if bearable.
+        rare: in pairs, values that count less than this many standard deviations of the noise are one; 0: none are.
         triples: how many paths of three columns in the tree are measured besides, the worst first.
-        table_share: the part of the last look for ``tables`` and ``triples``, if there are any.
+        table_share: the part of the last look for ``tables``, ``uses`` and ``triples``, if there are any.
         one_way_worth: how much of an error in a one-way table shows in each pair of its column.
     """
 
@@ -51,6 +54,8 @@ class TreeBlend(AbstractRecipe):
     bearable: float = 0.5
     one_way_worth: float = 0.5
     tables: Sequence[Sequence[str]] = ()
+    uses: bool = True
+    rare: float = 1.0
     triples: int = 0
     table_share: float = 0.2
 
@@ -60,13 +65,13 @@ class TreeBlend(AbstractRecipe):
             min(shares) <= 0
             or sum(shares) >= 1
             or not (self.bearable > 0 and 0 < self.table_share < 1)
-            or self.triples < 0
+            or min(self.triples, self.rare) < 0
             or (self.rows is not None and self.rows < 1)
         ):
             raise JobError(
                 "[tree_blend] one_way_share and first_share must be above 0 and together below 1; bearable above 0;\n"
-                "table_share between 0 and 1; triples 0 or more; rows 1 or more. "
-                f"Got {shares}, {self.bearable}, {self.table_share}, {self.triples}, {self.rows}.\n"
+                "table_share between 0 and 1; triples and rare 0 or more; rows 1 or more. "
+                f"Got {shares}, {self.bearable}, {self.table_share}, {self.triples}, {self.rare}, {self.rows}.\n"
                 "Nothing was read or spent."
             )
 
@@ -77,6 +82,10 @@ class TreeBlend(AbstractRecipe):
         questions = [axes.question((i,)) for i in range(len(axes.names))]
         return (tariff.measure_all(questions, budget.total * share, weights=one_way_weights(axes)),)
 
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """Which tables the intended uses make it measure."""
+        return said_of_uses(self._axes(public), public) if self.uses else ()
+
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them."""
         names = public.schema.attributes
@@ -85,27 +94,35 @@ class TreeBlend(AbstractRecipe):
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""
         axes, total = self._axes(public), gate.budget.total
-        declared = axes.keys(self.tables, self.name)
+        axes.keys(self.tables, self.name)  # a mistake in them is told before anything is asked
         first = self.requests(gate.tariff, gate.budget, public)[0]
         ones = gate.measure(
             [a.question for a in first.asked], first.cost, weights=[a.cost / first.cost for a in first.asked]
         )
-        evidence = Evidence(axes, {(i,): [m] for i, m in enumerate(ones)}, self.rows)
+        evidence = Evidence(axes, {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
         price = Price(gate.tariff)
         cost = total * self._part(self.first_share)
         margins = evidence.margins()
         independent = {(i, j): outer(margins, i, j) for i, j in combinations(range(len(axes.names)), 2)}
         chosen = worth_measuring(independent, price, float(cost), bearable=self.bearable)
-        if not chosen:
-            if gate.left > 0:
-                again = gate.measure([m.question for m in ones], gate.left, weights=one_way_weights(axes))
-                evidence = evidence.plus({(i,): m for i, m in enumerate(again)})
-            return self._split(evidence.model(), axes)
-        answers = gate.measure([evidence.question(p) for p in chosen], cost)
-        evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
-        kept = self._part(self.table_share) * gate.left if declared or self.triples else Fraction(0)
-        evidence = self._second_look(gate, evidence, gate.left - kept)
+        if chosen:
+            answers = gate.measure([evidence.question(p) for p in chosen], cost)
+            evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
+        declared = self._declared(gate, evidence, public)
+        kept = self._part(self.table_share) * gate.left if declared or (self.triples and chosen) else Fraction(0)
+        if chosen:
+            evidence = self._second_look(gate, evidence, gate.left - kept)
+        elif gate.left > kept:
+            again = gate.measure([m.question for m in ones], gate.left - kept, weights=one_way_weights(axes))
+            evidence = evidence.plus({(i,): m for i, m in enumerate(again)})
         return self._split(self._with_triples(gate, evidence, declared) if kept else evidence.model(), axes)
+
+    def _declared(self, gate: Answers, evidence: Evidence, public: PublicData) -> tuple[Key, ...]:
+        """The tables that must be right; those of uses only if their noise is bearable."""
+        cost = float(self._part(self.table_share) * gate.left)
+        used = tables_of_uses(evidence.axes, public) if self.uses and cost else ()
+        used = worth_their_noise(used, evidence, Price(gate.tariff), cost, bearable=self.bearable)
+        return tuple(dict.fromkeys((*evidence.axes.keys(self.tables, self.name), *used)))
 
     def _with_triples(self, gate: Answers, evidence: Evidence, declared: tuple[Key, ...]) -> AbstractModel:
         """The declared tables, and the paths of the tree that the model misses most, one after another."""
@@ -128,7 +145,7 @@ class TreeBlend(AbstractRecipe):
             evidence = evidence.plus({key: found[key]})
             cliques[key] = estimated(evidence.model(cliques), evidence, key)
             model = evidence.model(cliques)
-        return with_tables(model, evidence, list(found))
+        return with_tables(model, evidence, [k for k in found if len(k) > 2])
 
     @staticmethod
     def _split(model: AbstractModel, axes: Axes) -> AbstractModel:
