@@ -1,165 +1,177 @@
 """What the papers found of their trees, on four real splits: pay weight, n_B against epsilon, size of the ensemble.
 
-    python -m bench.random_trees [SPLIT ...]
-    python -m bench.random_trees figure OUT.png PRINTED.txt ...    the same results, drawn
+    python -m bench.random_trees [--seeds 20] [--keep FILE] [SPLIT ...]    measure, and say what held
+    python -m bench.random_trees draw FILE OUT.png                         what was kept: a table, and the figure
 
-Every line is a real run through the gate, mean over seeds: *tables*, the mean total-variation distance of (attribute,
-labels) tables from those of the confidential rows; *coef*, the mean error of the private columns' coefficients in a
-least-squares model of the outcome (the papers' pay model), of labels that 2 % of the rows have.  Relation
-label-change; epsilon is the total.
+Every number is from real runs through the gate; errors as in ``bench/attach_utility.py``: *tables*, the mean
+total-variation distance of all (attribute, labels) tables; *coef*, the mean error of the labels' coefficients in a
+least-squares model of the outcome (the papers' pay model).  Relation label-change, whose sensitivity is 2 where the
+papers count 1: the totals 1.5 and 4.5 give three trees the noise of the papers' 0.25 and 0.75 for each.
 """
 
-import re
+import argparse
+import json
 import sys
-import tempfile
 import time
-import uuid
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from bench.attach_splits import Split, load
-from hedgerow import pipeline
-from hedgerow.public.accounting import Budget
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData, RandomTrees
-from hedgerow.recipes.attach import cells_of
+from bench.attach_splits import load
+from bench.attach_utility import Judge, by_recipe
+from hedgerow.recipes import RandomTrees
 
 SPLITS = ("adult_halves", "census", "opm", "acs_ma")
-SEEDS = 3
+KINDS = ("tables", "coef")
 
 
-def runs(split: Split) -> dict[str, list[tuple[str, dict[str, Any], str]]]:
-    """The settings that are compared: (name, settings, total epsilon), by question."""
-    pay = {split.outcome: 40.0}
-    return {
-        "does the weight of the outcome matter? (n_B 500, 3 trees)": [
-            (f"outcome weight {w}, epsilon {e}", {"weights": {split.outcome: float(w)}}, e)
-            for e in ("3",)
-            for w in (1, 40)
-        ],
-        "does n_B interact with epsilon? (outcome weight 40, 3 trees)": [
-            (f"n_B {n}, epsilon {e}", {"weights": pay, "n_b": n}, e) for n in (25, 500) for e in ("0.75", "3", "12")
-        ],
-        "do more trees help? (outcome weight 40, n_B 500, epsilon 0.75 per tree as in the papers)": [
-            (f"{t} trees, epsilon {0.75 * t:g}", {"weights": pay, "trees": t}, str(0.75 * t)) for t in (1, 3, 6)
-        ],
-        "and at the same total? (outcome weight 40, n_B 500)": [
-            (f"{t} trees, epsilon 2.25", {"weights": pay, "trees": t}, "2.25") for t in (1, 3, 6)
-        ],
-    }
+@dataclass(frozen=True)
+class Setting:
+    """What is varied; ``weight`` is that of the outcome, ``epsilon`` the total."""
+
+    epsilon: str
+    weight: int = 40
+    n_b: int = 500
+    trees: int = 3
+
+    def recipe(self, judge: Judge, seed: int) -> RandomTrees:
+        """The recipe so set."""
+        weights = {judge.split.outcome: float(self.weight)}
+        return RandomTrees(private=judge.split.private, seed=seed, weights=weights, n_b=self.n_b, trees=self.trees)
 
 
-def measured(split: Split, settings: dict[str, Any], epsilon: str, seed: int) -> tuple[float, float]:
-    """One run through the gate, judged."""
-    target = PublicTable.read(split.confidential.select(split.given), split.schema, role="target")
-    public = PublicData(split.schema, PublicTable.read(split.public, split.schema), target)
-    recipe = RandomTrees(private=split.private, seed=seed, **settings)
-    with tempfile.TemporaryDirectory() as folder:
-        gate = pipeline.open_gate(
-            split.confidential,
-            split.schema,
-            Budget(epsilon),
-            relation="label-change",
-            public_columns=split.given,
-            ledger=Path(folder) / "ledger.db",
-            name=uuid.uuid4().hex,
+QUESTIONS: dict[str, dict[str, Setting]] = {
+    "does the weight of the outcome matter? (n_B 500, 3 trees)": {
+        f"weight {w}, epsilon {e}": Setting(e, weight=w) for e in ("1.5", "4.5") for w in (1, 40)
+    },
+    "does n_B interact with epsilon? (weight 40, 3 trees)": {
+        f"n_B {n}, epsilon {e}": Setting(e, n_b=n) for n in (25, 500) for e in ("1.5", "4.5", "30")
+    },
+    "do more trees help, each with its own 1.5? (weight 40, n_B 500)": {
+        f"trees: {t}, epsilon {1.5 * t:g}": Setting(f"{1.5 * t:g}", trees=t) for t in (1, 3, 6, 10)
+    },
+    "do they at one total? (weight 40, n_B 500)": {
+        f"trees: {t}, epsilon 4.5": Setting("4.5", trees=t) for t in (1, 3, 6, 10)
+    },
+}
+Found = dict[Setting, Any]
+"""The errors of a setting: a line for each seed, a column for each of ``KINDS``."""
+
+
+def measure(name: str, seeds: int) -> Found:
+    """Every setting on one split."""
+    judge, found = Judge(load(name)), Found()
+    for setting in dict.fromkeys(s for asked in QUESTIONS.values() for s in asked.values()):
+        errors = [
+            judge.errors(by_recipe(judge, lambda s, use=setting: use.recipe(judge, s), setting.epsilon)(seed))
+            for seed in range(seeds)
+        ]
+        found[setting] = np.array(errors)
+    return found
+
+
+def _told(errors: Any) -> str:
+    mean, error = errors.mean(axis=0), errors.std(axis=0, ddof=1) / len(errors) ** 0.5
+    return "  ".join(f"{k} {m:.4f} +- {e:.4f}" for k, m, e in zip(KINDS, mean, error, strict=True))
+
+
+def report(found: Found) -> None:
+    """The errors question by question, and what became of the papers' findings."""
+    for question, settings in QUESTIONS.items():
+        print(f"  {question}")
+        for name, setting in settings.items():
+            print(f"    {name:<26}{_told(found[setting])}")
+    print("  what held (a difference counts when it is above two standard errors)")
+    for claim, gain in claims(found):
+        mean, error = gain.mean(axis=0), gain.std(axis=0, ddof=1) / len(gain) ** 0.5
+        said = (
+            f"{k} {100 * m:+.0f} +- {100 * e:.0f} % {_sign(m, e)}" for k, m, e in zip(KINDS, mean, error, strict=True)
         )
-        made = recipe.fit(gate, public).attach(target, np.random.default_rng(seed))
-    return judged(split, PublicTable.read(split.confidential, split.schema, role="target"), made)
+        print(f"    {claim:<66}{'; '.join(said)}", flush=True)
 
 
-def judged(split: Split, truth: PublicTable, frame: pl.DataFrame) -> tuple[float, float]:
-    """The error of the tables, and of the coefficients."""
-    got, far = PublicTable.read(frame, split.schema, role="synthetic"), []
-    for a in split.given:
-        names = (a, *split.private)
-        t, g = (np.bincount(cells_of(x, names), minlength=split.schema.size(names)) for x in (truth, got))
-        far.append(np.abs(t - g).sum() / 2 / len(frame))
-    beta = [coefficients(split, x, common_labels(split, truth)) for x in (truth, got)]
-    return float(np.mean(far)), float(np.abs(beta[0] - beta[1]).mean())
+def _sign(mean: float, error: float) -> str:
+    return "cannot tell" if abs(mean) <= 2 * error else "better" if mean > 0 else "worse"
 
 
-def common_labels(split: Split, truth: PublicTable) -> dict[str, Any]:
-    """The labels of each private column that 2 % of the rows have, but for the most frequent one."""
-    shares = {
-        a: np.bincount(truth.codes([a])[a], minlength=split.schema.size([a])) / truth.rows for a in split.private
-    }
-    return {a: np.flatnonzero((s >= 0.02) & (np.arange(len(s)) != s.argmax())) for a, s in shares.items()}
+def claims(found: Found) -> list[tuple[str, Any]]:
+    """What the papers say, each as a gain: by how much the error falls, in parts of the first setting's mean."""
+
+    def gain(first: Setting, second: Setting) -> Any:
+        return (found[first] - found[second]) / found[first].mean(axis=0)
+
+    small, large = (gain(Setting("1.5", n_b=n), Setting("30", n_b=n)) for n in (25, 500))
+    return [
+        *((f"outcome weight 1 -> 40, epsilon {e}", gain(Setting(e, weight=1), Setting(e))) for e in ("1.5", "4.5")),
+        *((f"n_B 25 -> 500, epsilon {e}", gain(Setting(e, n_b=25), Setting(e))) for e in ("1.5", "4.5", "30")),
+        ("epsilon 1.5 -> 30 at n_B 25", small),
+        ("epsilon 1.5 -> 30 at n_B 500", large),
+        ("interaction: how much more epsilon gives at n_B 25 than at 500", small - large),
+        *(
+            (
+                f"{a} -> {b} trees, epsilon 1.5 each",
+                gain(Setting(f"{1.5 * a:g}", trees=a), Setting(f"{1.5 * b:g}", trees=b)),
+            )
+            for a, b in ((1, 3), (3, 6), (3, 10))
+        ),
+        *(
+            (f"1 -> {t} trees at total 4.5", gain(Setting("4.5", trees=1), Setting("4.5", trees=t)))
+            for t in (3, 6, 10)
+        ),
+    ]
 
 
-def coefficients(split: Split, table: PublicTable, labels: dict[str, Any]) -> Any:
-    """Of each of ``labels``, against all others: least squares of the standardised outcome on all given columns."""
-    y = table.codes([split.outcome])[split.outcome].astype(np.float64)
-    y = (y - y.mean()) / y.std()
-    narrow = [g for g in split.given if g != split.outcome and split.schema.size([g]) <= 30]
-    design = [np.ones((len(y), 1)), *(table.codes([a])[a][:, None].astype(np.float64) for a in narrow)]
-    for a in split.private:
-        design.append((table.codes([a])[a][:, None] == labels[a]).astype(np.float64))
-    found = np.linalg.lstsq(np.concatenate(design, axis=1), y, rcond=None)[0]
-    return found[1 + len(narrow) :]
+def main(arguments: list[str]) -> None:
+    """Measure and report; keep what was measured."""
+    reader = argparse.ArgumentParser()
+    reader.add_argument("--seeds", type=int, default=20)
+    reader.add_argument("--keep", type=Path)
+    reader.add_argument("splits", nargs="*", default=SPLITS)
+    asked = reader.parse_args(arguments)
+    kept: dict[str, list[Any]] = {}
+    for name in asked.splits:
+        begun = time.process_time()
+        found = measure(name, asked.seeds)
+        print(f"\n{name}: {asked.seeds} seeds, {time.process_time() - begun:.0f} CPU-s for {len(found)} settings")
+        report(found)
+        kept[name] = [[vars(s), e.tolist()] for s, e in found.items()]
+    if asked.keep:
+        asked.keep.write_text(json.dumps(kept), "utf-8")
 
 
-def main(names: list[str]) -> None:
-    """Print every table."""
-    for name in names or SPLITS:
-        split = load(name)
-        common = _common(split)
-        print(f"\n{name}: {len(split.confidential):,} rows, {' and '.join(split.private)}, outcome {split.outcome}")
-        for question, settings in runs(common).items():
-            print(f"  {question}")
-            for label, given, epsilon in settings:
-                begun = time.process_time()
-                errors = np.array([measured(common, given, epsilon, seed) for seed in range(SEEDS)])
-                seconds, mean = (time.process_time() - begun) / SEEDS, errors.mean(axis=0)
-                print(
-                    f"    {label:<32} tables {mean[0]:.4f}  coef {mean[1]:.4f}  (sd {errors[:, 1].std():.4f};"
-                    f" {SEEDS} seeds, {seconds:.1f} CPU-s a run)",
-                    flush=True,
-                )
-
-
-def _common(split: Split) -> Split:
-    """At most 30,000 rows of each table, so that a run takes a second."""
-    rng = np.random.default_rng(0)
-
-    def some(frame: pl.DataFrame) -> pl.DataFrame:
-        return frame[np.sort(rng.permutation(len(frame))[:30_000])]
-
-    return replace(split, public=some(split.public), confidential=some(split.confidential))
-
-
-def figure(out: str, printed: list[str]) -> None:
-    """One panel for each question, one line for each split, from what ``main`` printed."""
+def draw(kept: str, out: str) -> None:
+    """The table of the docs, and a figure: a column for each question, a line for each split."""
     from matplotlib.figure import Figure
 
-    held: dict[str, dict[str, list[tuple[str, float]]]] = {}
-    split = question = ""
-    for line in "".join(Path(p).read_text("utf-8") for p in printed).splitlines():
-        if found := re.match(r"(\w+): [\d,]+ rows", line):
-            split = found[1]
-        elif found := re.match(r"  (\S.*\?)", line):
-            question = found[1]
-        elif found := re.match(r"    (.*?)\s+tables ([\d.]+)\s+coef ([\d.]+)", line):
-            for kind, error in (("tables", found[2]), ("coefficients", found[3])):
-                held.setdefault(question, {}).setdefault(f"{split}: {kind}", []).append((found[1], float(error)))
-    canvas = Figure(figsize=(11, 7.5), layout="constrained")
-    for axes, (asked, lines) in zip(canvas.subplots(2, 2).flat, held.items(), strict=False):
-        for name, points in lines.items():
-            mark = "o" if name.endswith("tables") else "x"
-            axes.plot(range(len(points)), [e for _, e in points], marker=mark, linestyle=":", label=name)
-        axes.set_xticks(range(len(points)), [n.replace(", ", "\n") for n, _ in points], fontsize=7)
-        axes.set(title=asked, ylabel="error", ylim=(0, None))
-        axes.grid(alpha=0.3)
-    canvas.axes[0].legend(frameon=False)
-    canvas.savefig(out, dpi=110)
+    held = {
+        name: {Setting(**s): np.array(e) for s, e in rows}
+        for name, rows in json.loads(Path(kept).read_text("utf-8")).items()
+    }
+    print("| question | setting | " + " | ".join(held) + " |\n" + "|---" * (2 + len(held)) + "|")
+    canvas = Figure(figsize=(15, 6.5), layout="constrained")
+    axes: Any = canvas.subplots(2, len(QUESTIONS), sharex="col")
+    for column, (question, settings) in zip(axes.T, QUESTIONS.items(), strict=True):
+        for i, (name, setting) in enumerate(settings.items()):
+            means = [found[setting].mean(axis=0) for found in held.values()]
+            cells = " | ".join(f"{m[0]:.3f} / {m[1]:.3f}" for m in means)
+            print(f"| {question if i == 0 else ''} | {name} | {cells} |")
+        for row, kind in enumerate(KINDS):
+            for split, found in held.items():
+                errors = [found[s][:, row] for s in settings.values()]
+                spread = [e.std(ddof=1) / len(e) ** 0.5 for e in errors]
+                column[row].errorbar(range(len(errors)), [e.mean() for e in errors], spread, marker="o", label=split)
+            column[row].set(ylim=(0, None), ylabel=f"error of {kind}")
+            column[row].grid(alpha=0.3)
+        column[0].set_title(question.replace("? (", "?\n("), fontsize=9)
+        column[1].set_xticks(range(len(settings)), [n.replace(", epsilon ", "\neps ") for n in settings], fontsize=7)
+    axes[0, 0].legend(frameon=False, fontsize=8)
+    canvas.savefig(out, dpi=90)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["figure"]:
-        figure(sys.argv[2], sys.argv[3:])
+    if sys.argv[1:2] == ["draw"]:
+        draw(*sys.argv[2:])
     else:
         main(sys.argv[1:])

@@ -25,7 +25,7 @@ from hedgerow.planning.drawing import draw_copies as draw_copies
 from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.planning.stand_in import persons
-from hedgerow.private import Gate, urns
+from hedgerow.private import Gate, relabel, urns
 from hedgerow.public.accounting import Budget, Guarantee, Relation
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.places import file_hash, same_file
@@ -67,7 +67,7 @@ class Road:
     def public(self) -> PublicData:
         """All that the recipe may use freely: the schema, the public relative, the target."""
         relative, target = self.job.file.public, self.job.file.target
-        role: Role = "target" if self.job.recipe.partial_public else "public"
+        role: Role = "target" if self.job.recipe.attaches else "public"
         return PublicData(
             self.schema,
             None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema, role=role),
@@ -97,8 +97,9 @@ class Road:
         if given.relation != "label-change":
             return given
         if not given.public_columns:
+            said = "" if self.job.file.confidential.relation else f", the default of {self.job.recipe.name},"
             raise JobError(
-                "relation = 'label-change' protects some columns and declares the others public row by row.\n"
+                f"relation = 'label-change'{said} protects some columns and declares the others public row by row.\n"
                 "List the latter in [confidential] public_columns. Nothing was read or spent."
             )
         self.schema.shape(given.public_columns)
@@ -236,10 +237,13 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     def keep(answered: Answered) -> None:
         journal.keep(len(record), answered)
 
-    draw = partial(urns.draw_urn, gate)
-    return Recorded(
-        road.tariff, road.job.budget, record, live=gate, urns=draw, keep=keep, table=road.job.table, run=name
-    )
+    return replace(_recorded(gate, record, road.job.table, name), keep=keep)
+
+
+def _recorded(gate: Gate, record: list[Answered], table: str, run: str) -> Recorded:
+    """The gate with all that it can be asked for, its answers recorded."""
+    draw, drawn = partial(urns.draw_urn, gate), partial(relabel.measure_relabelled, gate)
+    return Recorded(gate.tariff, gate.budget, record, gate, urns=draw, relabel=drawn, table=table, run=run)
 
 
 def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents:
@@ -279,7 +283,7 @@ def sample(
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
     job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
-    role: Role = "target" if job.recipe.partial_public else "public"
+    role: Role = "target" if job.recipe.attaches else "public"
     public = PublicData(
         schema,
         _same(public_table, "public", statement, schema, role),
@@ -351,7 +355,7 @@ def open_gate(
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     gate = Gate(open_source(table), tariff, budget, account)
-    return Recorded(tariff, budget, [], live=gate, urns=partial(urns.draw_urn, gate), table=called, run=run)
+    return _recorded(gate, [], called, run)
 
 
 def write_release(

@@ -88,6 +88,7 @@ def test_every_mechanism_of_the_gate_has_a_paragraph_in_the_proofs() -> None:
         "fingerprint",
         "verification",
         "selection",
+        "relabel",
     ):
         assert re.search(rf"^##.*{verb}", proofs, re.MULTILINE | re.IGNORECASE), f"PROOFS.md has no section on {verb}"
 

@@ -55,7 +55,7 @@ def pretend(public: PublicData, budget: Budget, seed: int = 0) -> Recorded:
     assert public.relative is not None
     tariff = Tariff(public.schema.coding, Guarantee(), budget.measure)
     live = Pretend(tariff, budget, public.relative, public.relative.rows, np.random.default_rng(seed))
-    return Recorded(tariff, budget, [], live=live, urns=live.draw_urn)
+    return Recorded(tariff, budget, [], live=live, urns=live.draw_urn, relabel=live.measure_relabelled)
 
 
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)

@@ -38,6 +38,32 @@ def test_plan_run_verify_and_more_copies(hedgerow: Command, attach: Path) -> Non
     assert not copies[0].equals(copies[1])
 
 
+def test_a_public_table_without_the_private_columns_is_enough(hedgerow: Command, attach: Path) -> None:
+    folder = attach.parent
+    text = attach.read_text("utf-8").replace("sequence = 'chain'", "sequence = 'joint'")  # a chain splits by labels
+    attach.write_text(text, "utf-8")
+    pl.read_csv(folder / "public.csv", infer_schema=False).drop("sex", "race").write_csv(folder / "public.csv")
+    told = json.loads(hedgerow("plan", attach, "--json").out)
+    assert told["attach"]["expected_total_variation"] is None, "without labels nobody can tell"
+    done = hedgerow("run", attach, "--yes")
+    assert done.code == 0, done.err
+    assert hedgerow("verify", folder / "release").code == 0
+    given = ["--public", folder / "public.csv", "--target", folder / "target.csv"]
+    assert hedgerow("sample", folder / "release", *given).code == 0
+    made = pl.read_parquet(folder / "release" / "records.parquet")
+    assert set(made["sex"]) == {"F", "M"}
+    rehearsed = hedgerow("rehearse", attach)
+    assert rehearsed.code == 2 and "lacks" in rehearsed.err
+
+
+def test_a_public_table_without_a_given_column_is_refused_with_the_cure(hedgerow: Command, attach: Path) -> None:
+    file = attach.parent / "public.csv"
+    pl.read_csv(file, infer_schema=False).drop("pay").write_csv(file)
+    done = hedgerow("run", attach, "--yes")
+    assert done.code == 3 and "pay" in done.err and "take the column out of the schema" in done.err, done.err
+    assert "othing was" in done.err and not (attach.parent / "release").exists()
+
+
 def test_sample_needs_the_very_target(hedgerow: Command, attach: Path) -> None:
     hedgerow("run", attach, "--yes")
     release, folder = attach.parent / "release", attach.parent
@@ -51,11 +77,17 @@ def test_a_papers_sequence_is_marked_in_the_statement_and_the_release_verifies(
     hedgerow: Command, tmp_path: Path
 ) -> None:
     frame(ROWS).write_csv(tmp_path / "secret.csv")
-    job = attach_job(tmp_path, GUARANTEE, "random_trees")
-    job.write_text(job.read_text("utf-8").replace("'chain'", "'papers-2018'"), "utf-8")
+    job = attach_job(tmp_path, GUARANTEE, "random_trees, papers-2018")
+    assert "association" in hedgerow("plan", job).out
     assert hedgerow("run", job, "--yes").code == 0
-    assert "association" in json.loads((tmp_path / "release" / "statement.json").read_text("utf-8"))["recipe"]
-    assert hedgerow("verify", tmp_path / "release").code == 0
+    release = tmp_path / "release"
+    statement = json.loads((release / "statement.json").read_text("utf-8"))
+    assert "trained on synthetic labels" in statement["recipe"] and "association" in statement["recipe"]
+    assert [e["verb"] for e in statement["events"]] == ["measure", "relabel"]
+    assert [law["column"] for law in statement["events"][1]["detail"]["relabel"]] == ["sex"]
+    assert hedgerow("verify", release).code == 0
+    given = ["--public", tmp_path / "public.csv", "--target", tmp_path / "target.csv"]
+    assert hedgerow("sample", release, "--seed", 9, *given).code == 0
 
 
 @pytest.mark.parametrize(
@@ -81,3 +113,16 @@ def test_mistakes_are_named_before_anything_is_read(
     done = hedgerow("run", job, "--yes")
     assert done.code in (2, 4) and said in done.err, done.err
     assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize("with_target", [False, True])
+def test_a_bare_job_is_told_of_its_target_first_and_then_whose_relation_it_has(
+    hedgerow: Command, tmp_path: Path, with_target: bool
+) -> None:
+    job = attach_job(tmp_path, GUARANTEE, "guided_tree")
+    text = job.read_text("utf-8").replace('relation = "label-change"\n', "")
+    text = text.replace("public_columns = ['pay', 'area']\n", "")
+    job.write_text(text if with_target else text.replace("[target]\ntable = 'target.csv'\n", ""), "utf-8")
+    said = hedgerow("plan", job).err
+    assert ("the default of guided_tree" in said) == with_target
+    assert ("[target] table = '...'" in said) != with_target

@@ -14,14 +14,15 @@ from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import GUARANTEES, SCHEMA, Pair, frame, neighbours, write_job
 
 RECIPES = {
-    "guided_tree": "[guided_tree]\nprivate = ['sex', 'race']\nanalyses = [['pay']]",
+    "guided_tree": "[guided_tree]\nprivate = ['sex', 'race']\nanalyses = [['area']]\noutcomes = ['pay']",
     "random_trees": "[random_trees]\nprivate = ['sex', 'race']\nn_b = 20\ntrees = 2\nsequence = 'chain'\n"
     "leaf_min = 3",
 }
 
 
 def attach_job(place: Path, guarantee: Guarantee, recipe: str) -> Path:
-    """The toy job, attaching sex and race to forty target rows."""
+    """The toy job, attaching sex and race to forty target rows; ", no labels": the public table lacks them."""
+    recipe, _, variant = recipe.partition(", ")
     job = write_job(place, guarantee, recipe=recipe)
     (place / "schema.toml").write_text(SCHEMA.split("[[joined]]")[0], "utf-8")
     rng = np.random.default_rng(0)
@@ -33,10 +34,11 @@ def attach_job(place: Path, guarantee: Guarantee, recipe: str) -> Path:
             "area": rng.choice(["n", "s", "w"], 200),
         }
     )
-    public.write_csv(place / "public.csv")
+    (public.drop("sex", "race") if variant == "no labels" else public).write_csv(place / "public.csv")
     public.select("pay", "area").head(40).write_csv(place / "target.csv")
     tables = "[public]\ntable = 'public.csv'\n[target]\ntable = 'target.csv'\n"
-    job.write_text(job.read_text("utf-8").split("[[use]]")[0] + tables + RECIPES[recipe] + "\n", "utf-8")
+    wanted = RECIPES[recipe].replace("'chain'", "'papers-2018'" if variant == "papers-2018" else "'chain'")
+    job.write_text(job.read_text("utf-8").split("[[use]]")[0] + tables + wanted + "\n", "utf-8")
     return job
 
 
@@ -58,7 +60,7 @@ def replayed(folder: Path, guarantee: Guarantee, recipe: str, pair: Pair) -> Non
     assert said_here == said_there, "something else was said on a neighbour"
 
 
-@pytest.mark.parametrize("recipe", list(RECIPES))
+@pytest.mark.parametrize("recipe", [*RECIPES, "guided_tree, no labels", "random_trees, papers-2018"])
 @pytest.mark.parametrize("named", ["record, add-remove", "record, replace-one", "person, label-change"])
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

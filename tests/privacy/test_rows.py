@@ -133,11 +133,14 @@ def test_the_fingerprint_knows_the_rows_in_any_order_and_format(tmp_path: Path) 
     assert not other & prints
 
 
-def test_whole_numbers_have_one_fingerprint_whatever_their_type() -> None:
+def test_what_is_coded_alike_has_one_fingerprint_whatever_its_type_or_blanks() -> None:
     table = pl.DataFrame({"sex": ["F"], "race": ["A"], "pay": [5], "area": ["n"], "id": [7]})
     as_float = table.with_columns(pl.col("pay", "id").cast(pl.Float64))
     as_text = table.cast(pl.String)
-    assert len({rows(t).fingerprint(b"k") for t in (table, as_float, as_text)}) == 1
+    blanks = as_text.with_columns(pay=pl.lit(" 5 "), area=pl.lit("n\t"))  # what is trimmed when it is coded
+    assert len({rows(t).fingerprint(b"k") for t in (table, as_float, as_text, blanks)}) == 1
+    missing = [as_text.with_columns(area=pl.lit(v, pl.String)) for v in (None, "", "  ")]
+    assert len({rows(t).fingerprint(b"k") for t in missing}) == 1
 
 
 def test_a_missing_column_is_told_from_the_header_without_listing_it() -> None:

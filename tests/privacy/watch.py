@@ -18,7 +18,7 @@ import pytest
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.book import Ledger
 from hedgerow.model import dirichlet_multinomial as dm
-from hedgerow.private import entropy, noise, urns
+from hedgerow.private import entropy, noise, relabel, urns
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.accounting import Measure, floor_sqrt
@@ -61,6 +61,7 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
     spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
     count, draw, choose, words = ConfidentialRows.count, noise.draw, noise.exponential_choice, entropy.words
     measure, draw_tables, from_urn, below = Gate.measure, urns.draw_urn, urns.draw, entropy.below
+    count_drawn, measure_drawn, draw_labels = relabel.counted, relabel.measure_relabelled, relabel.relabelled
 
     def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
         requests.append(Request(cost, ["book"]))
@@ -79,6 +80,18 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
     def watched_count(self: ConfidentialRows, plan: CountPlan) -> tuple[Counts, ...]:
         requests[-1].steps.append("count")
         true = count(self, plan)
+        requests[-1].counted.extend(c.copy() for c in true)
+        return true
+
+    def watched_relabelling(laws: Any, codes: Any, drawn: Any) -> Any:
+        rows = len(next(iter(codes.values())))
+        assert [len(w) for w in drawn] == [2 * rows] * len(laws), "a label was drawn with another row's bits"
+        assert requests[-1].words >= 2 * rows, "labels were drawn without asking the operating system"
+        return draw_labels(laws, codes, [_own_words(codes, i) for i in range(len(laws))])
+
+    def watched_counted(*args: Any) -> tuple[Counts, ...]:
+        requests[-1].steps.append("count")
+        true = count_drawn(*args)
         requests[-1].counted.extend(c.copy() for c in true)
         return true
 
@@ -131,12 +144,17 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
         requests[-1].words += 1
         return below(n)
 
-    def watched_measure(self: Gate, *args: Any, **kwargs: Any) -> tuple[Measurement, ...]:
-        answers = measure(self, *args, **kwargs)
+    def answered(answers: tuple[Measurement, ...]) -> tuple[Measurement, ...]:
         _check_answers(requests[-1], answers)
         if not play:
             tape.counts.extend(m.counts.copy() for m in answers)
         return answers
+
+    def watched_measure(self: Gate, *args: Any, **kwargs: Any) -> tuple[Measurement, ...]:
+        return answered(measure(self, *args, **kwargs))
+
+    def watched_drawn(*args: Any) -> tuple[Measurement, ...]:
+        return answered(measure_drawn(*args))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Ledger, "spend", watched_spend)
@@ -150,11 +168,21 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
         patch.setattr(Gate, "measure", watched_measure)
         patch.setattr(urns, "draw", watched_urns)
         patch.setattr(urns, "draw_urn", watched_tables)
+        patch.setattr(relabel, "relabelled", watched_relabelling)
+        patch.setattr(relabel, "counted", watched_counted)
+        patch.setattr(relabel, "measure_relabelled", watched_drawn)
         yield requests
 
 
 def _bytes_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "no file"
+
+
+def _own_words(codes: Any, turn: int) -> Any:
+    """Bits that a row brings along, from its own codes: rows that two tables share draw alike in both."""
+    rows = zip(*(codes[c].tolist() for c in sorted(codes)), strict=True)
+    held = [np.frombuffer(hashlib.sha256(repr((turn, r)).encode()).digest()[:8], np.uint32) for r in rows]
+    return np.array(held, np.uint32).reshape(-1, 2).T.ravel()
 
 
 def _check_answers(request: Request, answers: tuple[Measurement, ...]) -> None:

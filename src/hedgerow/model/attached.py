@@ -171,8 +171,8 @@ def with_columns(target: PublicTable, schema: Schema, drawn: Any, rng: np.random
 
 def _kept(target: PublicTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
     """The target's own columns, values outside the schema replaced by one of the cell they fall in."""
-    frame, outside = target.frame.select(names), [n for n in target.outside() if n in names]
-    for name in [*outside, *(n for n in names if _other_type(schema, frame, n))]:
+    frame = target.frame.select(names)
+    for name in (n for n in names if target.departs(n) or _other_type(schema, frame, n)):
         column = schema.column(name)
         codes = {a: target.codes([a])[a] for a in schema.attributes if a == name}
         if not codes:

@@ -8,8 +8,8 @@ import numpy as np
 
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.pretend import Pretend
-from hedgerow.planning.tree_report import TreeReport, Wanted, tree_report
-from hedgerow.public.accounting import Relation
+from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
+from hedgerow.public.accounting import Relation, epsilon_of
 from hedgerow.public.question import Marginal
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import AbstractRecipe, PublicData
@@ -24,6 +24,7 @@ class AttachPlan:
 
     Attributes:
         epsilons: what the same noise is worth under each relation, for one unit.
+        delta: with which these hold.
         per_row: what of it one row of a person bears, and the most rows that count.
         trees: every tree before it is filled.
         expected_tv: mean total-variation distance of (attribute, labels) tables, from a pretended run that takes one
@@ -32,6 +33,7 @@ class AttachPlan:
     """
 
     epsilons: dict[str, float]
+    delta: float
     per_row: tuple[float, int]
     trees: tuple[TreeReport, ...]
     expected_tv: float | None
@@ -41,6 +43,7 @@ class AttachPlan:
         """The forecast as plain data."""
         return {
             "epsilon_by_relation": self.epsilons,
+            "delta": self.delta,
             "epsilon_per_row": self.per_row[0],
             "rows_per_person": self.per_row[1],
             "expected_total_variation": self.expected_tv,
@@ -51,15 +54,18 @@ class AttachPlan:
 
     def lines(self) -> list[str]:
         """The forecast for people."""
-        w = self.wanted
+        w, delta = self.wanted, f", all with delta {self.delta:g}" if self.delta else ""
         out = [
-            "worth      " + ", ".join(f"epsilon {e:.4g} under {r}" for r, e in self.epsilons.items()),
+            "worth      " + ", ".join(f"epsilon {e:.4g} under {r}" for r, e in self.epsilons.items()) + delta,
             f"per row    epsilon {self.per_row[0]:.4g}; at most {self.per_row[1]} row(s) of one unit count",
         ]
         if self.expected_tv is not None:
-            out.append(
-                f"expected   mean total-variation distance {self.expected_tv:.4f} of attribute x labels tables"
-            )
+            out += [
+                f"expected   mean total-variation distance {self.expected_tv:.4f} of attribute x labels tables,",
+                "           in a rehearsal with one half of the public table as public, the other as confidential",
+            ]
+        if not self.trees:
+            return [*out, _READ_NOTHING.capitalize() + "."]
         out += ["", f"interval   a label of share {w.p:g} within {w.width:g} at level {w.level:g}", ""]
         out.append(
             f"{'tree':<5}{'labels':<18}{'epsilon':>9}{'leaves':>10}{'empty':>9}{'depth':>7}{'rows':>9}{'se':>8}"
@@ -90,19 +96,26 @@ def with_attach(
     plan: Plan, recipe: AbstractRecipe, public: PublicData, *, wanted: Wanted, rng: np.random.Generator
 ) -> Plan:
     """``plan`` with the forecast of its trees, if it has any."""
-    treed = [a for a in plan.asked if a.question.tree is not None]
-    if not treed or public.target is None:
+    if not recipe.attaches or public.target is None:
         return plan
     guarantee = plan.tariff.guarantee
-    reports = tuple(tree_report(a, public, rows=plan.assumed_rows, wanted=wanted) for a in treed)
+    treed = [a for a in plan.asked if a.question.tree is not None and not is_banded(a.question.tree)]
+    reports = tuple(
+        replace(
+            tree_report(a, public, rows=plan.assumed_rows, wanted=wanted),
+            epsilon=float(plan.tariff.guarantee_of(a.question).l1 / a.noise.scale),
+        )
+        for a in treed
+    )
     found = AttachPlan(
         epsilons={r: _worth(plan, r) for r in get_args(Relation)},
-        per_row=(_worth(plan, guarantee.relation) / guarantee.rows_per_person, guarantee.rows_per_person),
+        delta=float(plan.budget.delta),
+        per_row=(_worth(plan, guarantee.relation, 1), guarantee.rows_per_person),
         trees=reports,
         expected_tv=_expected(plan, recipe, public, rng),
         wanted=wanted,
     )
-    kinds = max(plan.tariff.coding.cells(a.question.columns or (a.question.only,)) for a in treed)
+    kinds = max((plan.tariff.coding.cells(a.question.columns or (a.question.only,)) for a in treed), default=0)
     rows = public.target.rows
     return replace(
         plan,
@@ -112,14 +125,19 @@ def with_attach(
     )
 
 
-def _worth(plan: Plan, relation: Relation) -> float:
-    """The epsilon of all requests under another relation, for one unit."""
+def _worth(plan: Plan, relation: Relation, rows: int = 0) -> float:
+    """The epsilon of all requests under another relation, at the promised delta, for a unit of so many rows.
+
+    What is asked only after the first answers is priced as these are, so it counts in proportion to its cost.
+    """
     given = plan.tariff.guarantee
-    tariff = replace(plan.tariff, guarantee=replace(given, relation=relation))
-    parts = (
-        Fraction(tariff.guarantee_of(a.question).l1) / a.noise.scale for a in plan.asked if a.noise.law == "laplace"
-    )
-    return float(sum(parts, Fraction(0)))
+    held = replace(given, relation=relation, rows_per_person=rows or given.rows_per_person)
+    tariff = replace(plan.tariff, guarantee=held)
+    parts = [Fraction(tariff.guarantee_of(a.question).l1) / a.noise.scale for a in plan.asked]
+    whole = plan.budget.total / sum((r.cost for r in plan.requests), Fraction(0))
+    if plan.budget.measure == "pure":
+        return float(sum(parts, Fraction(0)) * whole)
+    return epsilon_of(sum((p * p for p in parts), Fraction(0)) / 2 * whole, plan.budget.delta)
 
 
 def _expected(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.random.Generator) -> float | None:
@@ -127,7 +145,7 @@ def _expected(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.ra
     schema, relative = public.schema, public.relative
     labels = _labels(plan)
     needed = schema.coding.needs(schema.attributes)
-    if relative is None or not set(needed) <= set(relative.frame.columns) or relative.rows < 20:
+    if not labels or relative is None or not set(needed) <= set(relative.frame.columns) or relative.rows < 20:
         return None
     some = rng.permutation(relative.rows)[: 2 * _MOST]
     halves = [relative.frame[np.sort(some[k::2])] for k in range(2)]

@@ -7,10 +7,12 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.counting import relabel
 from hedgerow.counting.plan import CountPlan
+from hedgerow.counting.relabel import LabelLaw, columns_of, relabelled
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement, Noise
-from hedgerow.public.spend import Tariff
+from hedgerow.public.spend import Spend, Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.public.urn import Urn, price
 
@@ -35,10 +37,12 @@ class Pretend:
         """What of the budget has not been used in this pretence."""
         return self.budget.total - self._spent
 
-    def truth(self, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
-        """The stand-in's own counts, blown up."""
+    def truth(self, questions: Sequence[Marginal], laws: Sequence[LabelLaw] = ()) -> tuple[Counts, ...]:
+        """The stand-in's own counts, blown up; with ``laws``, after labels were drawn."""
         plan = CountPlan(questions, self.tariff.coding)
-        counted = plan.split(plan.count(self.stand_in.codes(plan.columns)))
+        codes, rows = self.stand_in.codes(columns_of(laws, plan.columns)), self.stand_in.rows
+        words = [self.rng.integers(0, 1 << 32, 2 * rows, np.uint32) for _ in laws]
+        counted = plan.split(plan.count(relabelled(laws, codes, words)))
         return tuple(np.rint(c * (self.rows / self.stand_in.rows)).astype(np.int64) for c in counted)
 
     def measure(
@@ -51,10 +55,19 @@ class Pretend:
     ) -> tuple[Measurement, ...]:
         """The stand-in's counts with noise of the law and scale the gate would use."""
         spend = self.tariff.measure_all(questions, cost, weights=weights, law=law)
-        self._spent += cost
+        return self._noisy(spend, self.truth(questions))
+
+    def measure_relabelled(
+        self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+    ) -> tuple[Measurement, ...]:
+        """The same of the stand-in's rows after labels were drawn."""
+        return self._noisy(relabel.price(self.tariff, questions, laws, cost), self.truth(questions, laws))
+
+    def _noisy(self, spend: Spend, counts: Sequence[Counts]) -> tuple[Measurement, ...]:
+        self._spent += spend.cost
         return tuple(
             Measurement(a.question, true + self._noise(a.noise, a.cells), a.noise)
-            for a, true in zip(spend.asked, self.truth(questions), strict=True)
+            for a, true in zip(spend.asked, counts, strict=True)
         )
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:

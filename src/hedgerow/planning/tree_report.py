@@ -37,7 +37,7 @@ class TreeReport:
 
     Attributes:
         labels: the columns counted in its leaves.
-        epsilon: what the tree gets of the budget.
+        epsilon: what the tree gets of the budget; under a delta, the pure epsilon of this tree alone.
         noise_sd: of one count.
         splits: how many nodes are split.
         leaves: how many leaves are asked for.
@@ -105,6 +105,17 @@ def tree_report(asked: Asked, public: PublicData, *, rows: int | None, wanted: W
         below=None if small is None else float(small[reached].mean()),
         rows_below=None if small is None or there is None else float(there[small].sum() / max(there.sum(), 1)),
     )
+
+
+def is_banded(tree: Tree) -> bool:
+    """Whether leaves are bands of a sum, each reached from several splits: then depth and size say nothing.
+
+    A tree that was drawn or grown has at most one such leaf: the one of all that no target row can reach.
+    """
+    look, first, child = tree.arrays
+    owner = np.repeat(np.arange(len(look)), np.diff(first, append=len(child)))
+    pairs = np.unique(np.stack([child, owner])[:, child < 0], axis=1)
+    return int((np.unique(pairs[0], return_counts=True)[1] > 1).sum()) > 1
 
 
 def _per_leaf(tree: Tree, table: PublicTable | None) -> npt.NDArray[np.float64] | None:

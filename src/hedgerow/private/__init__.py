@@ -16,6 +16,7 @@ Further mechanisms, at most 160 each; the core does not import them, and a job t
     urns.py public/urn.py             synthetic counts drawn from Polya urns
     verification.py public/claim.py   how many parts of the table bear out a claim about a coefficient
     selection.py public/stopping.py   the best of a random number of runs
+    relabel.py counting/relabel.py    counts of rows whose label was drawn by a public law first
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
 (but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.

@@ -1,6 +1,6 @@
 """The gate: price, book, count, mark, add noise, answer. Nothing else touches the rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol, final, runtime_checkable
 
@@ -9,7 +9,7 @@ import numpy as np
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.private import noise
-from hedgerow.private.rows import ConfidentialRows, Source
+from hedgerow.private.rows import ConfidentialRows, Source, T
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.question import Counts, Law, Marginal, Measurement, Shares
 from hedgerow.public.spend import Spend, Tariff
@@ -96,10 +96,14 @@ class Gate:
 
     def _counted(self, spend: Spend, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
         plan = CountPlan(questions, self.tariff.coding)
+        return self._booked(spend, lambda: self._rows.count(plan))
+
+    def _booked(self, spend: Spend, count: Callable[[], T]) -> T:
+        """What ``count`` finds: booked before, marked after."""
         self._account.book(spend)
         if not self._recognised:
             self._account.recognise(self._rows.fingerprint(self._account.key()))
             self._recognised = True
-        counts = self._rows.count(plan)
+        found = count()
         self._account.mark_drawn(spend)
-        return counts
+        return found

@@ -6,7 +6,6 @@ part that does not determine the coefficient does not agree.  One unit changes o
 most one, and whole-number noise worth that is added.  Nothing but the noisy count leaves.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -17,35 +16,23 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
-from hedgerow.public.claim import Claim
+from hedgerow.public.claim import Claim, plain
 from hedgerow.public.coding import CodedColumn, Coding, as_text, code_type
 from hedgerow.public.question import Counts, Marginal, Measurement
-from hedgerow.public.spend import Spend
 
 _PART = "\0part"  # no column of a file has this name
 
 
 def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measurement:
     """The number of ``parts`` parts in which the claim holds, with noise. Order: price, book, count, mark, draw."""
+    claim = plain(claim, gate.tariff.coding)
     spend = claim.price(gate.tariff, parts, cost)
     asked = spend.asked[0]
     noise.check(asked.noise)
     coding = Coding((*gate.tariff.coding.columns, CodedColumn(_PART, "text", parts, 0, 0)), gate.tariff.coding.joined)
     plan = CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], coding)  # known before a row is seen
-    true = _booked(gate, spend, lambda: agreeing(gate._rows, coding, plan, claim, parts))  # noqa: SLF001
+    true = gate._booked(spend, lambda: agreeing(gate._rows, coding, plan, claim, parts))  # noqa: SLF001
     return Measurement(Marginal((f"parts of {parts} that agree",)), true + noise.draw(asked.noise, 1), asked.noise)
-
-
-def _booked(gate: Gate, spend: Spend, count: Callable[[], Counts]) -> Counts:
-    """What ``count`` finds, booked before and marked after, as the gate does for its own verbs."""
-    account, rows = gate._account, gate._rows  # noqa: SLF001  a mechanism of this room
-    account.book(spend)
-    if not gate._recognised:  # noqa: SLF001
-        account.recognise(rows.fingerprint(account.key()))
-        gate._recognised = True  # noqa: SLF001
-    found = count()
-    account.mark_drawn(spend)
-    return found
 
 
 def agreeing(rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Claim, parts: int) -> Counts:

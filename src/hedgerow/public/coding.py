@@ -41,15 +41,13 @@ class CodedColumn:
 
     def encode(self, series: pl.Series) -> Codes:
         """The code of every value."""
-        codes = np.full(len(series), -1)
+        codes = self._named(series) if self.edges is None and series.dtype == pl.String else np.full(len(series), -1)
         if self.edges is not None:
             number = self.numbers(series)
             codes = np.searchsorted(np.array(self.edges), number, side="right")
             for named, code in zip(self.numbers(pl.Series(self.values, dtype=pl.String)), self.codes, strict=True):
                 codes[number == named] = code
             codes[np.isnan(number)] = -1
-        elif series.dtype == pl.String:
-            codes = self._named(series)
         elif series.dtype.is_numeric() or series.dtype == pl.Boolean:
             distinct = series.unique()  # write each out once
             each = pl.Series(self.encode(as_text(distinct)))
@@ -70,10 +68,10 @@ class CodedColumn:
         return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
 
     @cached_property
-    def _lookup(self) -> tuple[pl.Enum, npt.NDArray[np.int64]]:
-        return pl.Enum(self.values), np.array((*self.codes, -1), np.int64)
+    def _lookup(self) -> tuple[pl.Enum, npt.NDArray[np.int32]]:
+        return pl.Enum(self.values), np.array((*self.codes, -1), np.int32)
 
-    def _named(self, text: pl.Series) -> npt.NDArray[np.int64]:
+    def _named(self, text: pl.Series) -> npt.NDArray[Any]:
         """The codes of texts that have one of their own; -1 for the rest."""
         enum, codes = self._lookup
         cut = text.str.slice(0, self.prefix).str.strip_chars_end() if self.prefix else text

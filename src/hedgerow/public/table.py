@@ -9,6 +9,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, final
@@ -79,12 +80,24 @@ class PublicTable:
         if new := [n for n in names if n not in self._codes]:
             needed = self.schema.coding.needs(new)
             if lacking := [n for n in needed if n not in self.frame.columns]:
-                raise TableMismatch(f"The table {self.name} has no column {', '.join(lacking)} to take codes from.")
+                raise TableMismatch(
+                    f"The table {self.name} has no column {', '.join(lacking)}, which is needed here.\n"
+                    "Give it that column, or take the column out of the schema. Nothing was read or spent."
+                )
             self._codes.update(self.schema.coding.encode(self.frame, new))
         return {n: self._codes[n] for n in names}
 
+    def departs(self, name: str) -> bool:
+        """Whether a column has a value that the schema does not name, or beyond its outer edges."""
+        fit = ColumnFit(name).plus(self.schema.column(name), self.frame[name].unique())  # each value looked at once
+        return fit.outside + fit.clamped > 0
+
     def outside(self) -> dict[str, int]:
         """How many rows of a column have a value that the schema does not name, or beyond its outer edges."""
+        return dict(self._outside)
+
+    @cached_property
+    def _outside(self) -> dict[str, int]:
         present = [c for c in self.schema.columns if c.name in self.frame.columns]
         fits = [ColumnFit(c.name).plus(c, self.frame[c.name]) for c in present]
         return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol, runtime_checkable
 
+from hedgerow.counting.relabel import LabelLaw
 from hedgerow.model.base import Fitted
 from hedgerow.public.accounting import Budget, Relation
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
@@ -63,6 +64,11 @@ class Answers(Measures, Protocol):
     def left(self) -> Fraction:
         """What may still be spent, in the measure of the budget."""
 
+    def measure_relabelled(
+        self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts of ``questions`` over rows whose labels were drawn by ``laws`` first."""
+
     def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
         """Synthetic counts of ``question``, drawn from urns: one table per copy."""
 
@@ -73,8 +79,11 @@ class AbstractRecipe(ABC):
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
-    partial_public: ClassVar[bool] = False
-    """Whether the public table may lack columns of the schema, such as the private ones."""
+    attaches: ClassVar[bool] = False
+    """Whether it writes private columns onto the rows of a target, which the job must name.
+
+    The public table may lack those columns then.
+    """
 
     @property
     def stated(self) -> str:
@@ -92,6 +101,18 @@ class AbstractRecipe(ABC):
     def memory(self, public: PublicData, rows: int) -> int:
         """About how many bytes the recipe holds at its widest, for a table of ``rows`` rows; from public facts."""
         return 24 * len(public.schema.columns) * rows
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """How many records more than the table has rows the noise of ``requests`` may make; 0 if it makes none."""
+        return 0
+
+    def lighter(self, public: PublicData, rows: int) -> str:
+        """Which of the recipe's own settings make it need less memory, if any do; for a refusal."""
+        return ""
+
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """About how many CPU seconds the recipe takes for a table of ``rows`` rows; from public facts."""
+        return 2e-7 * rows * len(public.schema.columns)
 
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:

@@ -1,7 +1,7 @@
 """The trees of ``random_trees``, planned from public knowledge, and what their noisy leaves become."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast, final
 
 import numpy as np
@@ -9,10 +9,11 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.plan import leaf_of
-from hedgerow.errors import JobError, Refused
+from hedgerow.counting.relabel import TICKETS, LabelLaw
+from hedgerow.errors import JobError, Refused, TableMismatch
 from hedgerow.model.attached import draw_each, with_columns
 from hedgerow.model.base import AbstractAttachment, Expected
-from hedgerow.model.mixed_leaves import Combine, combine, leaf_counts
+from hedgerow.model.mixed_leaves import Combine, as_shares, combine, leaf_counts
 from hedgerow.model.random_tree import joined, reached, sketch_tree
 from hedgerow.public.accounting import Guarantee
 from hedgerow.public.coding import Codes
@@ -66,12 +67,8 @@ def plan_steps(recipe: Settings, guarantee: Guarantee, public: PublicData) -> tu
         return grower.step((first,), (*rest, second), ()), grower.step((second,), (*rest, first), (first,))
     if recipe.sequence == "joint":
         return (grower.step(found.private, found.given, ()),)
-    steps, known = [], tuple[str, ...]()
-    for label in found.private:
-        drawn = known if recipe.sequence == "chain" else ()
-        steps.append(grower.step((label,), (*found.given, *drawn), drawn))
-        known = (*known, label)
-    return tuple(steps)
+    turns = enumerate(found.private)
+    return tuple(grower.step((label,), (*found.given, *found.private[:i]), found.private[:i]) for i, label in turns)
 
 
 @final
@@ -110,7 +107,10 @@ class _Grower:
                 f" table lacks.\nUse sequence = 'joint', or a public table with labels. {_NOTHING}"
             )
         if lacking:
-            raise JobError(f"[random_trees] the public table lacks {', '.join(lacking)}. {_NOTHING}")
+            raise TableMismatch(
+                f"[random_trees] the public table lacks {', '.join(lacking)}, by which trees split.\n"
+                f"Give it that column, or take the column out of the schema. {_NOTHING}"
+            )
         if len(given) > 60:
             raise JobError(f"random_trees takes up to 60 attributes, got {len(given)}. {_NOTHING}")
 
@@ -165,6 +165,10 @@ class Forest(AbstractAttachment):
     open_columns: tuple[str, ...]
     steps: tuple[tuple[Step, tuple[Measurement, ...]], ...]
 
+    def plus(self, steps: Iterable[tuple[Step, tuple[Measurement, ...]]]) -> "Forest":
+        """The forest with further steps."""
+        return replace(self, steps=(*self.steps, *steps))
+
     def shares(
         self, step: Step, answers: Sequence[Measurement], codes: Mapping[str, Codes]
     ) -> npt.NDArray[np.float32]:
@@ -177,6 +181,22 @@ class Forest(AbstractAttachment):
                 leaves.append(leaf_of(tree, way))
                 noise.append(answer.variance)
         return combine(cast(Combine, self.recipe.combine), counts, leaves, noise)
+
+    def laws(self) -> tuple[LabelLaw, ...]:
+        """By which law each step draws its label for a row: a tree by lot, then a label by the shares of its leaf.
+
+        That is the mean of the trees' proportions.  Shares are whole numbers here, the largest taking up the rest.
+        """
+        out = []
+        for step, answers in self.steps:
+            weights = []
+            for tree, answer in zip(step.trees, answers, strict=True):
+                shares = as_shares(leaf_counts(tree, self._noisy(step, tree, answer), self.recipe.leaf_min))
+                whole = np.floor(shares.astype(np.float64) * TICKETS).astype(np.int64)
+                whole[np.arange(len(whole)), whole.argmax(axis=1)] += TICKETS - whole.sum(axis=1)
+                weights.append(whole)
+            out.append(LabelLaw(step.labels[0], step.trees, tuple(weights)))
+        return tuple(out)
 
     def _noisy(self, step: Step, tree: Tree, answer: Measurement) -> npt.NDArray[np.float64]:
         """The noisy counts, leaf by label; where the sizes of leaves are public they add up to them."""

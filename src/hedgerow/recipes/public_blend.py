@@ -17,7 +17,7 @@ from hedgerow.recipes.axes import Axes, Records, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.declared import said_of_uses, tables_of_uses, worth_their_noise
 from hedgerow.recipes.evidence import Evidence
-from hedgerow.recipes.memory import pair_cells, pair_records_memory
+from hedgerow.recipes.memory import noise_on_total, pair_cells, pair_records_memory
 from hedgerow.recipes.pairs import Price
 from hedgerow.recipes.relative import Relative
 from hedgerow.recipes.triples import strong_triples, with_tables
@@ -94,6 +94,10 @@ class PublicBlend(AbstractRecipe):
         allocating = 60 * pair_cells(public.schema, names)
         weighing = support * (8 * len(names) + 40)
         return pair_records_memory(public.schema, names, records=self.rows or rows) + allocating + weighing
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """The number of records is a noisy one, unless it is declared."""
+        return 0 if self.rows else noise_on_total(requests)
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask twice, estimate every table, and weigh the public rows and a tail accordingly."""

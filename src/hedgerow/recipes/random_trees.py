@@ -1,21 +1,23 @@
 """``random_trees``: the variable-depth random decision trees of the RDT papers, with their true cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import isfinite
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import inf, isfinite
 from typing import Any, ClassVar, final
 
 from hedgerow.errors import JobError
-from hedgerow.public.accounting import Budget, Guarantee, Relation
+from hedgerow.public.accounting import Budget, Guarantee, Relation, epsilon_of, floor_sqrt
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
-from hedgerow.recipes.forest import Forest, plan_steps, questions
+from hedgerow.recipes.forest import Forest, Step, plan_steps, questions
 
 _NOTHING = "No confidential row was read and nothing was spent."
 _SEQUENCES = {
     "joint": "",
     "chain": "",
-    "papers-2018": "the 2018 paper's sequence: private, but the association between the private columns is lost",
+    "papers-2018": "the 2018 paper's sequence, trained on synthetic labels: private, but the association between the "
+    "private columns is lost",
     "papers-2019": "the 2019 paper's sequence: routes rows by a private column, which is declared public here",
 }
 
@@ -48,7 +50,7 @@ class RandomTrees(AbstractRecipe):
 
     name: ClassVar[str] = "random_trees"
     relation: ClassVar[Relation] = "label-change"
-    partial_public: ClassVar[bool] = True
+    attaches: ClassVar[bool] = True
     private: Sequence[str] = ()
     trees: int = 3
     n_b: int = 500
@@ -80,6 +82,8 @@ class RandomTrees(AbstractRecipe):
             "combine is mean, pooled or precision": self.combine in ("mean", "pooled", "precision"),
             f"sequence is {', '.join(_SEQUENCES)}": self.sequence in _SEQUENCES,
             "by and partition exclude each other": not (self.by and self.partition),
+            "papers-2018 goes with combine = 'mean' and no partition": self.sequence != "papers-2018"
+            or (self.combine == "mean" and not self.partition),
         }
         if wrong := [rule for rule, held in checks.items() if not held]:
             raise JobError(f"[random_trees] cannot be read so: {'; '.join(wrong)}. {_NOTHING}")
@@ -92,9 +96,17 @@ class RandomTrees(AbstractRecipe):
         return f"{self.name} ({said})" if said else self.name
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
-        """One request: every tree of every step, at equal cost."""
-        steps = plan_steps(self, tariff.guarantee, public)
-        return (tariff.measure_all(questions(steps), budget.total, law="laplace"),)
+        """Every tree of every step, at equal cost, in one request; those of the 2018 paper's sequence one by one."""
+        parts = self._parts(plan_steps(self, tariff.guarantee, public), budget.total)
+        spends = [tariff.measure_all(questions(steps), cost, law="laplace") for steps, cost in parts]
+        return (spends[0], *(replace(s, verb="relabel") for s in spends[1:]))
+
+    def _parts(self, steps: Sequence[Step], total: Fraction) -> list[tuple[tuple[Step, ...], Fraction]]:
+        """Which steps are asked together, and at what cost."""
+        if self.sequence != "papers-2018":
+            return [(tuple(steps), total)]
+        many = sum(len(s.trees) for s in steps)
+        return [((s,), total * len(s.trees) / many) for s in steps]
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """What the budget is divided into, and what it amounts to for a person."""
@@ -106,32 +118,49 @@ class RandomTrees(AbstractRecipe):
                 f"a row is counted in one of {self.trees} trees, by {self.partition}: each has the whole budget"
             )
         if self.by:
-            lines += _by_person(self.by, tariff.guarantee, float(budget.epsilon))
+            lines += _by_person(self.by, public.schema.size([self.by]), tariff.guarantee, budget)
+        pure = float(many * floor_sqrt(2 * budget.total / many)) if budget.measure == "zcdp" else inf
+        if pure < budget.epsilon:
+            lines.append(f"the same noise is worth epsilon {pure:.4g} with delta = 0: a delta buys nothing here")
         if said := _SEQUENCES[self.sequence]:
             lines.append(f"sequence = {self.sequence!r}: {said}")
         return tuple(lines)
 
     def fit(self, gate: Answers, public: PublicData) -> Forest:
         """Draw the trees, ask for their leaves, and keep what came back."""
-        steps = plan_steps(self, gate.tariff.guarantee, public)
-        answers = iter(gate.measure(questions(steps), gate.left, law="laplace"))
-        filled = tuple((s, tuple(next(answers) for _ in s.trees)) for s in steps)
-        return Forest(self, public, _open_columns(gate.tariff.guarantee), filled)
+        filled = Forest(self, public, _open_columns(gate.tariff.guarantee), ())
+        for steps, cost in self._parts(plan_steps(self, gate.tariff.guarantee, public), gate.left):
+            asked, laws = questions(steps), filled.laws() if filled.steps else ()
+            answers = iter(
+                gate.measure_relabelled(asked, laws, cost) if laws else gate.measure(asked, cost, law="laplace")
+            )
+            filled = filled.plus((s, tuple(next(answers) for _ in s.trees)) for s in steps)
+        return filled
 
 
 def _open_columns(guarantee: Guarantee) -> tuple[str, ...]:
     return guarantee.public_columns if guarantee.relation == "label-change" else ()
 
 
-def _by_person(by: str, guarantee: Guarantee, epsilon: float) -> list[str]:
+def _by_person(by: str, groups: int, guarantee: Guarantee, budget: Budget) -> list[str]:
     """What one fit for each group costs somebody who is in several of them."""
+    m, whole = guarantee.rows_per_person, _worth(budget, Fraction(1))
     if guarantee.unit == "person":
-        m = guarantee.rows_per_person
         return [
             f"by {by}: a person's rows count at most {m} times over all groups together, whatever the file holds;",
-            f"one row in one group costs epsilon {epsilon / m:g}, a person in {m} groups the whole {epsilon:g}",
+            f"one row in one group costs {_worth(budget, Fraction(1, m))}, all {m} of them the whole {whole}",
         ]
+    told = "g times as much" if budget.measure == "pure" else "more than g times as much (rho grows with g squared)"
     return [
-        f"by {by}: epsilon {epsilon:g} holds for one record in one group. Somebody with a record in g groups bears g",
-        "times as much; to promise it for the person, set unit = 'person' and rows_per_person",
+        f"by {by}: {whole} holds for one record in one group. Somebody with a record in each",
+        f"of g groups bears {told}: {_worth(budget, Fraction(2))} in two,",
+        f"{_worth(budget, Fraction(groups))} in all {groups}. To promise it for the person, set unit = 'person' and",
+        "rows_per_person",
     ]
+
+
+def _worth(budget: Budget, rows: Fraction) -> str:
+    """What the budget comes to for somebody who moves every count by ``rows`` times what it was priced for."""
+    if budget.measure == "pure":
+        return f"epsilon {float(budget.epsilon * rows):.4g}"
+    return f"epsilon {epsilon_of(budget.total * rows**2, budget.delta):.4g} with delta {float(budget.delta):g}"

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, final
 
+from hedgerow.counting import relabel
+from hedgerow.counting.relabel import LabelLaw
 from hedgerow.errors import Refused
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import Counts, Law, Marginal, Measurement
@@ -15,6 +17,8 @@ from hedgerow.recipes.base import Measures
 
 DrawUrn = Callable[[Marginal, Urn, Fraction], tuple[Measurement, ...]]
 """How the gate draws from urns."""
+Relabel = Callable[[Sequence[Marginal], Sequence[LabelLaw], Fraction], tuple[Measurement, ...]]
+"""How the gate counts rows whose labels are drawn first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +28,11 @@ class Answered:
     spend: Spend
     measurements: tuple[Measurement, ...] = ()
     chosen: Marginal | None = None
+
+
+def _with_trees(answers: Sequence[Measurement], questions: Sequence[Marginal]) -> tuple[Measurement, ...]:
+    """On record a tree is its hash alone; the question that was asked just now is equal and has the whole tree."""
+    return tuple(replace(m, question=q) for m, q in zip(answers, questions, strict=True))
 
 
 def _quiet(phase: str) -> None:
@@ -41,6 +50,7 @@ class Recorded:
         record: what has been answered so far; grows.
         live: who answers what is not on record; None when nobody may be asked.
         urns: how ``live`` draws from urns.
+        relabel: how ``live`` counts rows whose labels are drawn first.
         keep: called with each new answer before anything is done with it, to save it.
         table: the steward's name of the confidential table.
         run: the run's name in the ledger.
@@ -52,6 +62,7 @@ class Recorded:
     record: list[Answered]
     live: Measures | None = None
     urns: DrawUrn | None = None
+    relabel: Relabel | None = None
     keep: Callable[[Answered], None] | None = None
     table: str = ""
     run: str = ""
@@ -77,9 +88,7 @@ class Recorded:
         def ask(live: Measures) -> Answered:
             return Answered(spend, live.measure(questions, cost, weights=weights, law=law))
 
-        answered = self._answer(spend, ask).measurements
-        # on record a tree is its hash alone; the question that was asked just now is equal and has the whole tree
-        return tuple(replace(m, question=q) for m, q in zip(answered, questions, strict=True))
+        return _with_trees(self._answer(spend, ask).measurements, questions)
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The chosen question: on record, or chosen now and kept."""
@@ -92,6 +101,19 @@ class Recorded:
         if chosen is None:
             raise Refused("The record holds no choice for this selection: it belongs to another request.")
         return chosen
+
+    def measure_relabelled(
+        self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+    ) -> tuple[Measurement, ...]:
+        """The noisy counts of relabelled rows: on record, or asked now and kept."""
+        spend = relabel.price(self.tariff, questions, laws, cost)
+
+        def ask(live: Measures) -> Answered:
+            if self.relabel is None:
+                raise Refused(f"This gate relabels no rows: {spend}. Nobody was asked and nothing was spent.")
+            return Answered(spend, self.relabel(questions, laws, cost))
+
+        return _with_trees(self._answer(spend, ask).measurements, questions)
 
     def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
         """The drawn tables: on record, or drawn now and kept."""

@@ -8,7 +8,7 @@ from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.planning.interval import least_n
 from hedgerow.planning.tree_report import Wanted
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
@@ -35,7 +35,12 @@ def world(n: int, seed: int) -> pl.DataFrame:
 
 
 def planned(
-    recipe: AbstractRecipe, *, labels: bool = True, guarantee: Guarantee = LABEL_CHANGE, width: float = 0.1
+    recipe: AbstractRecipe,
+    *,
+    labels: bool = True,
+    guarantee: Guarantee = LABEL_CHANGE,
+    width: float = 0.1,
+    budget: Budget = Budget("2"),  # noqa: B008  frozen
 ) -> Plan:
     relative = world(2000, 1) if labels else world(2000, 1).select(GIVEN)
     public = PublicData(
@@ -43,7 +48,7 @@ def planned(
         PublicTable.read(relative, SCHEMA, role="target"),
         PublicTable.read(world(600, 2).select(guarantee.public_columns), SCHEMA, role="target"),
     )
-    tariff, budget = Tariff(SCHEMA.coding, guarantee, "pure"), Budget("2")
+    tariff = Tariff(SCHEMA.coding, guarantee, budget.measure)
     rng = np.random.default_rng(0)
     plan = forecast(recipe, public, tariff=tariff, budget=budget, rows=4000, rng=rng)
     return with_attach(plan, recipe, public, wanted=Wanted(width=width), rng=rng)
@@ -61,6 +66,23 @@ def test_epsilon_by_relation_by_row_and_by_tree() -> None:
     told = details(planned(RandomTrees(trees=2, n_b=300), guarantee=person))
     assert told["epsilon_by_relation"]["label-change"] == 2.0
     assert (told["epsilon_per_row"], told["rows_per_person"]) == (0.5, 4)
+
+
+def test_under_a_delta_epsilons_are_worked_out_from_rho() -> None:
+    budget, person = Budget("2", "1e-6"), Guarantee("person", 4, "label-change", GIVEN, "id")
+    told = details(planned(RandomTrees(trees=2, n_b=300), guarantee=person, budget=budget))
+    assert told["delta"] == 1e-6 and told["epsilon_by_relation"]["label-change"] == pytest.approx(2, rel=1e-6)
+    for name, rho in (("add-remove", budget.total / 4), ("replace-one", budget.total)):
+        assert told["epsilon_by_relation"][name] == pytest.approx(epsilon_of(rho, budget.delta), rel=1e-6)
+    assert told["epsilon_per_row"] == pytest.approx(epsilon_of(budget.total / 16, budget.delta), rel=1e-6)
+    tree = float(budget.total)  # rho of one of two trees: half of all, worth sqrt(2 rho) of pure epsilon
+    assert told["trees"][0]["epsilon"] == pytest.approx(tree**0.5, rel=1e-6)
+
+
+def test_without_public_labels_the_whole_budget_is_told_though_the_tree_is_not_known_yet() -> None:
+    told = details(planned(GuidedTree(), labels=False))
+    assert told["epsilon_by_relation"] == {"add-remove": 1.0, "replace-one": 2.0, "label-change": 2.0}
+    assert told["trees"] == [] and told["expected_total_variation"] is None
 
 
 def test_leaves_are_as_they_are_on_the_public_tables() -> None:
@@ -86,6 +108,22 @@ def test_the_expected_error_is_that_of_a_run_on_half_the_public_table(recipe: Ab
     told = details(planned(recipe))["expected_total_variation"]
     assert 0 < told < 0.2
     assert details(planned(recipe))["expected_total_variation"] == told
+
+
+def test_the_plan_of_a_guided_tree_has_one_expected_error_and_says_what_it_is() -> None:
+    plan = planned(GuidedTree())
+    assert plan.attach is not None
+    said = "\n".join([*plan.remarks, *plan.attach.lines()])
+    assert said.count("total-variation") == 1 and "rehearsal with one half of the public table" in said
+
+
+def test_bands_of_an_outcome_are_told_in_words_and_are_no_tree_with_a_depth() -> None:
+    sexes = Guarantee(relation="label-change", public_columns=("age", "job", "sex"))
+    plan = planned(GuidedTree(outcomes=["sex"]), guarantee=sexes)
+    banded = [a.question for a in plan.asked if a.question.tree is not None][1:]
+    assert len(banded) == 1 and len(details(plan)["trees"]) == 1
+    assert f"in {banded[0].leaves} bands with race" in "\n".join(plan.remarks)
+    assert 0 < details(plan)["expected_total_variation"] < 0.2
 
 
 def test_without_public_labels_the_plan_says_that_it_cannot_tell() -> None:

@@ -62,6 +62,7 @@ def test_values_outside_are_coded_by_the_rule_and_counted() -> None:
     assert table.codes(["sex", "hired"])["sex"].tolist() == [0, 1, 2, 2]
     assert table.codes(["hired"])["hired"].tolist() == [1, 20, 0, 10]
     assert table.outside() == {"sex": 1, "pay": 1, "hired": 1}
+    assert {c.name for c in SCHEMA.columns if table.departs(c.name)} == set(table.outside())
 
 
 def test_codes_are_worked_out_once() -> None:

@@ -16,10 +16,12 @@ from hedgerow.errors import JobError, Refused
 from hedgerow.model.attached import draw_stratified
 from hedgerow.model.mixed_leaves import combine, leaf_counts
 from hedgerow.model.random_tree import joined, named, reached, sketch_tree
+from hedgerow.planning.pretend import Pretend
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.question import Marginal, Tree
 from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import PublicData, RandomTrees
 from hedgerow.recipes.forest import plan_steps
@@ -180,6 +182,31 @@ def test_joint_leaves_and_the_chain_rule_keep_the_association(tmp_path: Path, se
 def test_the_papers_sequence_of_2018_loses_the_association_as_the_theory_says(tmp_path: Path) -> None:
     secret, out = made(RandomTrees(sequence="papers-2018", n_b=100), tmp_path, "30")
     assert odds_ratio(out) < 2 < 10 < odds_ratio(secret), "what is left comes from job, which sex and race share"
+
+
+def test_the_second_column_of_2018_is_trained_on_labels_that_were_drawn() -> None:
+    """A tree that splits by sex alone: both branches hold race as all rows do, and together every row once."""
+    schema, secret = Schema.loads(SCHEMA), world(20_000, 2)
+    target = PublicTable.read(world(300, 3).select("age", "job"), schema, role="target")
+    public = PublicData(schema, PublicTable.read(world(3000, 1), schema), target)
+    known = Guarantee(relation="label-change", public_columns=("age", "job"))
+    gate = Pretend(
+        Tariff(schema.coding, known, "pure"),
+        Budget("1000"),
+        PublicTable.read(secret, schema),
+        len(secret),
+        np.random.default_rng(0),
+    )
+    weights = {"age": 0.0, "job": 0.0}
+    recipe = RandomTrees(private=("sex", "race"), sequence="papers-2018", trees=1, weights=weights)
+    (_, first), (step, (second,)) = recipe.fit(gate, public).steps
+    assert step.trees[0].arrays[0].tolist() == [step.trees[0].columns.index("sex")]
+    by_sex = second.counts.reshape(2, 2)
+    assert abs(by_sex.sum() - len(secret)) < 5
+    drawn, true = by_sex.sum(axis=1) / by_sex.sum(), first[0].counts / first[0].counts.sum()
+    assert drawn == pytest.approx(true, abs=0.02), "the drawn labels have the shares of the first column"
+    races = by_sex[:, 0] / by_sex.sum(axis=1)
+    assert races[0] == pytest.approx(races[1], abs=0.03), "though they differ by 0.6 between the sexes in truth"
 
 
 def test_the_leaky_sequence_is_refused_unless_the_column_is_declared_public() -> None:

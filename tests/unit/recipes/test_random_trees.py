@@ -13,7 +13,7 @@ from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.model.random_tree import named, sketch_tree
 from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
@@ -140,7 +140,7 @@ def test_a_public_table_without_labels_is_enough_for_joint_leaves_and_not_for_a_
         plan_steps(RandomTrees(private=("sex", "race"), sequence="chain"), LABEL_CHANGE, public_data(labels=False))
 
 
-def test_by_fits_each_group_on_its_own_and_the_plan_says_what_a_person_bears() -> None:
+def test_by_fits_each_group_on_its_own() -> None:
     secret = world(4000, 2).with_columns(
         pl.when(pl.col("age") == "0").then(pl.lit("F")).otherwise("sex").alias("sex")
     )
@@ -148,13 +148,37 @@ def test_by_fits_each_group_on_its_own_and_the_plan_says_what_a_person_bears() -
     assert (
         out.filter(pl.col("age") == "0")["sex"].to_list().count("F") > 0.97 * out.filter(pl.col("age") == "0").height
     )
+
+
+def remarks(recipe: RandomTrees, budget: Budget, guarantee: Guarantee = LABEL_CHANGE) -> str:
+    tariff = Tariff(public_data().schema.coding, guarantee, budget.measure)
+    return " ".join(recipe.remarks(tariff, budget, public_data()))
+
+
+PERSON = Guarantee("person", 4, "label-change", ("age", "job"), "id")
+
+
+def test_the_plan_says_what_somebody_in_several_groups_bears() -> None:
     recipe = RandomTrees(by="age", n_b=100)
-    tariff = Tariff(public_data().schema.coding, LABEL_CHANGE, "pure")
-    said = " ".join(recipe.remarks(tariff, Budget("2"), public_data()))
-    assert "g\ntimes" in said or "bears g" in said
-    person = Guarantee("person", 4, "label-change", ("age", "job"), "id")
-    said = " ".join(recipe.remarks(Tariff(tariff.coding, person, "pure"), Budget("2"), public_data()))
-    assert "epsilon 0.5" in said and "the whole 2" in said
+    said = remarks(recipe, Budget("2"))
+    assert "bears g times as much: epsilon 4 in two, epsilon 8 in all 4" in said
+    said = remarks(recipe, Budget("2"), PERSON)
+    assert "epsilon 0.5, all 4 of them the whole epsilon 2" in said
+
+
+def test_under_a_delta_groups_are_told_by_rho_and_a_useless_delta_is_named() -> None:
+    recipe, budget = RandomTrees(by="age", n_b=100), Budget("2", "1e-6")
+    twice, four = (epsilon_of(budget.total * k * k, budget.delta) for k in (2, 4))
+    assert twice > 4 and four > 8, "more than in proportion"
+    said = remarks(recipe, budget)
+    assert f"epsilon {twice:.4g} with delta 1e-06 in two" in said and f"epsilon {four:.4g} with delta" in said
+    row = epsilon_of(budget.total / 16, budget.delta)
+    assert f"costs epsilon {row:.4g} with delta 1e-06, all 4" in remarks(recipe, budget, PERSON)
+    (spend,) = recipe.requests(Tariff(public_data().schema.coding, LABEL_CHANGE, "zcdp"), budget, public_data())
+    pure = sum(2 / a.noise.scale for a in spend.asked)
+    assert f"worth epsilon {float(pure):.4g} with delta = 0" in said
+    many = RandomTrees(by="age", n_b=100, trees=400)
+    assert "delta = 0" not in remarks(many, budget), "so many tables are cheaper under a delta"
 
 
 def test_a_partition_into_more_trees_than_values_is_refused() -> None:

@@ -109,6 +109,7 @@ WORDS: list[tuple[tuple[Any, ...], object]] = [
     (("events", 1, "asked", 0, "columns"), ["no such column"]),
     (("events", 1, "verb"), "select"),
     (("events", 1, "verb"), "peek"),
+    (("events", 1, "verb"), "relabel"),
     (("events", 2, "candidates"), []),
     (("events", 1, "asked"), []),
     (("events",), []),

@@ -1,0 +1,84 @@
+"""Labels given by lot to rows before they are counted, by public shares: how the RDT paper of 2018 trains its trees.
+
+The law of the lot follows from earlier noisy answers, so it is public.  A row goes down one of some trees, each with
+the same chance, and gets a code with the weights of its leaf.  The lot looks at that row's codes and at nothing else.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.counting.plan import checked, leaf_of
+from hedgerow.errors import JobError
+from hedgerow.public.coding import Codes, Coding, code_type
+from hedgerow.public.question import Marginal, Tree
+from hedgerow.public.spend import Spend, Tariff
+
+TICKETS = 1 << 31  # the weights of a leaf add up to this, so that 31 fair bits draw a code
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabelLaw:
+    """By which law the code of ``column`` is drawn: ``weights`` has, for each of ``trees``, a line for every leaf."""
+
+    column: str
+    trees: tuple[Tree, ...]
+    weights: tuple[npt.NDArray[np.int64], ...]
+
+    def checked(self, coding: Coding, later: Sequence[str]) -> "LabelLaw":
+        """A copy; refused if a tree looks at a label that has not been drawn yet, or weights do not add up."""
+        trees = tuple(checked(t, coding) for t in self.trees)
+        weights = tuple(np.array(w, np.int64) for w in self.weights)
+        size, seen = coding.cells([self.column]), {c for t in trees for c in t.columns}
+        fits = 0 < len(trees) == len(weights) and not seen & {self.column, *later}
+        for tree, w in zip(trees, weights, strict=False):
+            fits &= w.shape == (tree.leaves, size) and bool((w >= 0).all() and (w.sum(axis=1) == TICKETS).all())
+        if not fits:
+            raise JobError(f"This is no law for labels of {self.column}. No confidential row was read, none spent.")
+        return LabelLaw(self.column, trees, weights)
+
+    def told(self) -> dict[str, Any]:
+        """The law as the detail of a request: names and hashes."""
+        held = hashlib.sha256(b"".join(w.tobytes() for w in self.weights)).hexdigest()
+        return {"column": self.column, "trees": [t.sha256 for t in self.trees], "weights": held}
+
+    def draw(self, codes: Mapping[str, Codes], words: npt.NDArray[np.uint32]) -> Codes:
+        """A code for every row, from two words of 32 fair bits each: a tree, and a ticket of the row's leaf."""
+        rows, size = len(words) // 2, self.weights[0].shape[1]
+        which = words[:rows].astype(np.uint64) * np.uint64(len(self.trees)) >> np.uint64(32)
+        ticket, drawn = (words[rows:] >> np.uint32(1)).astype(np.int64), np.zeros(rows, code_type(size))
+        for t, (tree, weights) in enumerate(zip(self.trees, self.weights, strict=True)):
+            here = np.flatnonzero(which == t)
+            leaf = leaf_of(tree, {c: codes[c][here] for c in tree.columns})
+            for end in np.cumsum(weights, axis=1).T[:-1]:
+                drawn[here] += ticket[here] >= end[leaf]
+        return drawn
+
+
+def relabelled(
+    laws: Sequence[LabelLaw], codes: Mapping[str, Codes], words: Sequence[npt.NDArray[np.uint32]]
+) -> dict[str, Codes]:
+    """The codes with every column that has a law drawn anew, in turn: a law may look at what was drawn before."""
+    out = dict(codes)
+    for law, mine in zip(laws, words, strict=True):
+        out[law.column] = law.draw(out, mine)
+    return out
+
+
+def columns_of(laws: Sequence[LabelLaw], columns: Sequence[str]) -> tuple[str, ...]:
+    """The coded columns that counting ``columns`` takes when some are drawn by ``laws``."""
+    return tuple(dict.fromkeys((*columns, *(c for law in laws for t in law.trees for c in t.columns))))
+
+
+def price(tariff: Tariff, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction) -> Spend:
+    """The request to count ``questions`` after labels were drawn: it costs what counting them costs."""
+    spend = tariff.measure_all(questions, cost, law="laplace")
+    detail = json.dumps({"relabel": [law.told() for law in laws]}, sort_keys=True)
+    return replace(spend, verb="relabel", detail=detail)

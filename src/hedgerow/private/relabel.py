@@ -1,0 +1,49 @@
+"""Counting rows whose label was drawn by a public law first (PROOFS.md, ``relabel``).
+
+Neighbours: as the guarantee says, any relation, any unit.  Every row draws for itself, with bits of its own, by a law
+that is public before a row is read.  For fixed bits the table is one more coding of each row by itself, so it has the
+sensitivity of any table of counts and is priced as one.  The drawn labels never leave this folder.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.counting.relabel import LabelLaw, columns_of, price, relabelled
+from hedgerow.private import entropy, noise
+from hedgerow.private.gate import Gate
+from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
+from hedgerow.public.coding import Coding
+from hedgerow.public.question import Counts, Marginal, Measurement
+
+
+def measure_relabelled(
+    gate: Gate, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+) -> tuple[Measurement, ...]:
+    """The counts of ``questions`` over rows relabelled by ``laws``, each cell with its own Laplace noise."""
+    coding, names = gate.tariff.coding, [law.column for law in laws]
+    laws = tuple(law.checked(coding, names[i:]) for i, law in enumerate(laws))
+    spend, plan = price(gate.tariff, questions, laws, cost), CountPlan(questions, coding)
+    for a in spend.asked:
+        noise.check(a.noise)
+    counts = gate._booked(spend, lambda: counted(gate._rows, coding, plan, laws))  # noqa: SLF001
+    return tuple(
+        Measurement(a.question, true + noise.draw(a.noise, a.cells), a.noise)
+        for a, true in zip(spend.asked, counts, strict=True)
+    )
+
+
+def counted(rows: ConfidentialRows, coding: Coding, plan: CountPlan, laws: Sequence[LabelLaw]) -> tuple[Counts, ...]:
+    """The exact counts. Confidential: add noise before they leave this folder."""
+    names = columns_of(laws, plan.columns)
+
+    def total() -> Counts:
+        tally = np.zeros(plan.size, np.int64)
+        for batch in rows._kept(coding.needs(names)):  # noqa: SLF001  a mechanism of this room
+            words = [entropy.words(2 * len(batch)) for _ in laws]
+            tally += plan.count(relabelled(laws, coding.encode(batch, names), words))
+        return tally
+
+    return plan.split(_in_fixed_words(total))
