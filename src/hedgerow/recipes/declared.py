@@ -26,7 +26,7 @@ def worth_their_noise(
     left = list(keys)
     while left:
         sd = sqrt(price.variance(cost / len(left)))
-        loss = [moved(_independent(evidence, k), sd) for k in left]
+        loss = [moved(independent(evidence, k), sd) for k in left]
         worst = int(np.argmax(loss))
         if loss[worst] <= bearable:
             break
@@ -41,7 +41,7 @@ def said_of_uses(axes: Axes, public: PublicData) -> tuple[str, ...]:
     return (f"for the intended uses, where worth their noise, measures: {named}",) if named else ()
 
 
-def _independent(evidence: Evidence, key: Key) -> Floats:
+def independent(evidence: Evidence, key: Key) -> Floats:
     """The counts of a table if its columns were independent, flat."""
     total = max(float(evidence.total), 1.0)
     shares = [evidence.margins()[i] / total for i in key]

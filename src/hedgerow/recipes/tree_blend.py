@@ -4,27 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import prod
 from typing import ClassVar, final
-
-import numpy as np
 
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.crossed import CrossedModel
 from hedgerow.model.descent import MOST
-from hedgerow.model.junction import Triple, paths
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.allocation import Key
 from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.declared import said_of_uses, tables_of_uses, worth_their_noise
-from hedgerow.recipes.evidence import Evidence, Floats, outer
+from hedgerow.recipes.evidence import Evidence, outer
 from hedgerow.recipes.memory import noise_on_total, pair_records_memory
+from hedgerow.recipes.missed import quiet_paths, with_missed
 from hedgerow.recipes.pairs import Price, shares_by_gain, worth_measuring
-from hedgerow.recipes.triples import MOST_OF_TRIPLE, estimated, with_tables
+from hedgerow.recipes.triples import with_tables
 
 
 @final
@@ -41,8 +37,9 @@ class TreeBlend(AbstractRecipe):
         tables: tables that must be right, by the names of their columns.
         uses: whether the tables that intended uses are read from are measured like ``tables``, if bearable.
         rare: in pairs, values that count less than this many standard deviations of the noise are one; 0: none are.
-        triples: how many paths of three columns in the tree are measured besides, the worst first.
-        table_share: the part of the last look for ``tables``, ``uses`` and ``triples``, if there are any.
+        triples: how many paths of three columns in the tree are measured besides, the worst first, if they are quiet.
+        table_share: the part of the last look for ``tables`` and ``uses``, if there are any.
+        triple_share: its part for ``triples``, if their noise is small enough.
         one_way_worth: how much of an error in a one-way table shows in each pair of its column.
     """
 
@@ -56,23 +53,25 @@ class TreeBlend(AbstractRecipe):
     tables: Sequence[Sequence[str]] = ()
     uses: bool = True
     rare: float = 1.0
-    triples: int = 0
+    triples: int = 3
     table_share: float = 0.2
+    triple_share: float = 0.03
 
     def __post_init__(self) -> None:
         shares = (self.one_way_share, self.first_share)
         if (
             min(shares) <= 0
             or sum(shares) >= 1
-            or not (self.bearable > 0 and 0 < self.table_share < 1)
+            or not (self.bearable > 0 and min(self.table_share, self.triple_share) > 0)
+            or self.table_share + self.triple_share >= 1
             or min(self.triples, self.rare) < 0
             or (self.rows is not None and self.rows < 1)
         ):
             raise JobError(
                 "[tree_blend] one_way_share and first_share must be above 0 and together below 1; bearable above 0;\n"
-                "table_share between 0 and 1; triples and rare 0 or more; rows 1 or more. "
-                f"Got {shares}, {self.bearable}, {self.table_share}, {self.triples}, {self.rare}, {self.rows}.\n"
-                "Nothing was read or spent."
+                "table_share and triple_share above 0, together below 1; triples, rare 0 or more; rows 1 or more.\n"
+                f"Got {shares}, {self.bearable}, {self.table_share}, {self.triple_share}, {self.triples}, "
+                f"{self.rare}, {self.rows}. Nothing was read or spent."
             )
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
@@ -113,13 +112,21 @@ class TreeBlend(AbstractRecipe):
             answers = gate.measure([evidence.question(p) for p in chosen], cost)
             evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
         declared = self._declared(gate, evidence, public)
-        kept = self._part(self.table_share) * gate.left if declared or (self.triples and chosen) else Fraction(0)
+        left = gate.left
+        kept = self._part(self.table_share) * left if declared else Fraction(0)
+        each = self._part(self.triple_share) * left / max(self.triples, 1)
+        triples = self.triples if quiet_paths(evidence, price, each) else 0
+        rest = left - kept - triples * each
         if chosen:
-            evidence = self._second_look(gate, evidence, gate.left - kept)
-        elif gate.left > kept:
-            again = gate.measure([m.question for m in ones], gate.left - kept, weights=one_way_weights(axes))
+            evidence = self._second_look(gate, evidence, rest)
+        elif rest > 0:
+            again = gate.measure([m.question for m in ones], rest, weights=one_way_weights(axes))
             evidence = evidence.plus({(i,): m for i, m in enumerate(again)})
-        return self._split(self._with_triples(gate, evidence, declared) if kept else evidence.model(), axes)
+        if declared:
+            answers = gate.measure([evidence.question(k) for k in declared], kept)
+            evidence = evidence.plus(dict(zip(declared, answers, strict=True)))
+        model = with_missed(gate, evidence, triples, each)
+        return self._split(with_tables(model, evidence, [k for k in declared if len(k) > 2]), axes)
 
     def _declared(self, gate: Answers, evidence: Evidence, public: PublicData) -> tuple[Key, ...]:
         """The tables that must be right; those of uses only if their noise is bearable."""
@@ -127,29 +134,6 @@ class TreeBlend(AbstractRecipe):
         used = tables_of_uses(evidence.axes, public) if self.uses and cost else ()
         used = worth_their_noise(used, evidence, Price(gate.tariff), cost, bearable=self.bearable)
         return tuple(dict.fromkeys((*evidence.axes.keys(self.tables, self.name), *used)))
-
-    def _with_triples(self, gate: Answers, evidence: Evidence, declared: tuple[Key, ...]) -> AbstractModel:
-        """The declared tables, and the paths of the tree that the model misses most, one after another."""
-        kept, found = gate.left / (len(declared) + self.triples), dict[Key, Measurement]()
-        if declared:
-            answers = gate.measure([evidence.question(k) for k in declared], kept * len(declared))
-            found = dict(zip(declared, answers, strict=True))
-            evidence = evidence.plus(found)
-        cliques: dict[Triple, Floats] = {}
-        model = evidence.model()
-        open_ = {k for k in paths(evidence.tree()) if prod(evidence.shape[i] for i in k) <= MOST_OF_TRIPLE} - set(
-            found
-        )
-        for _ in range(min(self.triples, len(open_))):
-            guesses = {evidence.question(k): np.rint(model.expected(evidence.question(k))) for k in sorted(open_)}
-            worst = gate.select({q: g.astype(np.int64) for q, g in guesses.items()}, kept * self._part(0.2))
-            (key,) = (k for k in open_ if evidence.question(k) == worst)
-            (found[key],) = gate.measure([worst], kept * self._part(0.8))
-            open_.remove(key)
-            evidence = evidence.plus({key: found[key]})
-            cliques[key] = estimated(evidence.model(cliques), evidence, key)
-            model = evidence.model(cliques)
-        return with_tables(model, evidence, [k for k in found if len(k) > 2])
 
     @staticmethod
     def _split(model: AbstractModel, axes: Axes) -> AbstractModel:

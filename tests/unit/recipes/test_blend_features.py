@@ -201,6 +201,15 @@ def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
     assert measured.count(3) == 2
 
 
+@pytest.mark.parametrize("epsilon, asked", [("0.3", False), ("10", True)])
+def test_triples_turn_themselves_on_where_their_noise_is_small(epsilon: str, asked: bool) -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
+    gate = gate_of(schema, people(5_000, 1), budget)
+    TreeBlend().fit(gate, PublicData(schema))
+    assert any(a.spend.verb == "select" for a in gate.record) == asked
+    assert gate.left < budget.total / 100 or asked, "what triples do not take goes to the pairs"
+
+
 @pytest.mark.parametrize("name", BLENDS)
 def test_unknown_groups_and_tables_are_refused_before_anything_is_asked(name: str) -> None:
     schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
