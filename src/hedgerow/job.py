@@ -242,6 +242,11 @@ class Job:
         return Schema.load(self.beside(self.file.schema_.file))
 
     @property
+    def wanted_tables(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each table that an intended use is read from."""
+        return tuple(dict.fromkeys(u.table for u in self.uses if u.table))
+
+    @property
     def wanted(self) -> Wanted:
         """The interval that ``hedgerow plan`` holds the leaves of trees against."""
         return Wanted(**self.file.plan.model_dump())

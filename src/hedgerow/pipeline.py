@@ -73,6 +73,7 @@ class Road:
             None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema, role=role),
             None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
             self.job.file.confidential.assumed_rows,
+            self.job.wanted_tables,
         )
 
     @cached_property
@@ -288,6 +289,7 @@ def sample(
         _same(public_table, "public", statement, schema, role),
         _same(target_table, "target", statement, schema, "target"),
         job.file.confidential.assumed_rows,
+        job.wanted_tables,
     )
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     named = [i.name for i in statement.public_inputs if i.role == "public"]

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from hedgerow.model.base import AbstractModel, Expected
 from hedgerow.model.blend import fixed_stream, with_parts
-from hedgerow.model.raking import Floats, Keys, rake
+from hedgerow.model.raking import Floats, Keys, rake_rows
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.public.coding import Codes, Coding
 from hedgerow.public.question import Marginal
 
 _SHOWN = 200_000
+_SWEEPS, _POWER = 4, 0.5  # more brings the tables no nearer: they have the last word anyway
 
 
 @final
@@ -55,15 +56,21 @@ class WiderTables(AbstractModel):
         codes = self.inner.draw(n, rng)
         sets = [set(columns) for columns, _ in self.tables]
         pairs = [p for p in combinations(self.attributes, 2) if any(s & set(p) and not set(p) <= s for s in sets)]
-        held = [self._cells(codes, p) for p in pairs]
+        at = {name: i for i, name in enumerate(self.attributes)}
+        kept = {tuple(at[c] for c in p): self._counted(codes, p) for p in pairs}
         moved = [self._cells(codes, c) for c, _ in self.tables]
-        kept = [np.bincount(k, minlength=self.coding.cells(p)) for k, p in zip(held, pairs, strict=True)]
         wanted = [t * (n / max(float(t.sum()), 1e-300)) for _, t in self.tables]
-        weights = rake([*held, *moved], [np.asarray(t, np.float64) for t in (*kept, *wanted)], np.ones(n))
+        pulls = {tuple(at[c] for c in columns): t for (columns, _), t in zip(self.tables, wanted, strict=True)}
+        rows = np.stack([codes[a].astype(np.uint16) for a in self.attributes], axis=1)
+        shape = [self.coding.sizes[a] for a in self.attributes]
+        weights = rake_rows(rows, shape, kept | pulls, np.ones(n), sweeps=_SWEEPS, power=_POWER)
         order = np.lexsort([codes[a] for a in self.attributes[::-1]])
         chosen = np.repeat(order, systematic_counts(_scaled(weights, moved, wanted)[order], n, rng))
         chosen = rng.permutation(chosen)
         return {a: codes[a][chosen] for a in self.attributes}
+
+    def _counted(self, codes: Mapping[str, Codes], columns: Sequence[str]) -> Floats:
+        return np.bincount(self._cells(codes, columns), minlength=self.coding.cells(columns)).astype(np.float64)
 
     def _cells(self, codes: Mapping[str, Codes], columns: Sequence[str]) -> Keys:
         """The cell of every record in a table."""

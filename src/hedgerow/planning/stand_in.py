@@ -153,7 +153,7 @@ def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool
     tariff = Tariff(stage.tariff.coding, stage.tariff.guarantee, budget.measure)
     rows = max(1, round(parts.scale * parts.counted.rows))
     target = None if stage.public.target is None else _target(stage.public.target, parts, drawing)
-    public = PublicData(stage.public.schema, parts.relative, target, stage.rows)
+    public = PublicData(stage.public.schema, parts.relative, target, stage.rows, stage.public.wanted)
     fitted = stage.recipe.fit(Pretend(tariff, budget, parts.counted, rows, noising), public)
     made, truth = judged(draw_one(fitted, public, drawing), public.schema), Judged(public.schema, parts.truth.frame)
     return tuple(judge(u, quantity(u, made), quantity(u, truth), scale=parts.scale) for u in stage.uses)

@@ -65,6 +65,16 @@ class Use:
         return f"{subject}{by}: {how[self.within]}{large}{sign}{worst}"
 
     @property
+    def table(self) -> tuple[str, ...]:
+        """The columns whose joint table gives the figure; none for a coefficient, which no one table gives.
+
+        >>> Use("pay", ("sex", "year"), 0.02, "relative", kind="mean", of="pay").table
+        ('sex', 'year', 'pay')
+        """
+        named = (*self.columns, self.of) if self.of else self.columns
+        return () if self.kind == "coefficient" else tuple(dict.fromkeys(named))
+
+    @property
     def as_share(self) -> bool:
         """Whether errors are shares of something, to be shown in percent."""
         return self.within == "relative"

@@ -11,12 +11,14 @@ and the error of all tables is the sum of sqrt(q).  Its slope in each table's pr
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.recipes.pairs import Price
+from hedgerow.recipes.pairs import Price, in_steps
 
 Floats = npt.NDArray[np.float64]
 Key = tuple[int, ...]
@@ -31,7 +33,7 @@ class Stakes:
 
     Attributes:
         shape: how many values each column has.
-        means: the expected counts of each table of two or more columns, flat.
+        means: the expected counts of each pair of columns, flat.
         spread: the variance of their true cells around them.
         margins: the expected counts of each column.
         margin_spread: the variance of the true ones around them.
@@ -44,37 +46,35 @@ class Stakes:
     margin_spread: Sequence[Floats]
 
     def error(self, precision: Mapping[Key, float]) -> float:
-        """The predicted error: the sum over all cells of all tables of the standard deviation that is left."""
-        left = self._left(self._margin_precision(precision))
-        return float(sum(np.sqrt(self._cells(k, precision.get(k, 0.0), left)).sum() for k in self.means))
+        """The predicted error: the sum over all cells of all pairs of the standard deviation that is left."""
+        return float(np.sqrt(self._left(precision)[1]).sum())
 
     def slopes(self, precision: Mapping[Key, float], keys: Sequence[Key]) -> Floats:
         """How fast the predicted error falls as the precision of each of ``keys`` grows."""
-        known = self._margin_precision(precision)
-        left = self._left(known)
-        direct: dict[Key, float] = {}
-        felt = [np.zeros(s) for s in self.shape]
-        for k, spread in self.spread.items():
-            steep = 0.5 / np.sqrt(self._cells(k, precision.get(k, 0.0), left) + 1e-9)
-            direct[k] = float((steep * (spread / (spread * precision.get(k, 0.0) + 1)) ** 2).sum())
-            for at, i in enumerate(k):
-                part = self._square(k, steep * self.means[k] ** 2)
-                others = tuple(a for a in range(len(k)) if a != at)
-                felt[i] += part.sum(axis=others) / np.maximum(self.margins[i], 1.0) ** 2
-        column = [
-            float((f * (s / (s * p + 1)) ** 2).sum()) for f, s, p in zip(felt, self.margin_spread, known, strict=True)
-        ]
+        own, cells = self._left(precision)
+        steep = 0.5 / np.sqrt(cells + 1e-9)
+        direct = dict(zip(self.means, np.add.reduceat(steep * own**2, self._starts), strict=True))
+        steep *= self._squares
+        felt = np.zeros(sum(self.shape))
+        for at in self._at:
+            felt += np.bincount(at, steep, len(felt))
+        known, spread = np.repeat(self._known(precision), self.shape), np.concatenate(self.margin_spread)
+        felt *= (spread / (spread * known + 1) / np.maximum(np.concatenate(self.margins), 1.0)) ** 2
+        column = [float(part.sum()) for part in np.split(felt, np.cumsum(self.shape)[:-1])]
         return np.array(
             [direct.get(k, 0.0) + sum(column[i] * self.shape[i] / self._size(k) for i in k) for k in keys]
         )
 
-    def _size(self, key: Key) -> int:
-        return int(np.prod([self.shape[i] for i in key]))
+    def _left(self, precision: Mapping[Key, float]) -> tuple[Floats, Floats]:
+        """The variance left in every cell of every pair: its own part, and all of it."""
+        sizes = [len(m) for m in self.means.values()]
+        own = self._spread / (self._spread * np.repeat([precision.get(k, 0.0) for k in self.means], sizes) + 1)
+        spread = np.concatenate(self.margin_spread)
+        relative = spread / (spread * np.repeat(self._known(precision), self.shape) + 1)
+        relative = relative / np.maximum(np.concatenate(self.margins), 1.0) ** 2
+        return own, own + self._squares * (relative[self._at[0]] + relative[self._at[1]])
 
-    def _square(self, key: Key, flat: Floats) -> Floats:
-        return flat.reshape([self.shape[i] for i in key])
-
-    def _margin_precision(self, precision: Mapping[Key, float]) -> list[float]:
+    def _known(self, precision: Mapping[Key, float]) -> list[float]:
         """What all tables together tell of each column: the sums of a table of more columns tell of it too."""
         known = [0.0] * len(self.shape)
         for k, p in precision.items():
@@ -82,21 +82,29 @@ class Stakes:
                 known[i] += p * self.shape[i] / self._size(k)
         return known
 
-    def _left(self, known: Sequence[float]) -> list[Floats]:
-        """The relative variance left in each value of each column."""
-        return [
-            s / (s * p + 1) / np.maximum(m, 1.0) ** 2
-            for s, p, m in zip(self.margin_spread, known, self.margins, strict=True)
-        ]
+    def _size(self, key: Key) -> int:
+        return prod(self.shape[i] for i in key)
 
-    def _cells(self, key: Key, precision: float, left: Sequence[Floats]) -> Floats:
-        """The variance left in every cell of a table."""
-        spread, mean = self.spread[key], self._square(key, self.means[key])
-        found = spread / (spread * precision + 1)
-        for at, i in enumerate(key):
-            wide = left[i].reshape([-1 if a == at else 1 for a in range(len(key))])
-            found = found + (mean**2 * wide).ravel()
-        return np.asarray(found)
+    @cached_property
+    def _spread(self) -> Floats:
+        return np.concatenate(list(self.spread.values()))
+
+    @cached_property
+    def _squares(self) -> Floats:
+        return np.concatenate(list(self.means.values())) ** 2
+
+    @cached_property
+    def _starts(self) -> npt.NDArray[np.intp]:
+        """Where each pair begins among the cells of all."""
+        return np.cumsum([0, *(len(m) for m in self.means.values())])[:-1]
+
+    @cached_property
+    def _at(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The place of every cell's two values among the values of all columns."""
+        first = np.cumsum([0, *self.shape])
+        values = [np.arange(first[i], first[i + 1], dtype=np.int32) for i in range(len(self.shape))]
+        along = np.concatenate([np.repeat(values[i], self.shape[j]) for i, j in self.means])
+        return along, np.concatenate([np.tile(values[j], self.shape[i]) for i, j in self.means])
 
 
 def shares_by_error(
@@ -118,4 +126,4 @@ def shares_by_error(
         shares = np.sqrt(np.maximum(gain * shares, 1e-300))
         shares = np.maximum(shares / shares.sum(), 1e-9)
     shares[shares < _LEAST / len(shares)] = 0.0
-    return np.asarray(shares / shares.sum())
+    return in_steps(shares)

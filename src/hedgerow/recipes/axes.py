@@ -59,7 +59,7 @@ class Axes:
         return np.stack([f.astype(np.uint16) for f in flat], axis=1)
 
     def keys(self, tables: Sequence[Sequence[str]], recipe: str) -> tuple[tuple[int, ...], ...]:
-        """The axes of declared tables, in order; those of one or two axes are measured anyway."""
+        """The axes of declared tables, in order."""
         at = {p: i for i, parts in enumerate(self.parts) for p in parts}
         found = []
         for table in tables:
@@ -75,7 +75,19 @@ class Axes:
                     "Give its columns fewer bins, or declare a smaller table. Nothing was read or spent."
                 )
             found.append(key)
-        return tuple(dict.fromkeys(k for k in found if len(k) > 2))
+        return tuple(dict.fromkeys(found))
+
+    def covering(self, columns: Sequence[str]) -> tuple[int, ...]:
+        """The axes that show ``columns`` of the file: for a part its join, for a determined column what fixes it."""
+        at = {p: i for i, parts in enumerate(self.parts) for p in parts}
+        at |= {part: at[j.name] for j in self.schema.joined for part in j.columns if j.name in at}
+        fixed = {c.name: c.determined_by for c in self.schema.columns}
+        found, open_ = set[int](), list(columns)
+        while open_:
+            name = open_.pop()
+            found |= {at[name]} if name in at else set()
+            open_ += () if name in at else fixed.get(name, ())
+        return tuple(sorted(found))
 
 
 def axes_of(schema: Schema, groups: Sequence[str] = (), *, recipe: str) -> Axes:

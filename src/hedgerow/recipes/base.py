@@ -25,12 +25,14 @@ class PublicData:
         relative: the public relative of the confidential table, if there is one.
         target: the rows that receive private columns, if the job has them.
         assumed_rows: a public guess of the confidential table's number of rows, for plans only.
+        wanted: the columns of each table that an intended use is read from.
     """
 
     schema: Schema
     relative: PublicTable | None = None
     target: PublicTable | None = None
     assumed_rows: int | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
 
 
 @runtime_checkable

@@ -17,6 +17,7 @@ from hedgerow.model.tree import TreeModel, spanning_forest
 from hedgerow.public.question import Marginal, Measurement
 from hedgerow.public.rules import impossible
 from hedgerow.recipes.axes import Axes
+from hedgerow.recipes.rare import merged, shrunk_together
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[int, int]
@@ -35,13 +36,14 @@ class Evidence:
     axes: Axes
     tables: dict[tuple[int, ...], list[Measurement]]
     rows: int | None = None
+    rare: float = 0.0  # in pairs, values that count less than so many standard deviations of noise are one
 
     def plus(self, more: Mapping[tuple[int, ...], Measurement]) -> "Evidence":
         """The same with further answers."""
         tables = {k: list(v) for k, v in self.tables.items()}
         for key, m in more.items():
             tables.setdefault(key, []).append(m)
-        return Evidence(self.axes, tables, self.rows)
+        return Evidence(self.axes, tables, self.rows, self.rare)
 
     def question(self, key: tuple[int, ...]) -> Marginal:
         """The table of these columns."""
@@ -58,10 +60,10 @@ class Evidence:
 
     @cached_property
     def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
-        found = {}
+        found, wide = {}, [k for k in self.tables if len(k) > 2]
         for key, answers in self.tables.items():
             known = [(m.counts.astype(np.float64), m.noise.variance) for m in answers]
-            for larger in (k for k in self.tables if len(k) > len(key) > 1 and set(key) < set(k)):
+            for larger in (k for k in wide if len(k) > len(key) > 1 and set(key) < set(k)):
                 known += [self._summed(m, larger, key) for m in self.tables[larger]]
             weights = np.array([1 / max(v, 1e-12) for _, v in known])
             found[key] = (
@@ -89,6 +91,7 @@ class Evidence:
         known = [self.pooled(k) for k in self.tables]
         return max(1, round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known])))
 
+    @cached_property
     def noisy_margins(self) -> list[tuple[Floats, float]]:
         """Every attribute's own table and the sums of its pairs, pooled by precision; and what noise is left."""
         found = []
@@ -106,7 +109,7 @@ class Evidence:
 
     def margins(self) -> list[Floats]:
         """The counts of every attribute, projected to possible ones."""
-        return [project(counts, self.total) for counts, _ in self.noisy_margins()]
+        return [project(counts, self.total) for counts, _ in self.noisy_margins]
 
     def pairs(self) -> list[Pair]:
         """The pairs that were measured."""
@@ -129,8 +132,7 @@ class Evidence:
         shrunk, strength = {}, {}
         for p in self.pairs():
             mean = outer(margins, *p)
-            table, noise = self.pooled(p)
-            shrunk[p] = self._possible(shrink(table, mean + 1e-9, noise), p, margins)
+            shrunk[p] = self._possible(self._drawn(p, mean + 1e-9, margins), p, margins)
             strength[p] = float(np.abs(shrunk[p] - mean).sum())
         edges = spanning_forest(len(self.names), strength)
         square = {p: shrunk[p].reshape(self.shape[p[0]], self.shape[p[1]]) / total for p in edges}
@@ -142,11 +144,10 @@ class Evidence:
         means = self._under(tree, margins, self.pairs())
         targets = {}
         for p in self.pairs():
-            table, noise = self.pooled(p)
             if p in tree.tables:
                 targets[p] = tree.tables[p].ravel() * total
             else:
-                targets[p] = self._possible(shrink(table, means[p], noise), p, margins)
+                targets[p] = self._possible(self._drawn(p, means[p], margins), p, margins)
         layout = pair_targets(self.shape, targets, total)
         start: TreeModel | JunctionModel = tree
         if cliques:
@@ -154,6 +155,13 @@ class Evidence:
                 tree, {k: (t / t.sum()).reshape([self.shape[i] for i in k]) for k, t in cliques.items()}
             )
         return BlendModel(self.total, self.names, self.axes.coding, start, layout)
+
+    def _drawn(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> Floats:
+        """A noisy pair drawn towards ``mean``; its rare values, if they are merged, as one."""
+        table, noise = self.pooled(pair)
+        if not self.rare:
+            return shrink(table, mean, noise)
+        return shrunk_together(table, mean, noise, [merged(margins[i], self.rare * noise**0.5) for i in pair])
 
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""

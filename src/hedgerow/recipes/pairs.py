@@ -36,18 +36,18 @@ def worth_measuring(independent: Mapping[Pair, Floats], price: Price, cost: floa
     Pairs with few full cells come first; every further pair makes the noise of all larger.  An empty list is
     the low-budget regime: no pair is worth its noise.
     """
-
-    def loss(pair: Pair, sd: float) -> float:
-        mean = independent[pair]
-        return _MEAN * float(np.minimum(sd, mean).sum()) / max(float(mean.sum()), 1.0)
-
     usual = sqrt(price.variance(cost / max(len(independent), 1)))
-    order = sorted(independent, key=lambda p: (loss(p, usual), p))
+    order = sorted(independent, key=lambda p: (moved(independent[p], usual), p))
     for m in range(len(order), 0, -1):
         sd = sqrt(price.variance(cost / m))
-        if loss(order[m - 1], sd) <= bearable:
+        if moved(independent[order[m - 1]], sd) <= bearable:
             return order[:m]
     return []
+
+
+def moved(mean: Floats, sd: float) -> float:
+    """The share of all rows that noise is expected to move, counting no more for a cell than it can hold."""
+    return _MEAN * float(np.minimum(sd, mean).sum()) / max(float(mean.sum()), 1.0)
 
 
 def shares_by_gain(
@@ -74,7 +74,17 @@ def shares_by_gain(
         shares[shares < 0.05 / len(shares)] = 1e-9
         shares = shares / shares.sum()
     shares[shares < 0.05 / len(shares)] = 0.0
-    return np.asarray(shares / shares.sum())
+    return in_steps(shares)
+
+
+def in_steps(shares: Floats) -> Floats:
+    """The shares rounded to eighths of a doubling, sum 1: few scales of noise, and each takes time to prepare.
+
+    >>> in_steps(np.array([0.0, 0.249, 0.25, 0.501])).tolist()
+    [0.0, 0.25, 0.25, 0.5]
+    """
+    near = np.exp2(np.rint(8 * np.log2(np.maximum(shares, 1e-300))) / 8) * (shares > 0)
+    return np.asarray(near / near.sum())
 
 
 def _slope(spread: Floats, noise: float, price: Price, cost: float) -> float:

@@ -13,13 +13,16 @@ from hedgerow.model.descent import MOST
 from hedgerow.public.accounting import Budget
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.allocation import Key, shares_by_error
-from hedgerow.recipes.axes import Axes, axes_of
+from hedgerow.recipes.axes import Axes, Records, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
+from hedgerow.recipes.declared import said_of_uses, tables_of_uses, worth_their_noise
 from hedgerow.recipes.evidence import Evidence
-from hedgerow.recipes.memory import noise_on_total, pair_records_memory
+from hedgerow.recipes.memory import noise_on_total, pair_cells, pair_records_memory
 from hedgerow.recipes.pairs import Price
 from hedgerow.recipes.relative import Relative
 from hedgerow.recipes.triples import strong_triples, with_tables
+
+_BEARABLE = 0.5  # of the rows may be moved by the noise of a table that is measured for a use
 
 
 @final
@@ -33,9 +36,10 @@ class PublicBlend(AbstractRecipe):
         one_way_share: the part of the first look that goes to one-way tables.
         tail: extra rows, drawn from a tree of the estimated pairs, as a share of the public rows.
         groups: columns whose cross makes the groups; with two or more, the cross is one column of the model.
-        tables: tables of three or more columns that must be right, by the names of their columns.
+        tables: tables that must be right, by the names of their columns.
+        uses: whether the tables that intended uses are read from are measured like ``tables``, if worth their noise.
         triples: how many tables of three columns are measured besides, where the public table shows interaction.
-        table_share: the part of the second look for ``tables`` and ``triples``, if there are any.
+        table_share: the part of the second look for ``tables``, ``uses`` and ``triples``, if there are any.
         refine: whether drawn records are moved off the support towards the estimated pairs.
     """
 
@@ -47,6 +51,7 @@ class PublicBlend(AbstractRecipe):
     refine: bool = True
     groups: Sequence[str] = ()
     tables: Sequence[Sequence[str]] = ()
+    uses: bool = True
     triples: int = 0
     table_share: float = 0.2
 
@@ -77,13 +82,18 @@ class PublicBlend(AbstractRecipe):
         questions = [axes.question(k) for k in keys]
         return (tariff.measure_all(questions, cost, weights=[Fraction(w).limit_denominator(10**6) for w in weights]),)
 
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """Which tables the intended uses make it measure."""
+        return said_of_uses(self._axes(public), public) if self.uses else ()
+
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them; the public rows and their tail are weighed."""
         names = public.schema.attributes
         known = public.relative.rows if public.relative is not None else 0
-        return pair_records_memory(
-            public.schema, names, records=self.rows or rows, support=round(known * (1 + self.tail))
-        )
+        support = max(round(known * (1 + self.tail)), self.rows or rows)
+        allocating = 60 * pair_cells(public.schema, names)
+        weighing = support * (8 * len(names) + 40)
+        return pair_records_memory(public.schema, names, records=self.rows or rows) + allocating + weighing
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """The number of records is a noisy one, unless it is declared."""
@@ -94,23 +104,32 @@ class PublicBlend(AbstractRecipe):
         axes = self._axes(public)
         assert public.relative is not None
         rows = axes.rows(public.relative)
-        keys, chosen = _tables(len(axes.names)), axes.keys(self.tables, self.name)
-        chosen = tuple(dict.fromkeys((*chosen, *strong_triples(rows, axes.shape, self.triples))))
+        declared = axes.keys(self.tables, self.name)
         first = self.requests(gate.tariff, gate.budget, public)[0]
         weights = [a.cost / first.cost for a in first.asked]
         answers = gate.measure([a.question for a in first.asked], first.cost, weights=weights)
-        evidence = Evidence(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, self.rows)
-        known = {k: 1 / evidence.pooled(k)[1] for k in keys}
-        part = Fraction(str(self.table_share)) if chosen else Fraction(0)
-        stakes = Relative(evidence, rows).stakes()
-        shares = shares_by_error(stakes, known, Price(gate.tariff), float(gate.left * (1 - part)), keys=keys)
-        fractions = [Fraction(float(s)).limit_denominator(10**6) * (1 - part) for s in shares]
-        again = [(k, s) for k, s in zip(keys, fractions, strict=True) if s > 0]
-        again += [(k, part / len(chosen)) for k in chosen]
-        second = gate.measure([axes.question(k) for k, _ in again], gate.left, weights=[s for _, s in again])
-        evidence = evidence.plus({k: m for (k, _), m in zip(again, second, strict=True)})
-        model = with_tables(Relative(evidence, rows).model(self.tail, refine=self.refine), evidence, chosen)
+        evidence = Evidence(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
+        used = tables_of_uses(axes, public) if self.uses else ()
+        kept = float(gate.left) * self.table_share
+        used = worth_their_noise(used, evidence, Price(gate.tariff), kept, bearable=_BEARABLE)
+        chosen = tuple(dict.fromkeys((*declared, *used, *strong_triples(rows, axes.shape, self.triples))))
+        again = self._shares(gate, evidence, rows, chosen)
+        second = gate.measure([axes.question(k) for k in again], gate.left, weights=list(again.values()))
+        evidence = evidence.plus(dict(zip(again, second, strict=True)))
+        wide = [k for k in chosen if len(k) > 2]
+        model = with_tables(Relative(evidence, rows).model(self.tail, refine=self.refine), evidence, wide)
         return model if axes.crossed is None else CrossedModel(model, axes.crossed, axes.coding)
+
+    def _shares(self, gate: Answers, evidence: Evidence, rows: Records, chosen: Sequence[Key]) -> dict[Key, Fraction]:
+        """What part of the second look each table gets; like shares together: each scale of noise takes preparing."""
+        keys, part = list(evidence.tables), Fraction(str(self.table_share)) if chosen else Fraction(0)
+        known = {k: 1 / evidence.pooled(k)[1] for k in keys}
+        cost = float(gate.left * (1 - part))
+        shares = shares_by_error(Relative(evidence, rows).stakes(), known, Price(gate.tariff), cost, keys=keys)
+        rounded = [Fraction(float(s)).limit_denominator(10**6) * (1 - part) for s in shares]
+        weight = dict(zip(keys, rounded, strict=True))
+        weight |= {k: weight.get(k, Fraction(0)) + part / len(chosen) for k in chosen}
+        return {k: w for k, w in sorted(weight.items(), key=lambda asked: asked[1]) if w > 0}
 
     def _axes(self, public: PublicData) -> Axes:
         if public.relative is None:

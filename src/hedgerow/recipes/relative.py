@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.model.blend import fixed_stream
 from hedgerow.model.descent import Records, pair_targets
-from hedgerow.model.raking import Keys, rake
+from hedgerow.model.raking import Keys, rake_rows
 from hedgerow.model.shrinkage import Drift, fit_margins, pooled_drifts, posterior
 from hedgerow.model.simplex import project
 from hedgerow.model.smoothing import smoothed, smoothed_line
@@ -23,6 +23,11 @@ _TRACE = 0.003  # of independence in the public tables, so that no cell is impos
 _LEAST = 1.5  # of chance: both tables are samples, and the public one is smoothed
 _FOREIGN = 0.5  # of trust: below, a column of the public table is taken to be about other people
 _TAIL = 0.01  # of all weight lies on the extra rows before they are raked
+_LIGHTLY = (
+    5,
+    0.25,
+)  # sweeps and power where drawn records are refined: more brings their pairs no nearer, triples less
+_FULLY = (30, 0.5)  # where the weights alone must meet the estimates
 
 
 @final
@@ -57,7 +62,8 @@ class Relative:
             rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
             new = max(_TAIL, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
-        raked = rake([cells(rows, e.shape, k) for k in keys], [estimates[k] for k in keys], start)
+        sweeps, power = _LIGHTLY if refine else _FULLY
+        raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
         pairs = {(k[0], k[1]): estimates[k] for k in keys if len(k) == 2}
         targets = pair_targets(e.shape, pairs, float(e.total)) if refine and pairs else None
         return SupportModel(e.total, e.names, e.axes.coding, rows, raked, targets)
@@ -98,14 +104,10 @@ class Relative:
         return rows
 
     @cached_property
-    def _columns(self) -> list[Keys]:
-        return [cells(self.rows, self.evidence.shape, (i,)) for i in range(len(self.evidence.names))]
-
-    @cached_property
     def _margin_trust(self) -> list[float]:
         """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
         found = []
-        for said, (table, noise) in zip(self._said_alone, self.evidence.noisy_margins(), strict=True):
+        for said, (table, noise) in zip(self._said_alone, self.evidence.noisy_margins, strict=True):
             even = float(said.sum()) / len(said)
             weight = 1 / (noise + 2 * (said + even))
             apart = said - even
@@ -131,13 +133,13 @@ class Relative:
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
-        noisy = self.evidence.noisy_margins()
+        noisy = self.evidence.noisy_margins
         return pooled_drifts([t for t, _ in noisy], self._public_margins, [v for _, v in noisy], least=_LEAST)
 
     @cached_property
     def _margins(self) -> list[Floats]:
         """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
-        total, noisy = float(self.evidence.total), self.evidence.noisy_margins()
+        total, noisy = float(self.evidence.total), self.evidence.noisy_margins
         return [
             project(posterior(t, m, v, d), total)
             for (t, v), m, d in zip(noisy, self._public_margins, self._margin_drifts, strict=True)
@@ -147,7 +149,8 @@ class Relative:
     def _tilted(self) -> Floats:
         """Weights of the public rows, raked to the estimated one-way tables."""
         start = np.full(len(self.rows), float(self.evidence.total) / len(self.rows))
-        return rake(self._columns, self._margins, start)
+        alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self._margins)}
+        return rake_rows(self.rows, self.evidence.shape, alone, start, sweeps=20)
 
     @cached_property
     def _means(self) -> dict[Key, Floats]:

@@ -4,26 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import prod
 from typing import ClassVar, final
-
-import numpy as np
 
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.crossed import CrossedModel
 from hedgerow.model.descent import MOST
-from hedgerow.model.junction import Triple, paths
 from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Measurement
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.allocation import Key
 from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
-from hedgerow.recipes.evidence import Evidence, Floats, outer
+from hedgerow.recipes.declared import said_of_uses, tables_of_uses, worth_their_noise
+from hedgerow.recipes.evidence import Evidence, outer
 from hedgerow.recipes.memory import noise_on_total, pair_records_memory
+from hedgerow.recipes.missed import quiet_paths, with_missed
 from hedgerow.recipes.pairs import Price, shares_by_gain, worth_measuring
-from hedgerow.recipes.triples import MOST_OF_TRIPLE, estimated, with_tables
+from hedgerow.recipes.triples import with_tables
 
 
 @final
@@ -37,9 +34,12 @@ class TreeBlend(AbstractRecipe):
         one_way_share: the part of the budget for one-way tables.
         first_share: the part for the first look at pairs; the rest goes where it lowers the error most.
         bearable: a pair is measured when its noise is expected to move less than this share of the rows.
-        tables: tables of three or more columns that must be right, by the names of their columns.
-        triples: how many paths of three columns in the tree are measured besides, the worst first.
-        table_share: the part of the last look for ``tables`` and ``triples``, if there are any.
+        tables: tables that must be right, by the names of their columns.
+        uses: whether the tables that intended uses are read from are measured like ``tables``, if bearable.
+        rare: in pairs, values that count less than this many standard deviations of the noise are one; 0: none are.
+        triples: how many paths of three columns in the tree are measured besides, the worst first, if they are quiet.
+        table_share: the part of the last look for ``tables`` and ``uses``, if there are any.
+        triple_share: its part for ``triples``, if their noise is small enough.
         one_way_worth: how much of an error in a one-way table shows in each pair of its column.
     """
 
@@ -51,23 +51,27 @@ class TreeBlend(AbstractRecipe):
     bearable: float = 0.5
     one_way_worth: float = 0.5
     tables: Sequence[Sequence[str]] = ()
-    triples: int = 0
+    uses: bool = True
+    rare: float = 1.0
+    triples: int = 3
     table_share: float = 0.2
+    triple_share: float = 0.03
 
     def __post_init__(self) -> None:
         shares = (self.one_way_share, self.first_share)
         if (
             min(shares) <= 0
             or sum(shares) >= 1
-            or not (self.bearable > 0 and 0 < self.table_share < 1)
-            or self.triples < 0
+            or not (self.bearable > 0 and min(self.table_share, self.triple_share) > 0)
+            or self.table_share + self.triple_share >= 1
+            or min(self.triples, self.rare) < 0
             or (self.rows is not None and self.rows < 1)
         ):
             raise JobError(
                 "[tree_blend] one_way_share and first_share must be above 0 and together below 1; bearable above 0;\n"
-                "table_share between 0 and 1; triples 0 or more; rows 1 or more. "
-                f"Got {shares}, {self.bearable}, {self.table_share}, {self.triples}, {self.rows}.\n"
-                "Nothing was read or spent."
+                "table_share and triple_share above 0, together below 1; triples, rare 0 or more; rows 1 or more.\n"
+                f"Got {shares}, {self.bearable}, {self.table_share}, {self.triple_share}, {self.triples}, "
+                f"{self.rare}, {self.rows}. Nothing was read or spent."
             )
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
@@ -76,6 +80,10 @@ class TreeBlend(AbstractRecipe):
         share = self._part(self.one_way_share) if len(axes.names) > 1 else Fraction(1)
         questions = [axes.question((i,)) for i in range(len(axes.names))]
         return (tariff.measure_all(questions, budget.total * share, weights=one_way_weights(axes)),)
+
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """Which tables the intended uses make it measure."""
+        return said_of_uses(self._axes(public), public) if self.uses else ()
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them."""
@@ -89,50 +97,43 @@ class TreeBlend(AbstractRecipe):
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""
         axes, total = self._axes(public), gate.budget.total
-        declared = axes.keys(self.tables, self.name)
+        axes.keys(self.tables, self.name)  # a mistake in them is told before anything is asked
         first = self.requests(gate.tariff, gate.budget, public)[0]
         ones = gate.measure(
             [a.question for a in first.asked], first.cost, weights=[a.cost / first.cost for a in first.asked]
         )
-        evidence = Evidence(axes, {(i,): [m] for i, m in enumerate(ones)}, self.rows)
+        evidence = Evidence(axes, {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
         price = Price(gate.tariff)
         cost = total * self._part(self.first_share)
         margins = evidence.margins()
         independent = {(i, j): outer(margins, i, j) for i, j in combinations(range(len(axes.names)), 2)}
         chosen = worth_measuring(independent, price, float(cost), bearable=self.bearable)
-        if not chosen:
-            if gate.left > 0:
-                again = gate.measure([m.question for m in ones], gate.left, weights=one_way_weights(axes))
-                evidence = evidence.plus({(i,): m for i, m in enumerate(again)})
-            return self._split(evidence.model(), axes)
-        answers = gate.measure([evidence.question(p) for p in chosen], cost)
-        evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
-        kept = self._part(self.table_share) * gate.left if declared or self.triples else Fraction(0)
-        evidence = self._second_look(gate, evidence, gate.left - kept)
-        return self._split(self._with_triples(gate, evidence, declared) if kept else evidence.model(), axes)
-
-    def _with_triples(self, gate: Answers, evidence: Evidence, declared: tuple[Key, ...]) -> AbstractModel:
-        """The declared tables, and the paths of the tree that the model misses most, one after another."""
-        kept, found = gate.left / (len(declared) + self.triples), dict[Key, Measurement]()
+        if chosen:
+            answers = gate.measure([evidence.question(p) for p in chosen], cost)
+            evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
+        declared = self._declared(gate, evidence, public)
+        left = gate.left
+        kept = self._part(self.table_share) * left if declared else Fraction(0)
+        each = self._part(self.triple_share) * left / max(self.triples, 1)
+        triples = self.triples if quiet_paths(evidence, price, each) else 0
+        rest = left - kept - triples * each
+        if chosen:
+            evidence = self._second_look(gate, evidence, rest)
+        elif rest > 0:
+            again = gate.measure([m.question for m in ones], rest, weights=one_way_weights(axes))
+            evidence = evidence.plus({(i,): m for i, m in enumerate(again)})
         if declared:
-            answers = gate.measure([evidence.question(k) for k in declared], kept * len(declared))
-            found = dict(zip(declared, answers, strict=True))
-            evidence = evidence.plus(found)
-        cliques: dict[Triple, Floats] = {}
-        model = evidence.model()
-        open_ = {k for k in paths(evidence.tree()) if prod(evidence.shape[i] for i in k) <= MOST_OF_TRIPLE} - set(
-            found
-        )
-        for _ in range(min(self.triples, len(open_))):
-            guesses = {evidence.question(k): np.rint(model.expected(evidence.question(k))) for k in sorted(open_)}
-            worst = gate.select({q: g.astype(np.int64) for q, g in guesses.items()}, kept * self._part(0.2))
-            (key,) = (k for k in open_ if evidence.question(k) == worst)
-            (found[key],) = gate.measure([worst], kept * self._part(0.8))
-            open_.remove(key)
-            evidence = evidence.plus({key: found[key]})
-            cliques[key] = estimated(evidence.model(cliques), evidence, key)
-            model = evidence.model(cliques)
-        return with_tables(model, evidence, list(found))
+            answers = gate.measure([evidence.question(k) for k in declared], kept)
+            evidence = evidence.plus(dict(zip(declared, answers, strict=True)))
+        model = with_missed(gate, evidence, triples, each)
+        return self._split(with_tables(model, evidence, [k for k in declared if len(k) > 2]), axes)
+
+    def _declared(self, gate: Answers, evidence: Evidence, public: PublicData) -> tuple[Key, ...]:
+        """The tables that must be right; those of uses only if their noise is bearable."""
+        cost = float(self._part(self.table_share) * gate.left)
+        used = tables_of_uses(evidence.axes, public) if self.uses and cost else ()
+        used = worth_their_noise(used, evidence, Price(gate.tariff), cost, bearable=self.bearable)
+        return tuple(dict.fromkeys((*evidence.axes.keys(self.tables, self.name), *used)))
 
     @staticmethod
     def _split(model: AbstractModel, axes: Axes) -> AbstractModel:
@@ -146,11 +147,12 @@ class TreeBlend(AbstractRecipe):
         pairs = evidence.pairs()
         singles = [(i,) for i in range(len(evidence.names))]
         spread = [m**2 for m in evidence.margins()] + evidence.spread(pairs)
-        noise = [v for _, v in evidence.noisy_margins()] + [evidence.pooled(p)[1] for p in pairs]
+        noise = [v for _, v in evidence.noisy_margins] + [evidence.pooled(p)[1] for p in pairs]
         worth = [self.one_way_worth * len(singles)] * len(singles) + [1.0] * len(pairs)
         shares = shares_by_gain(spread, noise, Price(gate.tariff), float(cost), worth=worth)
         weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
         asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
+        asked.sort(key=lambda a: a[1])  # like scales of noise together: each is prepared once
         answers = gate.measure([evidence.question(k) for k, _ in asked], cost, weights=[w for _, w in asked])
         return evidence.plus({k: m for (k, _), m in zip(asked, answers, strict=True)})
 

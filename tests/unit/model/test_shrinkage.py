@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.raking import rake
+from hedgerow.model.raking import rake, rake_rows
 from hedgerow.model.shrinkage import Drift, drift_of, fit_margins, pooled_drifts, posterior, shrink
 
 
@@ -63,3 +63,20 @@ def test_a_row_without_weight_stays_without() -> None:
     weights = rake([np.array([0, 0, 1], np.int32)], [np.array([1.5, 0.5])], start)
     assert weights[0] == 0
     assert weights[1] == pytest.approx(1.5, rel=0.05)
+
+
+def test_rows_raked_in_turn_meet_their_tables_and_small_steps_stop_short_of_them() -> None:
+    rng = np.random.default_rng(3)
+    shape = (3, 5, 2)
+    rows = np.stack([rng.integers(0, k, 9000) for k in shape], axis=1).astype(np.uint16)
+    wanted: dict[tuple[int, ...], np.ndarray] = {
+        key: 9000 * rng.dirichlet(np.full(np.prod([shape[i] for i in key]), 5.0)) for key in ((0,), (1, 2))
+    }
+    far = []
+    for sweeps, power in ((20, 1.0), (2, 0.25)):
+        weights = rake_rows(rows, shape, wanted, np.ones(9000), sweeps=sweeps, power=power)
+        assert weights.sum() == pytest.approx(9000)
+        pair = np.bincount(rows[:, 1] * 2 + rows[:, 2], weights, 10)
+        far.append(np.abs(pair - wanted[1, 2]).sum() + np.abs(np.bincount(rows[:, 0], weights) - wanted[0,]).sum())
+    assert far[0] < 1
+    assert 10 < far[1] < 0.6 * np.abs(np.bincount(rows[:, 1] * 2 + rows[:, 2]) - wanted[1, 2]).sum() + 9000

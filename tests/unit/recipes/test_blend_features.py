@@ -1,6 +1,6 @@
 """What both blends must have: groups, declared tables, rules, determined columns, copies, a declared size."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -158,6 +158,39 @@ def test_a_declared_table_is_nearer_than_without_being_declared(name: str) -> No
     assert apart(secret, declared, table) < 0.5 * apart(secret, plain, table)
 
 
+@pytest.mark.parametrize("name", BLENDS)
+def test_the_table_of_a_use_is_measured_and_nearer_unless_that_is_turned_off(name: str) -> None:
+    secret, relative = people(20_000, 1), people(20_000, 2).with_columns(pl.lit(2001).alias("year"))
+    schema, budget, wanted = (
+        Schema.loads(SCHEMA),
+        Budget("3", "1e-6"),
+        (("job", "year", "pay"), ("county", "year", "pay")),
+    )
+    public = PublicData(schema, PublicTable.read(relative, schema), wanted=wanted)
+    far, counts = {}, {}
+    for uses in (True, False):
+        gate = gate_of(schema, secret, budget)
+        recipe = cast(Any, RECIPES[name])(uses=uses)
+        made = draw_copies(recipe.fit(gate, public), public, copies=1, seed=3).records[0]
+        far[uses] = apart(secret, made, ["job", "year", "pay"])
+        counts[uses] = [set(q.question.columns) for a in gate.record for q in a.spend.asked]
+        assert any("town x year x pay" in line for line in recipe.remarks(gate.tariff, budget, public)) == uses
+    for table in ({"job", "year", "pay"}, {"town", "year", "pay"}):  # town: what fixes the county, in its place
+        assert table in counts[True]
+        assert table not in counts[False]
+    assert far[True] < 0.7 * far[False]
+
+
+@pytest.mark.parametrize("name", BLENDS)
+def test_the_table_of_a_use_that_would_be_all_noise_is_not_measured(name: str) -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("0.1", "1e-6")
+    wanted = (("town", "year", "age", "service", "job", "pay"),)
+    public = PublicData(schema, PublicTable.read(people(500, 2), schema), wanted=wanted)
+    gate = gate_of(schema, people(500, 1), budget)
+    RECIPES[name]().fit(gate, public)
+    assert max(len(q.question.columns) for a in gate.record for q in a.spend.asked) < 6
+
+
 def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
     schema, budget = Schema.loads(SCHEMA), Budget("3", "1e-6")
     gate = gate_of(schema, people(20_000, 1), budget)
@@ -166,6 +199,15 @@ def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
     assert verbs.count("select") == 2
     measured = [len(q.question.columns) for a in gate.record for q in a.spend.asked]
     assert measured.count(3) == 2
+
+
+@pytest.mark.parametrize("epsilon, asked", [("0.3", False), ("10", True)])
+def test_triples_turn_themselves_on_where_their_noise_is_small(epsilon: str, asked: bool) -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
+    gate = gate_of(schema, people(5_000, 1), budget)
+    TreeBlend().fit(gate, PublicData(schema))
+    assert any(a.spend.verb == "select" for a in gate.record) == asked
+    assert gate.left < budget.total / 100 or asked, "what triples do not take goes to the pairs"
 
 
 @pytest.mark.parametrize("name", BLENDS)
