@@ -6,6 +6,8 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any, ClassVar, final
 
+import numpy as np
+
 from hedgerow.errors import JobError
 from hedgerow.public.accounting import Budget, Guarantee, Relation, epsilon_of, floor_sqrt
 from hedgerow.public.spend import Spend, Tariff
@@ -117,6 +119,12 @@ class RandomTrees(AbstractRecipe):
             lines.append(
                 f"a row is counted in one of {self.trees} trees, by {self.partition}: each has the whole budget"
             )
+        if self.by and public.relative is not None:
+            held = np.bincount(public.relative.codes([self.by])[self.by], minlength=public.schema.size([self.by]))
+            if few := int((held < self.n_b).sum()):
+                lines.append(
+                    f"{few} of {len(held)} groups have fewer than n_b public rows: trees drawn on all of them"
+                )
         if self.by:
             lines += _by_person(self.by, public.schema.size([self.by]), tariff.guarantee, budget)
         pure = float(many * floor_sqrt(2 * budget.total / many)) if budget.measure == "zcdp" else inf

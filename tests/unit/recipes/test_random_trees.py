@@ -236,6 +236,9 @@ def test_a_ratio_is_declared_or_taken_from_public_tables_group_by_group() -> Non
         ({"job": 2.0}, {}),
         ({"no": 2.0}, {}),
         ({"pay": ["no"]}, {}),
+        ({}, {"job": {"x": "z"}}),
+        ({}, {"job": {"w": "y"}}),
+        ({}, {"no": {"x": "y"}}),
     ],
 )
 def test_a_ratio_or_mapping_that_makes_no_sense_is_named(ratio: dict[str, Any], mapping: dict[str, Any]) -> None:
