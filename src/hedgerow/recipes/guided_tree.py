@@ -109,8 +109,8 @@ class GuidedTree(AbstractRecipe):
         rows = np.bincount(leaf_of(asked.tree, have.codes(have.lines)), minlength=asked.tree.leaves)
         return (
             f"The tree has {asked.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} target rows.",
-            f"Expected error of (attribute, labels) tables: {asked.expected:.4f} in total variation, by the formula that "
-            "chose the tree, if the public table resembles the confidential one.",
+            f"Expected error of (attribute, labels) tables: {asked.expected:.4f} in total variation, if the public "
+            "table resembles the confidential one. Estimated without reading a confidential row.",
         )
 
     def fit(self, gate: Answers, public: PublicData) -> Attached:
