@@ -1,11 +1,11 @@
 """Speed of the metrics: the pay model with absorbed effects on millions of rows, beside pyfixest; and every metric.
 
-python bench/judge.py            # 2 million rows, 800 x 500 levels, and all metrics on 100,000 rows
-python bench/judge.py 200000     # fewer rows for the model
+python bench/judge.py                              # 2 million rows, 800 x 500 levels; all metrics at 2e5 and 2e6 rows
+python bench/judge.py --model 0 --metrics 200000   # all metrics alone, on fewer rows
 """
 
+import argparse
 import resource
-import sys
 import time
 
 import numpy as np
@@ -50,17 +50,28 @@ def model(rows: int) -> None:
 
 
 def every(rows: int) -> None:
-    """Each metric on two samples of the simulated population."""
+    """Each metric on two samples of the simulated population, as ``hedgerow compare`` asks for them."""
     made, schema = personnel(rows, 2, labelled_target=True), Schema.loads(personnel_schema())
+    start = time.process_time()
     a, b = (PublicTable.read(f, schema, role="target") for f in (made.confidential, made.target))
-    print(f"{rows:,} rows, {len(schema.columns)} columns")
+    del made
+    print(f"{rows:,} rows, {len(schema.columns)} columns: reading takes {time.process_time() - start:.1f} CPU-s")
+    first = time.process_time()
     for name, metric in METRICS.items():
         start = time.process_time()
         found = metric().of(a, b, schema, rng=np.random.default_rng(0))
         value, null = (f"{v:.4g}" if v is not None else "" for v in (found.value, found.null))
-        print(f"  {name:<20} {time.process_time() - start:6.2f} CPU-s   found {value:>8}   by chance {null:>8}")
+        took, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        print(f"  {name:<20} {took:6.2f} CPU-s  {peak:5.2f} GB so far   found {value:>8}   by chance {null:>8}")
+    print(f"  all {len(METRICS)} metrics {time.process_time() - first:17.2f} CPU-s")
 
 
 if __name__ == "__main__":
-    model(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000)
-    every(100_000)
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--model", type=int, default=2_000_000, help="rows of the pay model; 0 leaves it out")
+    asked.add_argument("--metrics", type=int, nargs="*", default=[200_000, 2_000_000], help="rows of all metrics")
+    said = asked.parse_args()
+    for size in said.metrics:
+        every(size)
+    if said.model:
+        model(said.model)  # last, for the memory that pyfixest takes would stand in every later line

@@ -190,7 +190,7 @@ class Job:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as wrong:
             raise JobError(f"{path}: this is not TOML: {wrong}. Nothing was read or spent.") from None
-        name = _name_of_recipe(data)
+        name = name_of_recipe(data)
         settings = data.pop(name, {})
         try:
             file = _File.model_validate(data)
@@ -198,6 +198,12 @@ class Job:
             raise JobError(_all_mistakes(path, text, wrong)) from None
         secret = file.confidential
         recipe = _recipe(path, name, settings)
+        if recipe.attaches and file.target is None:
+            raise JobError(
+                f"{path}: {recipe.name} writes private columns onto given rows, and the job names none. Add\n"
+                "[target] table = '...': those rows, without the private columns. For whole records take another\n"
+                "recipe. No confidential row was read and nothing was spent."
+            )
         if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
             raise JobError(
                 f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
@@ -246,7 +252,23 @@ class Job:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def _name_of_recipe(data: dict[str, Any]) -> str:
+def known_keys() -> dict[str, tuple[str, ...]]:
+    """The keys of every table of a job file, but for lists of tables; those of recipes are their settings."""
+    parts: dict[str, type[_Part]] = {
+        "job": _Job,
+        "schema": _Schema,
+        "confidential": _Confidential,
+        "public": _Public,
+        "target": _Target,
+        "budget": _Budget,
+        "ledger": _Ledger,
+        "plan": _Plan,
+    }
+    settings = {name: tuple(f.name for f in fields(r)) for name, r in RECIPES.items()}  # type: ignore[arg-type]
+    return {name: tuple(part.model_fields) for name, part in parts.items()} | settings
+
+
+def name_of_recipe(data: dict[str, Any]) -> str:
     """The recipe that the job names, or the default for what it has."""
     job = data.get("job", {})
     named = job.get("recipe") if isinstance(job, dict) else None

@@ -96,8 +96,9 @@ class Road:
         if given.relation != "label-change":
             return given
         if not given.public_columns:
+            said = "" if self.job.file.confidential.relation else f", the default of {self.job.recipe.name},"
             raise JobError(
-                "relation = 'label-change' protects some columns and declares the others public row by row.\n"
+                f"relation = 'label-change'{said} protects some columns and declares the others public row by row.\n"
                 "List the latter in [confidential] public_columns. Nothing was read or spent."
             )
         self.schema.shape(given.public_columns)

@@ -52,7 +52,8 @@ class Check:
         budget: what the check may cost: its own line in the ledger.
         parts: how many parts the table is divided into.
         references: for columns taken as labels, the one that others are compared with.
-        synthetic: the file in which the coefficient was found; the public table takes its place without one.
+        synthetic: the file, or the folder of the release, in which the coefficient was found; the public table takes
+            its place without one.
     """
 
     road: Road
@@ -65,7 +66,7 @@ class Check:
 
     def __post_init__(self) -> None:
         secret = self.road.job.beside(self.road.job.file.confidential.table)
-        if self.synthetic is not None and same_file(secret, self.synthetic.resolve()):
+        if self._file is not None and same_file(secret, self._file.resolve()):
             raise JobError(
                 "--synthetic names the confidential table itself. Name the synthetic file: its coefficients may be\n"
                 f"looked at freely. {_NOTHING}"
@@ -106,9 +107,22 @@ class Check:
     @cached_property
     def stand_in(self) -> PublicTable | None:
         """The synthetic file, or else the public table: what may be looked at freely."""
-        if self.synthetic is not None:
-            return PublicTable.read(self.synthetic, self.road.schema, role="synthetic")
+        if self._file is not None:
+            return PublicTable.read(self._file, self.road.schema, role="synthetic")
         return self.road.public.relative
+
+    @cached_property
+    def _file(self) -> Path | None:
+        """The synthetic records: the file itself, or the first copy of a release."""
+        if self.synthetic is None or not self.synthetic.is_dir():
+            return self.synthetic
+        for name in ("records.parquet", "records-1.parquet"):
+            if (self.synthetic / name).is_file():
+                return self.synthetic / name
+        raise JobError(
+            f"The folder {self.synthetic} has no records.parquet, so it is no release of records. A model needs\n"
+            f"records: name their file, or the folder of a release that has them, with --synthetic. {_NOTHING}"
+        )
 
     @property
     def rows(self) -> int | None:

@@ -113,3 +113,16 @@ def test_mistakes_are_named_before_anything_is_read(
     done = hedgerow("run", job, "--yes")
     assert done.code in (2, 4) and said in done.err, done.err
     assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize("with_target", [False, True])
+def test_a_bare_job_is_told_of_its_target_first_and_then_whose_relation_it_has(
+    hedgerow: Command, tmp_path: Path, with_target: bool
+) -> None:
+    job = attach_job(tmp_path, GUARANTEE, "guided_tree")
+    text = job.read_text("utf-8").replace('relation = "label-change"\n', "")
+    text = text.replace("public_columns = ['pay', 'area']\n", "")
+    job.write_text(text if with_target else text.replace("[target]\ntable = 'target.csv'\n", ""), "utf-8")
+    said = hedgerow("plan", job).err
+    assert ("the default of guided_tree" in said) == with_target
+    assert ("[target] table = '...'" in said) != with_target

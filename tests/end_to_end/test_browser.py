@@ -6,10 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hedgerow import pipeline
+from hedgerow.evaluate.compare import compare
+from hedgerow.evaluate.page import page
 from hedgerow.planning.rehearsal import rehearse
 from hedgerow.public.accounting import Budget
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicTable
 from hedgerow.release.bundle import write_bundle
 from hedgerow.release.rehearsed import write
+from hedgerow.simulate.personnel import personnel, personnel_schema
+from hedgerow.steward.report import write_report
 from tests.chromium import PROGRAM, WHY_NOT, Chromium, chromium
 from tests.unit.planning.test_rehearsal import stage
 from tests.unit.release.made import a_release
@@ -23,7 +30,25 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = rehearse(stage(), budget=Budget("1"), runs=2, workers=1, rng=np.random.default_rng(0))
     write_bundle(folder / "release", a_release(pairs=True, copies=2, rehearsal=found))
     write(found, folder / "rehearsal")
+    _inside_and_compared(folder)
     return folder
+
+
+def _inside_and_compared(folder: Path) -> None:
+    """A release of simulated personnel over four years: the steward's page of its uses, and every metric."""
+    made = personnel(3000, 2)
+    made.public.write_parquet(folder / "public.parquet")
+    made.confidential.write_parquet(folder / "confidential.parquet")
+    (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
+    (folder / "job.toml").write_text(JOB, "utf-8")
+    pipeline.run(folder / "job.toml")
+    write_report(folder / "job.toml", out=folder / "inside", rng=np.random.default_rng(0))
+    schema = Schema.load(folder / "schema.toml")
+    a, b = (
+        PublicTable.read(str(folder / f), schema, role="target")
+        for f in ("confidential.parquet", "personnel/records.parquet")  # simulated: nobody's rows
+    )
+    (folder / "close.html").write_text(page(compare(a, b, schema, rng=np.random.default_rng(0))), "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +57,30 @@ def browser() -> Iterator[Chromium]:
         yield opened
 
 
-REPORT, PAGES = "release/report.html", ["release/report.html", "release/codebook.html", "rehearsal/rehearsal.html"]
+REPORT, COMPARED, INSIDE = "release/report.html", "close.html", "inside/uses.html"
+PAGES = [REPORT, "release/codebook.html", "rehearsal/rehearsal.html", "personnel/report.html", COMPARED, INSIDE]
+JOB = """
+[job]
+recipe = "independent"
+out = "personnel"
+[confidential]
+table = "confidential.parquet"
+[public]
+table = "public.parquet"
+[budget]
+epsilon = 20
+[[use]]
+name = "pay gap of women by year, all else equal, agencies and occupations absorbed"
+kind = "coefficient"
+formula = "ln(pay) ~ sex + age | agency + occupation"
+term = "sex[F]"
+by = ["year"]
+tolerance = 0.02
+[[use]]
+name = "occupation by sex and supervisory status"
+columns = ["occupation", "sex", "supervisory"]
+tolerance = 0.2
+"""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -127,3 +175,69 @@ def test_without_the_script_every_card_and_number_is_there(pages: Path, browser:
     assert not browser.run("document.documentElement.classList.contains('js')"), "a changed policy stops the script"
     assert browser.run("[...document.querySelectorAll('[data-name]')].every((c) => c.offsetHeight > 0)")
     assert browser.run("document.querySelector('svg g > title').textContent") != ""
+
+
+def choose(name: str, value: str) -> str:
+    """Press the chooser that is called so."""
+    return f"""(() => {{ const s = [...document.querySelectorAll('.chooser')]
+        .find((l) => l.textContent.startsWith('{name}')).querySelector('select');
+        s.value = '{value}'; s.dispatchEvent(new Event('change')); }})()"""
+
+
+def test_labels_end_inside_their_drawings_and_do_not_lie_on_each_other(pages: Path, browser: Chromium) -> None:
+    for name in (REPORT, "personnel/report.html", COMPARED, INSIDE):
+        browser.open(pages / name)
+        over = browser.run(
+            """[...document.querySelectorAll('svg')].flatMap((s) => {
+                 const words = [...s.querySelectorAll('text:not([transform])')].map((t) => [t, t.getBBox()]);
+                 return words.filter(([t, b], i) => words.slice(i + 1).some(([u, c]) => b.x < c.x + c.width - 1.5 &&
+                   c.x < b.x + b.width - 1.5 && b.y < c.y + c.height - 4 && c.y < b.y + b.height - 4))
+                   .map(([t]) => s.getAttribute('aria-label') + ': ' + t.textContent); })"""
+        )
+        assert over == [], name
+
+
+def test_a_comparison_has_a_figure_with_a_table_behind_it_for_every_measure_that_draws(
+    pages: Path, browser: Chromium
+) -> None:
+    browser.open(pages / COMPARED)
+    figures = browser.run("document.querySelectorAll('figure svg').length")
+    assert figures == browser.run(
+        "[...document.querySelectorAll('summary')].filter((s) => s.textContent === 'The same as a table').length"
+    )
+    assert figures > 20
+    assert browser.run("[...document.querySelectorAll('figure svg')].every((s) => s.children.length > 3)")
+    links = "[...document.querySelectorAll('main table a')].map((a) => a.getAttribute('href').slice(1))"
+    assert browser.run(f"{links}.length") >= 15
+    assert browser.run(f"{links}.every((id) => document.getElementById(id))")
+
+
+def test_a_coefficient_and_a_column_of_a_comparison_can_be_chosen(pages: Path, browser: Chromium) -> None:
+    browser.open(pages / COMPARED)
+    cards = "document.querySelectorAll('[data-choose^=Coefficient] > .card')"
+    shown = f"[...{cards}].filter((c) => c.offsetHeight).length"
+    assert browser.run(shown) > 5
+    browser.run(choose("Coefficient", "0"))
+    assert browser.run(shown) == 1
+    lines = "document.querySelectorAll('[data-choose^=Coefficient] > .card:not(.off) polyline.curve')"
+    dashes = browser.run(f"[...{lines}].map((p) => getComputedStyle(p).strokeDasharray)")
+    assert dashes[0] == "none" and dashes[1] != "none", "authentic solid, synthetic dashed"
+    dots = "[...document.querySelector('[data-pick]').querySelectorAll('circle[data-group]')]"
+    browser.run(choose("Column", "sex"))
+    faint = browser.run(f"{dots}.filter((d) => getComputedStyle(d).opacity < 0.5).map((d) => d.dataset.group)")
+    assert faint and "sex" not in faint
+
+
+def test_the_stewards_page_draws_a_coefficient_by_year_as_lines(pages: Path, browser: Chromium) -> None:
+    browser.open(pages / INSIDE)
+    card = "document.querySelector('[data-name^=\"pay gap\"]')"
+    assert browser.run(f"[...{card}.querySelectorAll('polyline')].map((p) => p.getAttribute('class'))") == [
+        "limit",
+        "limit",
+        "curve",
+        "curve made",
+    ]
+    years = browser.run(f"[...{card}.querySelectorAll('text')].map((t) => t.textContent)")
+    assert {"2008", "2009", "2010", "2011"} <= set(years)
+    assert browser.run(f"{card}.querySelectorAll('tbody tr').length") == 4
+    assert "INSIDE ONLY" in browser.run("getComputedStyle(document.body, '::before').content")

@@ -58,7 +58,10 @@ def test_compare_reads_a_release_and_its_schema(place: Path) -> None:
     assert "Each pair of columns" in said and str(out) in said
     html = out.read_text("utf-8")
     assert "INSIDE ONLY" not in html
-    assert not re.search(r"(src|href)=[\"']?https?:|<script|@import|url\(", html), "the page reaches for the network"
+    assert not re.search(r"(src|href)=[\"']?https?:|<script src|@import|url\(", html), (
+        "the page reaches for the network"
+    )
+    assert "default-src &#39;none&#39;" in html and html.count("<script") == 1, "one script, known by its hash"
     assert html.count("<svg") == html.count("</svg>") > 0
 
 

@@ -20,6 +20,7 @@ from hedgerow.counting.plan import CountPlan, leaf_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.model.mixed_leaves import combine
+from hedgerow.model.residual import Residual
 from hedgerow.private import Gate
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.coding import CodedColumn, Coding
@@ -35,6 +36,9 @@ from tests.privacy.world import GUARANTEES, SCHEMA, Pair, Row, frame, neighbours
 CODING = Schema.loads(SCHEMA).coding
 BY_AREA_AND_PAY = Tree.of(("area", "pay"), 6, [0, 1], [0, 3], [1, -1, -2, -3, -4, -5, -6])
 BY_SEX = Tree.of(("pay", "sex"), 5, [0, 1], [0, 4], [1, -1, -2, -3, -4, -5])  # splits by a private column, as a chain
+BANDS = Residual((np.array([0, 2, 5]), np.array([0, 1, 2, 3]), np.array([0, -1]))).tree(
+    ("area", "pay", "sex"), [2, 4]
+)
 ASKED = (
     Marginal(("sex", "race"), BY_AREA_AND_PAY),
     Marginal(("race",), BY_SEX),
@@ -50,6 +54,7 @@ def ask_leaves(guarantee: Guarantee, rows: tuple[Row, ...], tape: Tape, *, play:
         account = RunAccount(Ledger.open(f"{folder}/ledger.db"), table="toy", run="run")
         gate = Gate(open_source(frame(rows)), Tariff(CODING, guarantee, "pure"), budget, account)
         gate.measure(ASKED, Fraction(1, 2))
+        gate.measure([Marginal(("race",), BANDS)], Fraction(1, 2))
         gate.measure([BOTH_TREES], gate.left)
     return requests
 

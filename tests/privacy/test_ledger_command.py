@@ -34,7 +34,12 @@ def out(*words: str) -> str:
 
 def test_show_says_what_is_left_and_lists_every_entry(url: str) -> None:
     text = out("show", "--url", url)
-    assert "pay\tepsilon 3, delta 1e-06\tepsilon 1\tepsilon 2, delta 1e-06\t1\tcopy" in text
+    head, _, pay = text.splitlines()[1:4]
+    stands = {"cap": "epsilon 3, delta 1e-06", "promised": "epsilon 1", "left": "epsilon 2, delta 1e-06"}
+    assert {name: pay.find(words) for name, words in stands.items()} == {name: head.index(name) for name in stands}, (
+        "every figure stands under its head"
+    )
+    assert pay.startswith("pay ") and pay.endswith(" copy") and pay[head.index("runs")] == "1"
     assert "measure 2 tables (sex, race)" in text and "wage gap" in text and "copy = pay" in text
 
 

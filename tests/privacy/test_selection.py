@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, log
 from pathlib import Path
@@ -13,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError
-from hedgerow.experiment.choosing import all_runs_agree, expected_runs, gamma_for
+from hedgerow.experiment.stopping_law import all_runs_agree, expected_runs, gamma_for
 from hedgerow.private import selection
-from hedgerow.public.question import Counts
-from hedgerow.public.stopping import Stopping
+from hedgerow.public.accounting import Guarantee
+from hedgerow.public.question import Counts, Marginal
+from hedgerow.public.spend import Spend
+from hedgerow.public.stopping import Choice, Stopping, plain
 from tests.privacy.mutants import caught_by
 from tests.privacy.selection_checks import FACTOR, check_selection
 from tests.privacy.selection_mutants import MUTANTS, check_everything
@@ -44,6 +47,46 @@ def test_a_score_never_wraps_around(estimate: Counts) -> None:
     with pytest.raises(ValueError, match="one count per cell"):
         selection._distance(np.array([3, 4]), estimate)
     assert selection._distance(np.array([3, 4]), np.array([1, -1])) == 7
+
+
+class _Cheap(Choice):  # type: ignore[misc]
+    def price(self, guarantee: Guarantee, cost: Fraction) -> Spend:
+        raise AssertionError("priced by code from outside")
+
+
+class _Text(str):
+    """A name that could be equal to whatever it likes."""
+
+
+class _Lucky(Stopping):  # type: ignore[misc]
+    @property
+    def factor(self) -> int:
+        return 1
+
+
+PLAIN = Choice(("one", "two"), (Marginal(("sex",)),), Stopping("logarithmic", Fraction(1, 4)))
+
+
+def test_a_choice_is_taken_as_data_and_nothing_else() -> None:
+    lucky = replace(PLAIN, stopping=_Lucky("logarithmic", Fraction(1, 4)))
+    object.__setattr__(lucky, "each", lambda cost: (cost, cost))  # an instance may hide its class's methods
+    taken = plain(lucky)
+    assert taken == PLAIN and type(taken.stopping) is Stopping and taken.stopping.factor == 2
+    assert taken.each(Fraction(2)) == (Fraction(4, 5), Fraction(1, 5))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        _Cheap(PLAIN.candidates, PLAIN.tables, PLAIN.stopping),
+        replace(PLAIN, candidates=("one", _Text("two"))),
+        replace(PLAIN, tables=(Marginal(("sex",), only="area"),)),
+        replace(PLAIN, tables=(Marginal((_Text("sex"),)),)),
+    ],
+)
+def test_a_choice_that_is_not_plain_is_refused_before_it_is_booked(odd: Choice) -> None:
+    with pytest.raises(JobError, match="no choice among settings"):
+        plain(odd)
 
 
 def test_the_checks_pass_without_a_planted_bug() -> None:

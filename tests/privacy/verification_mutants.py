@@ -1,7 +1,6 @@
 """Planted bugs in ``verify_model``: each must be caught by its replay on fixed neighbours."""
 
 import warnings
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +13,6 @@ from hedgerow.public import claim as claims
 from hedgerow.public.accounting import Guarantee, noise_for
 from hedgerow.public.claim import Claim
 from hedgerow.public.question import Counts, Measurement, Noise
-from hedgerow.public.spend import Spend
 from tests.privacy.verification_checks import check_verification, claim_of
 from tests.privacy.world import GUARANTEES, Pair, Row
 
@@ -156,12 +154,12 @@ def coefficients_beside_the_count(patch: Patch) -> None:
 
 def drawn_before_the_mark(patch: Patch) -> None:
     """Noise is drawn before the mark: a kill in between gives a second answer for free."""
-    original = Gate._booked
+    original = verification.agreeing
 
-    def booked(self: Gate, spend: Spend, count: Callable[[], Counts]) -> Counts:
-        return original(self, spend, lambda: count() + 0 * noise.draw(spend.asked[0].noise, 1))
+    def agreeing(*given: Any) -> Counts:
+        return original(*given) + 0 * noise.draw(Noise("laplace", Fraction(1)), 1)
 
-    patch.setattr(Gate, "_booked", booked)
+    patch.setattr(verification, "agreeing", agreeing)
 
 
 MUTANTS = (

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hedgerow.experiment.choosing import Choosing
     from hedgerow.experiment.runs import Progress, Watch
     from hedgerow.experiment.study import Study
+    from hedgerow.release.choice import ChoiceStatement
 
 _NOTHING = "No confidential row was read and nothing was spent."
 
@@ -51,13 +52,14 @@ def experiment(
 def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bool, as_json: bool) -> None:
     """The best of a random number of runs on the confidential table."""
     from hedgerow.experiment import choosing
+    from hedgerow.experiment.stopping_law import gamma_for
     from hedgerow.public.stopping import Stopping
 
     runs, law = stop
     asked = choosing.prepare(
         grid,
         epsilon=epsilon,
-        stopping=Stopping(law, choosing.gamma_for(runs, law)),  # type: ignore[arg-type]
+        stopping=Stopping(law, gamma_for(runs, law)),  # type: ignore[arg-type]
     )
     typer.echo(_price(asked), err=True)
     if not yes and not sys.stdin.isatty():
@@ -65,11 +67,11 @@ def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bo
     if not yes and not typer.confirm("Spend it?", err=True):
         raise Refused(f"You said no. {_NOTHING}")
     found = choosing.carry_out(asked, out)
-    show.echo(json.dumps(found, indent=2) if as_json else _chosen(found, out))
+    show.echo(json.dumps(found.to_json(), indent=2) if as_json else _chosen(found, out))
 
 
 def _price(asked: "Choosing") -> str:
-    from hedgerow.experiment.choosing import expected_runs
+    from hedgerow.experiment.stopping_law import expected_runs
 
     answers, score = asked.choice.each(asked.budget.total)
     left = asked.road.left()
@@ -85,13 +87,14 @@ def _price(asked: "Choosing") -> str:
     )
 
 
-def _chosen(found: dict[str, Any], out: Path) -> str:
-    levels = ", ".join(f"{k} = {v}" for k, v in found["chosen"].items())
+def _chosen(found: "ChoiceStatement", out: Path) -> str:
+    levels = ", ".join(f"{k} = {v}" for k, v in found.candidates[found.chosen].levels.items())
     return (
         f"chosen     {levels}\n"
-        f"distance   {found['noisy_distance']:,} rows in {', '.join(found['tables'])}, noise included\n"
-        f"cost       epsilon {found['epsilon']:g}; in the ledger as {found['ledger']['run']}\n"
-        f"saved      {out}: choice.json, measurements.parquet, the records drawn from them, and the job that was best"
+        f"distance   {-(found.score or 0):,} rows in {', '.join(map(str, found.tables))}, noise included\n"
+        f"cost       epsilon {float(found.epsilon):g}; in the ledger as {found.run.run}\n"
+        f"saved      {out}: the price, the noisy answers, the records drawn from them, and the job that was best\n"
+        f"check it   hedgerow verify {out}"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli import show as screen
+from hedgerow.figures.words import aligned, many
 
 app = typer.Typer(
     help="What has been promised and spent on which confidential table, and the caps.", no_args_is_help=True
@@ -71,7 +72,7 @@ def verify(
         screen.echo(json.dumps({"holds": True, "entries": number, "head": head, "anchor": anchor}, indent=2))
     else:
         upto = "" if anchor is None else ", and nothing is gone up to the release that names this anchor"
-        screen.echo(f"The ledger holds: {number} entries{upto}.\nhead {head}")
+        screen.echo(f"The ledger holds: {many(number, 'entry')}{upto}.\nhead {head}")
 
 
 def _pair(pair: dict[str, float] | None) -> str:
@@ -99,9 +100,9 @@ def _entry_row(e: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """A table for people on a terminal, lines with tabs for programs."""
+    """A table with lines on a terminal, an aligned one elsewhere; programs read --json."""
     if not sys.stdout.isatty():
-        screen.echo("\n".join("\t".join(row) for row in (head, *rows)) + "\n")
+        screen.echo("\n".join([title, *aligned(head, rows, left=range(len(head))), ""]))
         return
     from rich.console import Console
     from rich.table import Table

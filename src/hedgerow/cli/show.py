@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from hedgerow.figures.words import aligned, many
+
 if TYPE_CHECKING:
     from rich.status import Status
 
@@ -61,7 +63,7 @@ def quote(road: "Road") -> str:
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
         f"for one {unit(road)} ({road.guarantee.relation}), "
         f"booked under {job.table!r}.",
-        f"It will ask for {count(len(road.plan.asked), 'table')} with {road.plan.cells:,} noisy counts"
+        f"It will ask for {many(len(road.plan.asked), 'table')} with {many(road.plan.cells, 'noisy count')}"
         f"{_later(road.plan)}.",
     ]
     if left is None:
@@ -96,31 +98,23 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
         f"recipe     {plan.recipe}",
         f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {who}, {g.relation}; "
         f"booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
-        f"asks       {count(len(plan.asked), 'table')}, {plan.cells:,} cells{_later(plan)}",
+        f"asks       {many(len(plan.asked), 'table')}, {many(plan.cells, 'cell')}{_later(plan)}",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
         *(f"           {line}" for line in plan.remarks),
         *([] if plan.attach is None else plan.attach.lines()),
         "",
-        f"{'table':<40} {'cells':>10} {'noise, 95 %':>14}",
     ]
-    for a in plan.asked[:tables]:
-        noise = "drawn" if a.noise.law == "urn" else "+/- " + format(plus_minus(a.noise), ",.0f")
-        lines.append(f"{str(a.question)[:40]:<40} {a.cells:>10,} {noise:>14}")
+    asked = [
+        (str(a.question), f"{a.cells:,}", "drawn" if a.noise.law == "urn" else f"+/- {plus_minus(a.noise):,.0f}")
+        for a in plan.asked[:tables]
+    ]
+    lines += aligned(("table", "cells", "noise, 95 %"), asked)
     if len(plan.asked) > tables:
         lines.append(f"... and {len(plan.asked) - tables} more (--json shows all)")
     if plan.verdicts:
         lines += ["", *use_lines(use_rows(plan.verdicts))]
     lines += [*_fates(plan), "", "No confidential row was read and nothing was spent."]
     return "\n".join(lines)
-
-
-def count(n: int, thing: str) -> str:
-    """So many things, in words.
-
-    >>> count(1, "table"), count(1200, "table")
-    ('1 table', '1,200 tables')
-    """
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
 def _later(plan: "Plan") -> str:
@@ -132,24 +126,26 @@ def _later(plan: "Plan") -> str:
 
 def use_lines(rows: "Iterable[UseRow]") -> list[str]:
     """The table of intended uses: tolerance, error and its band, as what sample, verdict."""
-    lines = [f"{'intended use':<40} {'tolerance':>10} {'error':>10} {'8 runs in 10':>20} {'like a':>14}"]
-    for u in rows:
-        like = "" if u.like == "-" else f"{u.like} sample"
-        word = {"met": "met", "missed": "MISSED"}.get(u.kind, u.note)
-        lines.append(f"{u.name[:40]:<40} {u.tolerance:>10} {u.error:>10} {u.band:>20} {like:>14}  {word}")
-    return lines
+    head = ("intended use", "tolerance", "error", "8 runs in 10", "like a", "")
+    words = {"met": "met", "missed": "MISSED"}
+    shown = [
+        (u.name, u.tolerance, u.error, u.band, "" if u.like == "-" else f"{u.like} sample", words.get(u.kind, u.note))
+        for u in rows
+    ]
+    return aligned(head, shown, left=(0, 5))
 
 
 def _fates(plan: "Plan") -> list[str]:
     """The recipes for a table of counts, side by side."""
     if not plan.fates:
         return []
-    lines = ["", f"{'recipe for this table':<40} {'prior weight':>14} {'distance':>10} {'cell of 10':>12}"]
+    rows = []
     for f in plan.fates:
-        name, figures = f.recipe + " (this job)" * f.chosen, f"{'-':>14} {'-':>10} {'-':>12}"
+        figures = ("-", "-", "-")
         if f.prior_weight is not None:
-            figures = f"{100 * f.prior_weight:>12.0f} % {f.total_variation:>10.4f} {_off(f.small_cell_error):>12}"
-        lines.append(f"{name:<40} {figures}  {f.note}".rstrip())
+            figures = f"{100 * f.prior_weight:.0f} %", f"{f.total_variation:.4f}", _off(f.small_cell_error)
+        rows.append((f.recipe + " (this job)" * f.chosen, *figures, f.note))
+    lines = ["", *aligned(("recipe for this table", "prior weight", "distance", "cell of 10", ""), rows, left=(0, 4))]
     lines.append("prior weight: the share of what is published that is prior; distance: total variation, expected")
     chosen = [f.warning for f in plan.fates if f.warning and f.chosen]
     return lines + [f"WARNING    {w}" for w in chosen or [f.warning for f in plan.fates if f.warning][:1]]

@@ -62,7 +62,7 @@ def attack(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a job: membership, on public stand-ins; and private columns, from its release. Inside only."""
+    """Attack a job on public stand-ins, and its release from inside. Exit code 6: a leak is proven."""
     import numpy as np
 
     from hedgerow.steward.attacks import attack_job, attack_text
@@ -72,3 +72,5 @@ def attack(
     with show.progress() as watch:
         found = attack_job(job, runs=runs, rows=rows, release=release, rng=rng, watch=watch)
     show.echo(attack_text(found, as_json=as_json) if as_json else f"{WATERMARK}: {WARNING}\n\n{attack_text(found)}")
+    if not found.membership.sound:
+        raise typer.Exit(6)

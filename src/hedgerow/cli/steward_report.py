@@ -10,6 +10,7 @@ from hedgerow.cli import show
 
 def report(
     job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    release: Annotated[Path | None, typer.Option("--release", help="Another release of this job.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-INSIDE-ONLY by default.")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the samples that errors are likened to.")] = 0,
 ) -> None:
@@ -20,5 +21,5 @@ def report(
 
     with show.progress() as watch:
         watch("reading the confidential table, for the steward's eyes only")
-        place, found = write_report(job, out=out, rng=np.random.default_rng(seed))
+        place, found = write_report(job, out=out, release=release, rng=np.random.default_rng(seed))
     show.echo(f"{text_of(found)}\n\nThe page is {place}. It must stay inside.")

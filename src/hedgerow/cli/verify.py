@@ -11,10 +11,11 @@ from hedgerow.errors import JobError
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="The folder of a release.", metavar="DIR")],
+    folder: Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")],
     as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON on stdout.")] = False,
 ) -> None:
     """Check a release without the confidential data: exit 0 when it holds, 6 when it does not."""
+    from hedgerow.release.choice_verify import is_choice
     from hedgerow.release.verify import verify as check
 
     if not folder.is_dir():
@@ -26,6 +27,7 @@ def verify(
     else:
         for c in checks:
             show.echo(f"{'ok    ' if c.held else 'FAILED'} {c.name}: {c.detail}")
-        show.echo("The release holds." if all(c.held for c in checks) else "The release does NOT hold.")
+        what = "choice" if is_choice(folder) else "release"
+        show.echo(f"The {what} holds." if all(c.held for c in checks) else f"The {what} does NOT hold.")
     if not all(c.held for c in checks):
         raise typer.Exit(6)

@@ -25,7 +25,9 @@ def verify_model(
     reference: Annotated[
         list[str] | None, typer.Option("--reference", help="COLUMN=VALUE that others are compared with.")
     ] = None,
-    synthetic: Annotated[Path | None, typer.Option("--synthetic", help="The synthetic file.")] = None,
+    synthetic: Annotated[
+        Path | None, typer.Option("--synthetic", help="The synthetic file, or the folder of its release.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Where the answer goes.")] = Path("model-check.json"),
     plan: Annotated[bool, typer.Option("--plan", help="Only say what to expect; spends nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,

@@ -26,6 +26,8 @@ from hedgerow.public.coding import Codes
 from hedgerow.public.schema import Schema
 
 Value = float | int | str | bool | None
+CHANCE = ("by chance", "found")
+"""The names of the two sides of a figure that shows what was found beside what chance would give."""
 
 
 class DoesNotApply(Exception):
@@ -75,8 +77,9 @@ class Figure:
         bars: ``label``, ``a``, ``b``.
         scatter: ``label``, ``group``, ``a``, ``b``, and ``band`` where chance alone would put b (half width).
         coefficients: ``label``, ``a``, ``a_low``, ``a_high``, ``b``, ``b_low``, ``b_high``; ``at`` when by year.
-        heat: ``row``, ``column``, ``value``.
+        heat: ``row``, ``column``, ``value``; ``worse`` says which end of it is.
         curve: ``series``, ``x``, ``y``.
+    ``names`` are what ``a`` and ``b`` are, where they are not the two tables.
     """
 
     kind: Literal["bars", "scatter", "coefficients", "heat", "curve"]
@@ -85,6 +88,8 @@ class Figure:
     x: str = ""
     y: str = ""
     logarithmic: bool = False
+    names: tuple[str, str] | None = None
+    worse: Literal["high", "low"] = "high"
 
 
 @final

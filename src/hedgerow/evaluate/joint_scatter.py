@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
-from hedgerow.evaluate.cells import in_both, joint_cells
+from hedgerow.evaluate.cells import Cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import Shares
 from hedgerow.public.question import Counts
 from hedgerow.public.schema import Schema
@@ -63,7 +63,7 @@ class JointScatter(AbstractMetric):
                 "in_b_only": int((cells.a == 0).sum()),
                 "rms_chances_away": float(np.sqrt(np.mean(away**2))),
             },
-            figures=(self._figure(p, q, error, rng, title),),
+            figures=(self._figure(cells, schema, rng),),
         )
 
     def _chosen(self, a: Table, b: Table, schema: Schema) -> tuple[str, ...]:
@@ -77,13 +77,22 @@ class JointScatter(AbstractMetric):
             raise DoesNotApply("the tables share no column that is small enough to cross")
         return tuple(chosen)
 
-    def _figure(self, p: Shares, q: Shares, error: Shares, rng: np.random.Generator, title: str) -> Figure:
-        some = np.arange(len(p)) if len(p) <= _POINTS else np.sort(rng.choice(len(p), _POINTS, replace=False))
+    def _figure(self, cells: Cells, schema: Schema, rng: np.random.Generator) -> Figure:
+        n = len(cells.a)
+        some = np.arange(n) if n <= _POINTS else np.sort(rng.choice(n, _POINTS, replace=False))
+        p, q = cells.shares
+        each = 1 / max(int(cells.a.sum()), 1) + 1 / max(int(cells.b.sum()), 1)
         data = pl.DataFrame(
-            {"label": "", "group": "", "a": p[some], "b": q[some], "band": 1.96 * error[some]},
-            schema_overrides={"label": pl.String, "group": pl.String},
+            {
+                "label": cells.sorted_by(some).labels(schema),
+                "group": [""] * len(some),
+                "a": p[some],
+                "b": q[some],
+                "band": 1.96 * np.sqrt(p[some] * each),
+            }
         )
-        return Figure("scatter", f"Shares of {title}", data, x="share in A", y="share in B", logarithmic=True)
+        title = f"Shares of {' x '.join(cells.columns)}; the band is where chance alone puts them"
+        return Figure("scatter", title, data, x="share in A", y="share in B", logarithmic=True)
 
 
 def _correlation(p: Shares, q: Shares) -> float:

@@ -83,7 +83,7 @@ class KMarginal(AbstractMetric):
             said,
             table.head(200),
             parts={"tables": len(sets), "groups": len(table), "group_mean": mean, "group_worst": worst["score"]},
-            figures=(Figure("heat", "Score of each group, worst first", heat),),
+            figures=(Figure("heat", "Score of each group, worst first", heat, worse="low"),),
             notes=notes,
         )
 

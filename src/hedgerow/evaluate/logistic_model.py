@@ -11,6 +11,7 @@ from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result,
 from hedgerow.evaluate.coefficients import Agreement, Rule, combined
 from hedgerow.evaluate.design import Design, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
+from hedgerow.figures.words import many
 from hedgerow.public.column import BINNED
 from hedgerow.public.formula import Formula, Term
 from hedgerow.public.schema import Schema
@@ -63,7 +64,9 @@ class LogisticModel(AbstractMetric):
 
     def _result(self, formula: Formula, found: Agreement, fits: Sequence[Logistic], rare: list[str]) -> Result:
         s = found.summary
-        notes = [] if not rare else [f"{len(rare)} levels are left out, too rare in a table: {', '.join(rare[:8])}"]
+        notes = (
+            [] if not rare else [f"{many(len(rare), 'level')} left out, too rare in a table: {', '.join(rare[:8])}"]
+        )
         if not all(f.converged for f in fits):
             notes.append("a fit did not converge: some levels together predict the label without error")
         figure = found.table.select(pl.col("coefficient").alias("label"), pl.lit("").alias("group"), "a", "b")

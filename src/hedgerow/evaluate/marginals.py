@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import CHANCE, AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares
 from hedgerow.public.schema import Schema
@@ -76,7 +76,8 @@ class AbstractMarginals(AbstractMetric):
     def _figures(self, table: pl.DataFrame) -> tuple[Figure, ...]:
         if self.ways == 1:
             data = table.select(label="table", a="chance", b="distance")
-            return (Figure("bars", "Distance of each column, and what chance gives", data, y="total variation"),)
+            title = "Distance of each column, and what chance gives"
+            return (Figure("bars", title, data, y="total variation", names=CHANCE),)
         if self.ways == 2:
             pair = table["table"].str.split(" x ").list.to_struct(fields=["row", "column"]).struct.unnest()
             data = pair.with_columns(value=table["distance"])

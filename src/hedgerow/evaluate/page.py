@@ -1,84 +1,100 @@
 """A comparison as one HTML page: self-contained, readable in print, a table behind each figure."""
 
-from functools import cache
+from pathlib import PurePath
 from typing import Any
 
-import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from hedgerow import __version__
-from hedgerow.evaluate.base import Comparison, Result
-from hedgerow.evaluate.drawing import drawn
+from hedgerow.evaluate.base import Comparison, Result, Side
+from hedgerow.evaluate.drawing import Names, drawn, shown
 from hedgerow.evaluate.registry import METRICS
+from hedgerow.figures.page import render
+from hedgerow.figures.words import aligned, many
 
 _ROWS = 120
 
 
-def page(comparison: Comparison, *, title: str = "", watermark: str = "", warning: str = "") -> str:
-    """The page; with a ``watermark`` over it and a ``warning`` at its head where the numbers must stay inside."""
-    sections = [_section(r) for r in comparison.results]
-    appendix = [s for s in sections if s["appendix"]]
-    if appendix:
-        appendix[0]["first_of_appendix"] = True
-    ordered = [s for s in sections if not s["appendix"]] + appendix
-    text: str = _template().render(
-        comparison=comparison,
-        sections=ordered,
-        title=title or f"{comparison.b.name} against {comparison.a.name}",
-        watermark=watermark,
-        warning=warning,
-        version=__version__,
+def page(
+    comparison: Comparison, *, title: str = "", names: Names = ("A", "B"), watermark: str = "", warning: str = ""
+) -> str:
+    """The page; with a ``watermark`` over it and a ``warning`` at its head where the numbers must stay inside.
+
+    ``names`` are what the two sides are called in figures and tables.
+    """
+    sections = [_section(r, names) for r in comparison.results]
+    a, b = called(comparison.a), called(comparison.b)
+    return render(
+        "hedgerow.evaluate",
+        "comparison.html.j2",
+        {
+            "comparison": comparison,
+            "facts": _facts(comparison, names),
+            "names": names,
+            "sections": [s for s in sections if not s["appendix"]],
+            "appendix": [s for s in sections if s["appendix"]],
+            "title": title or f"{b} against {a}",
+            "sides": (a, b),
+            "watermark": watermark,
+            "warning": warning,
+            "version": __version__,
+        },
     )
-    return text
 
 
 def summary(comparison: Comparison) -> str:
     """The comparison in a few lines for a terminal."""
-    lines = [f"{'measure':<52} {'found':>10} {'by chance':>10} {'best':>8}"]
-    for r in comparison.results:
-        metric = METRICS[r.metric]
-        note = "  (audit appendix: not a verdict)" if metric.appendix else ""
-        lines.append(
-            f"{metric.title[:52]:<52} {_shown(r.value):>10} {_shown(r.null):>10} {metric.scale.best:>8g}{note}"
+    rows = [
+        (
+            METRICS[r.metric].title,
+            shown(r.value),
+            shown(r.null),
+            f"{METRICS[r.metric].scale.best:g}",
+            METRICS[r.metric].scale.unit + ("; audit appendix, not a verdict" if METRICS[r.metric].appendix else ""),
         )
-    lines += [f"{name}: not measured, {why}" for name, why in comparison.skipped]
+        for r in comparison.results
+    ]
+    lines = aligned(("measure", "found", "by chance", "best", ""), rows, left=(0, 4))
+    lines += [f"{METRICS[name].title}: not measured, {why}" for name, why in comparison.skipped]
     return "\n".join(lines)
 
 
-def _section(result: Result) -> dict[str, Any]:
+def called(side: Side) -> str:
+    """What a table is called on a page: the end of its path."""
+    place = PurePath(side.name)
+    return place.name if len(place.parts) < 2 else "/".join(place.parts[-2:]).lstrip("/")
+
+
+def _facts(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
+    a, b = comparison.a, comparison.b
+    each = f" in each of {many(b.copies, 'copy')}" if b.copies > 1 else ""
+    return [
+        (f"{a.rows:,}", f"rows of {names[0]}: {called(a)}"),
+        (f"{b.rows:,}", f"rows of {names[1]}{each}: {called(b)}"),
+        (str(len(comparison.results)), "measures" if len(comparison.results) != 1 else "measure"),
+    ]
+
+
+def _section(result: Result, names: Names) -> dict[str, Any]:
     metric = METRICS[result.metric]
     table = result.table.head(_ROWS)
     return {
         "name": result.metric,
         "title": metric.title,
         "appendix": metric.appendix,
-        "first_of_appendix": False,
-        "value": _shown(result.value),
-        "null": _shown(result.null),
+        "value": shown(result.value),
+        "null": shown(result.null),
         "best": f"{metric.scale.best:g}",
         "unit": metric.scale.unit,
         "sentence": result.sentence,
         "reading": metric.reading,
         "null_words": metric.null,
         "notes": result.notes,
-        "figures": [{"title": f.title, "svg": drawn(f)} for f in result.figures],
-        "columns": table.columns,
-        "rows": [[_shown(v) for v in row] for row in table.iter_rows()],
+        "figures": [d for f in result.figures if (d := drawn(f, names)) is not None],
+        "columns": [c.replace("_", " ") for c in table.columns],
+        "numeric": [d.is_numeric() for d in table.dtypes],
+        "rows": [[_word(v) for v in row] for row in table.iter_rows()],
         "more": result.table.height if result.table.height > _ROWS else 0,
     }
 
 
-def _shown(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not np.isfinite(value)):
-        return ""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-@cache
-def _template() -> Any:
-    place = Environment(
-        loader=PackageLoader("hedgerow.evaluate"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return place.get_template("comparison.html.j2")
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else shown(value)

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import CHANCE, AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.k_marginal import AREAS
 from hedgerow.public.schema import Schema
@@ -77,7 +77,7 @@ class SmallGroups(AbstractMetric):
             f"sample: {100 * chance_:.1f} %), and their sizes are off by {100 * off:.0f} %.",
             table.head(500),
             parts={"group": group, "groups": len(table), "small": len(few), "size_error": off},
-            figures=(Figure("bars", f"Distance within {group}, smallest first; and what chance gives", bars),),
+            figures=(Figure("bars", f"Distance within {group}, smallest first", bars, names=CHANCE),),
         )
 
     def _group(self, a: Table, b: Table, schema: Schema) -> str:

@@ -1,5 +1,6 @@
 """Whether records are possible: structural zeros, rules, and values that the schema does not know."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -7,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, Result, Scale, Table
+from hedgerow.figures.words import many
 from hedgerow.public.draft.fit import ColumnFit
 from hedgerow.public.rules import violations
 from hedgerow.public.schema import Schema
@@ -49,11 +51,19 @@ class Validity(AbstractMetric):
             self.name,
             worst[1],
             worst[0],
-            f"{100 * shares[1]:.2f} % of B's rows break one of {len(rules)} zeros and rules ({100 * shares[0]:.2f} % "
-            f"of A's); {len(outside[1])} columns of B have values outside the schema.",
+            _sentence(rules, shares, len(outside[1])),
             table.sort("b", descending=True),
             parts={"rules": len(rules), "a_breaks": shares[0], "b_breaks": shares[1], "b_outside": len(outside[1])},
         )
+
+
+def _sentence(rules: Sequence[object], shares: Sequence[float], outside: int) -> str:
+    broken = (
+        f"{100 * shares[1]:.2f} % of B's rows break a zero or rule of the schema ({100 * shares[0]:.2f} % of A's)"
+        if rules
+        else "The schema states no zeros and no rules"
+    )
+    return f"{broken}; {many(outside, 'column')} of B with values outside the schema."
 
 
 def _outside(table: Table, schema: Schema) -> dict[str, int]:

@@ -6,31 +6,37 @@ the public table costs nothing and comes first; this is for when the two tables 
 """
 
 import json
+import tomllib
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import log
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from hedgerow.errors import JobError
-from hedgerow.experiment.grid import Grid
+from hedgerow import __version__
+from hedgerow.errors import HedgerowError, JobError
+from hedgerow.experiment.grid import Grid, as_toml
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
-from hedgerow.pipeline import Road, draw_copies
+from hedgerow.model.base import Fitted
+from hedgerow.pipeline import Drawn, Road, draw_copies
+from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.stand_in import lacking
 from hedgerow.private.gate import Gate
-from hedgerow.private.selection import Chosen, choose_run
+from hedgerow.private.selection import choose_run
 from hedgerow.public.accounting import Budget
 from hedgerow.public.files import open_source
 from hedgerow.public.question import Counts, Marginal
 from hedgerow.public.spend import Tariff
 from hedgerow.public.stopping import Choice, Stopping
 from hedgerow.recipes.replay import Answered, Recorded
-from hedgerow.release import measurements
+from hedgerow.release import manifest, measurements
+from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
+from hedgerow.release.contents import without_passwords
 from hedgerow.release.journal import flatten
 
 _NOTHING = "No confidential row was read and nothing was spent."
@@ -53,13 +59,6 @@ class Choosing:
     stopping: Stopping
 
     def __post_init__(self) -> None:
-        recipes = {self.job.recipe.name, *(Job.loads(t, self.grid.job_path).recipe.name for t in self.texts)}
-        fixed = [f.name for f in self.grid.factors if f.set not in _VARIED and f.set.split(".")[0] not in recipes]
-        if fixed:
-            raise JobError(
-                f"A choice on the confidential table varies settings of recipes only; {', '.join(fixed)} is none.\n"
-                f"What each run may cost follows from --epsilon. Take it out of the grid. {_NOTHING}"
-            )
         if not self.tables:
             raise JobError(
                 "Runs are judged by tables of counts, whose sensitivity is known; the grid measures none.\n"
@@ -67,12 +66,24 @@ class Choosing:
             )
         if self.budget.measure != "pure":
             raise JobError(f"A choice with random stopping is priced in pure epsilon: no delta. {_NOTHING}")
+        recipes = {self.job.recipe.name, *(j.recipe.name for j in self.jobs)}
+        fixed = [f.name for f in self.grid.factors if f.set not in _VARIED and f.set.split(".")[0] not in recipes]
+        if fixed:
+            raise JobError(
+                f"A choice on the confidential table varies settings of recipes only; {', '.join(fixed)} is none.\n"
+                f"What each run may cost follows from --epsilon. Take it out of the grid. {_NOTHING}"
+            )
+        if any(j.guarantee != self.job.guarantee for j in self.jobs):
+            raise JobError(
+                f"Every setting must promise the same: name unit and relation in [confidential]. {_NOTHING}"
+            )
         self.road.schema.shape([c for t in self.tables for c in t.columns])
+        try_settings(self)
 
     @cached_property
     def job(self) -> Job:
         """The job whose settings are chosen."""
-        return Job.loads(self.grid.job, self.grid.job_path)
+        return Job.loads(self.grid.own_job, self.grid.job_path)
 
     @cached_property
     def road(self) -> Road:
@@ -81,8 +92,21 @@ class Choosing:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The job file of every setting."""
-        return tuple(self.grid.job_text(cell) for cell in self.grid.design.cells)
+        """The job file of every setting, with the budget of one run's answers."""
+        epsilon = self.of_run.epsilon
+        said = float(epsilon) if Fraction(str(float(epsilon))) == epsilon else str(epsilon)
+        made = (tomllib.loads(self.grid.job_text(cell)) for cell in self.grid.design.cells)
+        return tuple(as_toml({**data, "budget": {"epsilon": said}}) for data in made)
+
+    @cached_property
+    def jobs(self) -> tuple[Job, ...]:
+        """The job of every setting."""
+        return tuple(Job.loads(t, self.grid.job_path) for t in self.texts)
+
+    @property
+    def of_run(self) -> Budget:
+        """What one run may spend on its answers."""
+        return Budget(self.choice.each(self.budget.total)[0])
 
     @property
     def tables(self) -> tuple[Marginal, ...]:
@@ -90,17 +114,49 @@ class Choosing:
         return tuple(Marginal(m.columns) for m in self.grid.file.measure if m.columns)
 
     @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """What is chosen among."""
+        return tuple(
+            Candidate(
+                {f.name: f.label(at) for f, at in zip(self.grid.factors, cell, strict=True)},
+                json.loads(json.dumps(self.grid.settings(cell), default=str)),
+            )
+            for cell in self.grid.design.cells
+        )
+
+    @cached_property
     def choice(self) -> Choice:
         """The request as plain data."""
-        return Choice(tuple(self._name(i) for i in range(len(self.texts))), self.tables, self.stopping)
+        return Choice(tuple(c.name for c in self.candidates), self.tables, self.stopping)
 
-    def levels(self, which: int) -> dict[str, str]:
-        """The levels of one setting."""
-        cell = self.grid.design.cells[which]
-        return {f.name: f.label(at) for f, at in zip(self.grid.factors, cell, strict=True)}
+    @property
+    def tariff(self) -> Tariff:
+        """How requests are priced."""
+        return Tariff(self.road.schema.coding, self.road.guarantee, "pure")
 
-    def _name(self, which: int) -> str:
-        return "(" + ", ".join(f"{k} = {v}" for k, v in self.levels(which).items()) + ")"
+
+def try_settings(choosing: "Choosing") -> None:
+    """Refuse a setting that no run could use, while nothing is paid: price all, and play each recipe in public."""
+    road, played = choosing.road, set[str]()
+    for candidate, job in zip(choosing.candidates, choosing.jobs, strict=True):
+        try:
+            asked = job.recipe.requests(choosing.tariff, choosing.of_run, road.public)
+            if any(s.verb == "draw" for s in asked):
+                raise JobError("it draws from urns, and a draw is its own price: it has no part in a choice")
+            relative = road.public.relative
+            if job.recipe.name not in played and relative is not None and not lacking(relative):
+                rng = np.random.Generator(np.random.PCG64(0))
+                gate = Pretend(choosing.tariff, choosing.of_run, relative, relative.rows, rng)
+                _estimates(job.recipe.fit(gate, road.public), choosing.tables)
+            played.add(job.recipe.name)
+        except HedgerowError as wrong:
+            said = " ".join(str(wrong).removesuffix(_NOTHING).split()).rstrip(".")
+            raise JobError(f"The setting {candidate.name} cannot be run: {said}.\nTake it out. {_NOTHING}") from None
+
+
+def _estimates(fitted: Fitted, tables: tuple[Marginal, ...]) -> dict[Marginal, Counts]:
+    """What a run expects of the tables by which it is judged."""
+    return {q: np.rint(fitted.expected(q)).astype(np.int64) for q in tables}
 
 
 def prepare(path: str | Path, *, epsilon: str, stopping: Stopping) -> Choosing:
@@ -108,94 +164,69 @@ def prepare(path: str | Path, *, epsilon: str, stopping: Stopping) -> Choosing:
     return Choosing(Grid.load(path), Budget(epsilon), stopping)
 
 
-def carry_out(choosing: Choosing, folder: Path) -> dict[str, Any]:
+def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     """Book the choice, make it, and write the best run: its noisy answers first, then records drawn from them."""
     if folder.exists():
         raise JobError(f"{folder} exists already. Choose another place with --out. {_NOTHING}")
-    road, job, total = choosing.road, choosing.job, choosing.budget.total
-    jobs = [Job.loads(t, choosing.grid.job_path) for t in choosing.texts]
-    if any(j.guarantee != job.guarantee for j in jobs):
-        raise JobError(f"Every setting must promise the same: name unit and relation in [confidential]. {_NOTHING}")
-    recipes = [j.recipe for j in jobs]
-    public, choice = road.public, choosing.choice
-    tariff = Tariff(road.schema.coding, road.guarantee, "pure")
-    source, run = open_source(job.beside(job.file.confidential.table)), uuid.uuid4().hex[:16]
+    road, job = choosing.road, choosing.job
+    recipes, choice, run = [j.recipe for j in choosing.jobs], choosing.choice, uuid.uuid4().hex[:16]
+    source, account = (
+        open_source(job.beside(job.file.confidential.table)),
+        RunAccount(road.ledger(), table=job.table, run=run),
+    )
 
     def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Answered]]:
         recorded = Recorded(gate.tariff, gate.budget, [], live=gate)
-        fitted = recipes[which].fit(recorded, public)
-        return {q: np.rint(fitted.expected(q)).astype(np.int64) for q in choice.tables}, recorded.record
+        return _estimates(recipes[which].fit(recorded, road.public), choice.tables), recorded.record
 
-    gate = Gate(source, tariff, choosing.budget, RunAccount(road.ledger(), table=job.table, run=run))
-    chosen = choose_run(gate, choice, trial, total)
-    facts = _facts(choosing, chosen, run)
+    gate = Gate(source, choosing.tariff, choosing.budget, account)
+    chosen = choose_run(gate, choice, trial, choosing.budget.total)
+    best = Recorded(choosing.tariff, choosing.of_run, chosen.made or [], table=job.table, run=run)
+    made = ChoiceStatement(
+        choosing.budget.total,
+        choosing.stopping,
+        choosing.tables,
+        choosing.candidates,
+        chosen.candidate,
+        None if chosen.made is None else chosen.score,
+        best.statement(
+            public_inputs=road.inputs,
+            recipe=recipes[chosen.candidate].stated,
+            anchor=account.anchor(),
+            version=__version__,
+        ),
+    )
     folder.mkdir(parents=True)
     if chosen.made is not None:
         measurements.save(folder / "measurements.parquet", flatten(chosen.made))
-    (folder / "choice.json").write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+    (folder / NAME).write_text(made.dumps(), "utf-8")
     if chosen.made is None:
         raise JobError(
             "The best run failed: the recipe could not use its noisy answers. The choice has been paid for."
         )
-    (folder / "job.toml").write_text(choosing.texts[chosen.candidate], "utf-8")
-    again = Recorded(tariff, Budget(str(choice.each(total)[0])), chosen.made)
-    drawn = draw_copies(recipes[chosen.candidate].fit(again, public), public, copies=1, seed=job.file.job.seed)
+    drawn = draw_copies(
+        recipes[chosen.candidate].fit(best, road.public), road.public, copies=1, seed=job.file.job.seed
+    )
+    _fill(folder, choosing, made, drawn)
+    return made
+
+
+def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Drawn) -> None:
+    """Everything beside the answers; the list of all files comes last, so that half a folder does not verify."""
+    said = (
+        f"# Best of {len(made.candidates)} settings; the choice cost epsilon {float(made.epsilon):g}: see {NAME}.\n"
+        "# The budget is that of this run's answers, a part of it. To run this job again costs its budget anew;\n"
+        "# its paths start from the folder of the job that the grid names.\n"
+    )
+    texts = {
+        "job.toml": said + without_passwords(choosing.texts[made.chosen]),
+        "schema.toml": choosing.road.schema.dumps(),
+        PAGE: page(made),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, "utf-8")
     for name, frames in (("records", drawn.records), ("counts", drawn.counts)):
         for frame in frames:
             frame.write_parquet(folder / f"{name}.parquet")
-    return facts
-
-
-def _facts(choosing: Choosing, chosen: Chosen, run: str) -> dict[str, Any]:
-    total, stopping = choosing.budget.total, choosing.stopping
-    for_answers, for_score = choosing.choice.each(total)
-    spend = choosing.choice.price(choosing.road.guarantee, total)
-    return {
-        "chosen": choosing.levels(chosen.candidate),
-        "noisy_distance": -chosen.score if chosen.made is not None else None,
-        "noise_on_distance": {"law": "laplace", "scale": str(spend.asked[0].noise.scale)},
-        "tables": [str(t) for t in choosing.tables],
-        "settings": len(choosing.texts),
-        "epsilon": float(total),
-        "guarantee": json.loads(json.dumps(asdict(choosing.road.guarantee))),
-        "epsilon_of_one_run": {"answers": float(for_answers), "score": float(for_score)},
-        "stopping": {"law": stopping.law, "gamma": str(stopping.gamma), "expected_runs": expected_runs(stopping)},
-        "ledger": {"table": choosing.job.table, "run": run},
-    }
-
-
-def expected_runs(stopping: Stopping) -> float:
-    """The mean number of runs.
-
-    >>> round(expected_runs(Stopping("logarithmic", Fraction(1, 50))), 1)
-    12.5
-    """
-    g = float(stopping.gamma)
-    return (1 - g) / (g * log(1 / g)) if stopping.law == "logarithmic" else 1 / g
-
-
-def gamma_for(runs: float, law: str) -> Fraction:
-    """The gamma with about so many runs in the mean, as a fraction of small numbers.
-
-    >>> gamma_for(10, "geometric")
-    Fraction(1, 10)
-    """
-    if not 1 < runs <= 1000:
-        raise JobError(f"The mean number of runs must be above 1 and at most 1,000; got {runs:g}. {_NOTHING}")
-    if law == "geometric":
-        return Fraction(1 / runs).limit_denominator(10_000)
-    low, high = 1e-4, 1 - 1e-6
-    for _ in range(60):
-        middle = (low * high) ** 0.5
-        more = (1 - middle) / (middle * log(1 / middle)) > runs
-        low, high = (middle, high) if more else (low, middle)
-    return max(Fraction(high).limit_denominator(10_000), Fraction(1, 10_000))
-
-
-def all_runs_agree(stopping: Stopping, x: float) -> float:
-    """The chance that all runs give what one run gives with chance ``x``: the law's generating function.
-
-    With it the cost of a small example is worked out exactly: see ``docs/experiment.md``, "is it n x epsilon?".
-    """
-    g = float(stopping.gamma)
-    return log(1 - (1 - g) * x) / log(g) if stopping.law == "logarithmic" else g * x / (1 - (1 - g) * x)
+    listed = {p.name: manifest.facts_of(p) for p in folder.iterdir()}
+    (folder / manifest.NAME).write_text(manifest.dumps(listed), "utf-8")

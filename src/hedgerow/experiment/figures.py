@@ -47,28 +47,40 @@ def draw_lines(path: Path, grid: Grid, picture: Picture, measure: str, results: 
             Line2D([], [], color=c, linestyle=(0, (4, 2)), label=f"{picture.lines} = {v}")
             for v, c in zip(lines, colours, strict=True)
         ]
+        figure.align_ylabels()
         figure.legend(handles=keys, ncols=min(len(keys), 4), loc="outside lower center", frameon=False)
         figure.suptitle(_caption(grid, picture, measure), x=0.01, ha="left", size=9)
         figure.savefig(path, metadata={"Date": None})
 
 
 def _panel(axes: Axes, part: pl.DataFrame, lines: str, levels: Sequence[tuple[Any, Any]]) -> None:
-    def mean(rows: pl.DataFrame, column: str) -> tuple[list[str], list[float]]:
+    def mean(rows: pl.DataFrame, column: str) -> tuple[list[Any], list[float]]:
         found = rows.group_by("at").agg(pl.col(column).mean()).sort("at")
-        return found["at"].to_list(), found[column].to_list()
+        return _along(found["at"]), found[column].to_list()
 
     axes.plot(*mean(part, "authentic"), color=_INK, linewidth=1.6, marker="o", markersize=3, zorder=3)
     for level, colour in levels:
         x, y = mean(part.filter(pl.col(lines) == level), "synthetic")
         axes.plot(x, y, color=colour, linewidth=1.3, linestyle=(0, (4, 2)), marker="o", markersize=2.5)
     axes.axhline(0, color="#dddddd", linewidth=0.7, zorder=0)
+    axes.margins(x=0.1)  # so that the ends of neighbouring panels do not run into each other
+    axes.set_xticks(sorted(set(_along(part["at"]))), labels=sorted(set(part["at"])))
+
+
+def _along(groups: pl.Series) -> list[Any]:
+    """Where groups stand: years at their distance; what is no number side by side."""
+    number = groups.cast(pl.Float64, strict=False)
+    return groups.to_list() if number.null_count() else number.to_list()
 
 
 def _caption(grid: Grid, picture: Picture, measure: str) -> str:
     held = [f"{k} = {v}" for k, v in picture.at.items()]
     shown = (picture.lines, picture.panels, *picture.at)
     rest = [f.name for f in grid.factors if f.name not in shown]
+    against = next(m.reference for m in grid.file.measure if m.name == measure)
     text = f"{measure}: coefficients, authentic (solid) and synthetic (dashed)"
+    if against:
+        text += "; against " + ", ".join(f"{k} {v}" for k, v in against.items())
     if held:
         text += "\n" + ", ".join(held)
     if rest:
@@ -90,6 +102,8 @@ def draw_effects(path: Path, effects: Effects) -> None:
         )
         chance = [100 * e.by_chance for e in rows]
         axes.plot(chance, place, "|", color=_INK, markersize=9, label="what chance alone gives")
+        axes.barh([0], [0], color="#3b6ea5", label="a factor alone")
+        axes.barh([0], [0], color="#9db8d2", label="two factors, beyond each alone")
         axes.set_yticks(place, [e.name for e in rows])
         axes.set_xlabel("% of the variation of the error between runs")
         axes.set_title(f"{effects.measure}: what matters", loc="left", size=10)

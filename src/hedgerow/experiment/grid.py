@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
+from hedgerow.job import known_keys, name_of_recipe
+from hedgerow.public.column_check import nearest
+from hedgerow.recipes import RECIPES
 
 _NOTHING = "No confidential row was read and nothing was spent."
 _FIXED = ("confidential", "ledger")
@@ -177,7 +180,7 @@ class Grid:
         return chosen
 
     def job_text(self, cell: Cell) -> str:
-        """The job of a cell, as a file that would run by itself."""
+        """The job of a cell, as a file that would run by itself: of recipes' settings only those it uses."""
         data = deepcopy(tomllib.loads(self.job))
         for key, value in self.settings(cell).items():
             *tables, last = key.split(".")
@@ -185,7 +188,14 @@ class Grid:
             for t in tables:
                 place = place.setdefault(t, {})
             place[last] = value
-        return as_toml(data)
+        return as_toml(_of_its_recipe(data))
+
+    @cached_property
+    def own_job(self) -> str:
+        """The job as it stands, but for settings of recipes that only some cells use."""
+        data = tomllib.loads(self.job)
+        kept = _of_its_recipe(data)
+        return self.job if len(kept) == len(data) else as_toml(kept)
 
     def _check_names(self) -> None:
         names, measures = [f.name for f in self.factors], [m.name for m in self.file.measure]
@@ -202,8 +212,31 @@ class Grid:
             for x in asked:
                 if f.name in x.at and x.at[f.name] not in f.levels:
                     wrong.append(f"{f.name} has no level {x.at[f.name]!r}")
+        wrong += self._unknown_settings()
         if wrong:
             raise JobError(f"{self.path}: {'; '.join(wrong)}. {_NOTHING}")
+
+    def _unknown_settings(self) -> Iterator[str]:
+        """What is wrong with the keys that factors set: no such key, no such recipe, a recipe that no cell uses."""
+        known = known_keys()
+        varied = next((f.levels for f in self.factors if f.set == "job.recipe"), ())
+        used = {*map(str, varied)} or {name_of_recipe(tomllib.loads(self.job))}
+        for name in sorted(used - set(RECIPES)):
+            yield f"there is no recipe {name!r}; {nearest(name, RECIPES).rstrip('.')}"
+        for f in self.factors:
+            table, _, key = f.set.partition(".")
+            if table not in known:
+                yield f"{f.name} sets {f.set!r}, but a job has no [{table}]; {nearest(table, known).rstrip('.')}"
+            elif key.split(".")[0] not in known[table]:
+                yield f"{f.name} sets {f.set!r}; of [{table}], {nearest(key, known[table]).rstrip('.')}"
+            elif table in RECIPES and table not in used:
+                yield f"{f.name} sets {f.set!r}, but no cell uses the recipe {table}"
+
+
+def _of_its_recipe(data: dict[str, Any]) -> dict[str, Any]:
+    """A job without the settings of recipes that it does not use."""
+    used = name_of_recipe(data)
+    return {k: v for k, v in data.items() if k == used or k not in RECIPES}
 
 
 def as_toml(data: Mapping[str, Any]) -> str:

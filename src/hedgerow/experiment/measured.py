@@ -8,14 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hedgerow.errors import JobError
 from hedgerow.evaluate.design import designs
 from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.experiment.grid import Measure
+from hedgerow.planning.quantities import Judged
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 
 Floats = npt.NDArray[np.float64]
+_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
@@ -31,24 +34,40 @@ class Reading:
     error: float
 
 
-def read(measure: Measure, schema: Schema, authentic: pl.DataFrame, synthetic: pl.DataFrame) -> Iterator[Reading]:
-    """Everything ``measure`` says of a synthetic table.
+Figures = dict[str, dict[str, float]]
+"""For every group the coefficients by name; or, of joint proportions, the share of each cell, under the name ''."""
+
+
+def figures(measure: Measure, table: Judged) -> Figures:
+    """What is measured of records, or of a table of counts."""
+    if measure.columns:
+        return {"": {str(i): s for i, s in enumerate(_shares(table, measure.columns).tolist()) if s}}
+    if table.counts is not None:
+        raise JobError(
+            f"The recipe gives a table of counts, in which no model can be fitted: leave {measure.name!r} out, and\n"
+            f"measure tables: [[measure]] name = '...', columns = [...]. {_NOTHING}"
+        )
+    formula = Formula.parse(measure.model, measure.reference).bound(table.schema)
+    names = wanted(measure, formula, table.schema)
+    found = coefficients(formula, table.schema, table.frame, measure.by)
+    return {at: {said: fit[name] for said, name in names.items()} for at, fit in found.items()}
+
+
+def readings(measure: Measure, authentic: Figures, synthetic: Figures) -> Iterator[Reading]:
+    """Everything ``measure`` says of a synthetic table beside the authentic one.
 
     A coefficient that the synthetic table does not determine counts as if it were 0: leaving it out would favour
     settings that lose whole groups.
     """
     if measure.columns:
-        one, two = (_shares(f, measure, schema) for f in (authentic, synthetic))
-        error = float(np.abs(one - two).sum() / 2)
+        one, two = authentic[""], synthetic[""]
+        error = sum(abs(one.get(cell, 0.0) - two.get(cell, 0.0)) for cell in {**one, **two}) / 2
         yield Reading(measure.name, "total variation", "", 0.0, error, error)
         return
-    formula = Formula.parse(measure.model, measure.reference).bound(schema)
-    names = wanted(measure, formula, schema)
-    true, made = (coefficients(formula, schema, f, measure.by) for f in (authentic, synthetic))
-    for at, fit in true.items():
-        for said, name in names.items():
-            a, b = fit[name], made.get(at, {}).get(name, float("nan"))
-            yield Reading(measure.name, said, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
+    for at, fit in authentic.items():
+        for name, a in fit.items():
+            b = synthetic.get(at, {}).get(name, float("nan"))
+            yield Reading(measure.name, name, at, a, b, abs(a - b) if np.isfinite(b) else abs(a))
 
 
 def wanted(measure: Measure, formula: Formula, schema: Schema) -> dict[str, str]:
@@ -70,7 +89,6 @@ def coefficients(formula: Formula, schema: Schema, frame: pl.DataFrame, by: str)
     return found
 
 
-def _shares(frame: pl.DataFrame, measure: Measure, schema: Schema) -> Floats:
-    codes = schema.coding.encode(frame, measure.columns)
-    at = np.ravel_multi_index([codes[c].astype(np.int64) for c in measure.columns], schema.shape(measure.columns))
-    return np.bincount(at, minlength=schema.size(measure.columns)) / max(frame.height, 1)
+def _shares(table: Judged, columns: tuple[str, ...]) -> Floats:
+    found = np.bincount(table.cells(columns), table.counts, table.schema.size(columns))
+    return np.asarray(found / max(table.rows, 1), np.float64)

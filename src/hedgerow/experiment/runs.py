@@ -63,8 +63,8 @@ def run_all(stage: Stage, *, workers: int, watch: Watch = lambda progress: None)
     common = _common(stage)
     files = {
         (cell, seed): folder / f"{_name(grid, cell, seed, common)}.parquet"
+        for seed in range(grid.file.experiment.seeds)  # cell by cell of one seed: its tables are read once
         for cell in grid.design.cells
-        for seed in range(grid.file.experiment.seeds)
     }
     todo = [k for k, path in files.items() if not path.exists()]
     watch(Progress(len(files) - len(todo), len(files), None))

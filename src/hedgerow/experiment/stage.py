@@ -1,7 +1,7 @@
 """A public table in the confidential one's place: what one cell of an experiment does, at no cost."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from time import perf_counter
@@ -13,10 +13,13 @@ import polars as pl
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
-from hedgerow.experiment.measured import Reading, read
+from hedgerow.experiment.measured import Figures, Reading, figures, readings
 from hedgerow.job import Job
-from hedgerow.pipeline import Road, draw_copies
+from hedgerow.pipeline import Road
+from hedgerow.planning.drawing import draw_one
 from hedgerow.planning.pretend import Pretend
+from hedgerow.planning.quantities import Judged
+from hedgerow.planning.stand_in import FEWEST, judged
 from hedgerow.public.files import open_source
 from hedgerow.public.places import same_file
 from hedgerow.public.schema import Schema
@@ -24,8 +27,6 @@ from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import PublicData
 
-FEWEST = 4
-"""Rows a public table must have to be split in halves."""
 _NOTHING = "No confidential row was read and nothing was spent."
 
 
@@ -40,15 +41,34 @@ class Halves:
 
 @final
 @dataclass(frozen=True, eq=False)
+class Tables:
+    """What all cells of a seed have in common: its tables, read and coded once, and what is true of them.
+
+    Attributes:
+        relative: plays the public table.
+        target: the rows that receive columns, if there are any.
+        counted: plays the confidential table, as far as a gate would count its rows.
+        true: what each measure says of the authentic table.
+    """
+
+    relative: PublicTable
+    target: PublicTable | None
+    counted: PublicTable
+    true: tuple[Figures, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Stage:
     """Everything the cells of a grid have in common."""
 
     grid: Grid
+    _latest: dict[tuple[int, str], Tables] = field(default_factory=dict, repr=False)
 
     @cached_property
     def job(self) -> Job:
         """The job as it stands, before anything is varied."""
-        return Job.loads(self.grid.job, self.grid.job_path)
+        return Job.loads(self.grid.own_job, self.grid.job_path)
 
     @cached_property
     def road(self) -> Road:
@@ -102,30 +122,38 @@ class Stage:
         mine = frame[person].is_in(units.filter(first).implode()) if person in frame.columns else pl.Series(first)
         return Halves(frame.filter(mine), frame.filter(~mine))
 
+    def tables(self, seed: int, schema: Schema) -> Tables:
+        """The tables of a seed in the terms of a schema; the latest are kept, for the next cell of the same seed."""
+        key = (seed, schema.dumps())
+        if key not in self._latest:
+            self._latest.clear()  # before others are read: two seeds need not fit in memory
+            halves = self.halves(seed)
+            authentic = Judged(self.schema, PublicTable.read(halves.authentic, self.schema).frame)
+            bare = halves.authentic.drop(self.private)
+            self._latest[key] = Tables(
+                PublicTable.read(halves.relative, schema),
+                PublicTable.read(bare, schema, role="target") if self.private else None,
+                PublicTable.read(_capped(halves.authentic, self.job), schema),
+                tuple(figures(m, authentic) for m in self.grid.file.measure),
+            )
+        return self._latest[key]
+
 
 def play(stage: Stage, cell: Cell, seed: int) -> Iterator[Reading]:
     """Carry out one cell with the stand-in, and measure what comes out."""
     job = Job.loads(stage.grid.job_text(cell), stage.grid.job_path)
-    halves = stage.halves(seed)
-    schema = _schema_of(stage, job)
-    public = PublicData(
-        schema,
-        PublicTable.read(halves.relative, schema),
-        PublicTable.read(halves.authentic.drop(stage.private), schema, role="target") if stage.private else None,
-    )
-    truth = PublicTable.read(halves.authentic, stage.schema).frame
-    recipe = job.recipe
+    schema, recipe = _schema_of(stage, job), job.recipe
+    tables = stage.tables(seed, schema)
+    public = PublicData(schema, tables.relative, tables.target)
     if "seed" in {f.name for f in fields(recipe)}:  # type: ignore[arg-type]
         recipe = replace(recipe, seed=seed)  # type: ignore[type-var]
-    tariff = Tariff(schema.coding, job.guarantee, job.budget.measure)
-    counted = PublicTable.read(_capped(halves.authentic, job), schema)
+    tariff, counted = Tariff(schema.coding, job.guarantee, job.budget.measure), tables.counted
     rng = np.random.Generator(np.random.PCG64([1, seed, *cell]))
     gate = Pretend(tariff, job.budget, counted, counted.rows, rng)
-    drawn = draw_copies(recipe.fit(gate, public), public, copies=1, seed=seed)
-    if not drawn.records:
-        raise JobError(f"The recipe {recipe.name} gives a table of counts; experiments measure records. {_NOTHING}")
-    for measure in stage.grid.file.measure:
-        yield from read(measure, stage.schema, truth, drawn.records[0])
+    copy = draw_one(recipe.fit(gate, public), public, np.random.Generator(np.random.PCG64([seed, 0])))
+    made = judged(copy, stage.schema)
+    for measure, true in zip(stage.grid.file.measure, tables.true, strict=True):
+        yield from readings(measure, true, figures(measure, made))
 
 
 def play_to_table(stage: Stage, cell: Cell, seed: int) -> pl.DataFrame:

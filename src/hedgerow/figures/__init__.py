@@ -1,7 +1,10 @@
 """Figures: numbers in, inline SVG and whole pages out. It knows nothing of releases, tables or promises.
 
 svg.py      lines, texts, axes
-charts.py   curves with bands, scatters, heat tables, estimates with ranges
+charts.py   curves with bands, counts against counts, heat tables, estimates with ranges
+scatter.py  two numbers for each of many things
+pairs.py    two bars for each label
+lines.py    a figure over time, authentic solid and synthetic dashed
 words.py    numbers as people read them
 page.py     one self-contained page: style, one small script by its hash, no network
 

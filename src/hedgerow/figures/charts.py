@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log10
+from math import ceil, log10
 from typing import final
 
 from markupsafe import Markup, escape
 
-from hedgerow.figures.svg import decades, dot, line, number, path, short, svg, text, ticks
+from hedgerow.figures.scatter import Dot
+from hedgerow.figures.svg import decades, dot, fitted, gutter, line, number, path, short, svg, text, ticks
 
 WIDE = 520
 
@@ -21,16 +22,6 @@ class Step:
     y: float
     low: float
     high: float
-    said: str
-
-
-@final
-@dataclass(frozen=True)
-class Dot:
-    """One mark of a scatter: two numbers for the same thing."""
-
-    x: float
-    y: float
     said: str
 
 
@@ -110,29 +101,6 @@ def log_scatter(dots: Sequence[Dot], band: float, *, said: str, axes: tuple[str,
     return svg("".join(out), WIDE, ground + 42, said)
 
 
-def scatter(dots: Sequence[Dot], *, said: str, axes: tuple[str, str]) -> Markup:
-    """Two numbers for each of many things, on one plain scale, with the diagonal on which they are equal."""
-    left, ground, top, size = 64, 330, 8, 322
-    ends = [v for d in dots for v in (d.x, d.y)] or [0.0, 1.0]
-    low, high = min(ends), max(ends)
-    room = (high - low) * 0.04 or 0.5
-    low, high = low - room, high + room
-
-    def at(v: float) -> float:
-        return (v - low) / (high - low) * size
-
-    marks = ticks(low, high)
-    out = [line("grid", left, ground - at(t), left + size, ground - at(t)) for t in marks]
-    out += [line("grid", left + at(t), top, left + at(t), ground) for t in marks]
-    out += [text(left - 6, ground - at(t) + 4, number(t), "tick", "end") for t in marks]
-    out += [text(left + at(t), ground + 18, number(t), "tick", "middle") for t in marks]
-    out.append(line("curve thin", left, ground, left + size, top))
-    out += [dot("dot small", left + at(d.x), ground - at(d.y), 2.2, d.said) for d in dots]
-    out.append(text(left + size / 2, ground + 36, axes[0], "tick", "middle"))
-    out.append(text(left + 6, top + 12, axes[1], "tick", "start"))
-    return svg("".join(out), WIDE, ground + 42, said)
-
-
 @final
 @dataclass(frozen=True)
 class Shade:
@@ -143,16 +111,20 @@ class Shade:
     said: str
 
 
-def heat(rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[Shade]], *, said: str) -> Markup:
-    """A table of fields, darker where the number is worse; every field says its number."""
-    left, top, step = 118, 8, 20
+def heat(
+    rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[Shade | None]], *, said: str
+) -> Markup:
+    """A table of fields, darker where the number is worse; every field says its number, None is left blank."""
+    left, top, step = gutter(rows, 200), 8, 20
     wide = (WIDE - left) / max(len(columns), 1)
     ground = top + step * len(rows)
     out = []
     for i, (label, row) in enumerate(zip(rows, fields, strict=True)):
         y = top + i * step
-        out.append(text(left - 6, y + 14, short(label, 18), "label", "end"))
+        out.append(text(left - 6, y + 14, fitted(label, left - 6), "label", "end"))
         for j, f in enumerate(row):
+            if f is None:
+                continue
             x = left + j * wide
             out.append(
                 f'<g><title>{escape(f.said)}</title><rect class="q{f.level}" x="{x:.1f}" y="{y}" '
@@ -160,17 +132,28 @@ def heat(rows: Sequence[str], columns: Sequence[str], fields: Sequence[Sequence[
                 + (text(x + wide / 2, y + 14, f.words, f"on{f.level}", "middle") if wide >= 30 else "")
                 + "</g>"
             )
-    every = max(1, -(-len(columns) * 34 // (WIDE - left)))
-    for j, label in enumerate(columns):
-        if j % every == 0:
-            words = short(label, max(4, int(wide * every / 7)))
-            out.append(text(left + (j + 0.5) * wide, ground + 16, words, "tick", "middle"))
-    return svg("".join(out), WIDE, ground + 24, said)
+    below, deep = _column_labels(columns, left, wide, ground)
+    return svg("".join(out) + below, WIDE, ground + deep, said)
+
+
+def _column_labels(columns: Sequence[str], left: float, wide: float, ground: float) -> tuple[str, int]:
+    """The labels under the columns and how deep they reach: level where they have room, slanted where not."""
+    if all(fitted(c, wide - 2) == c for c in columns):
+        level = [text(left + (j + 0.5) * wide, ground + 16, c, "tick", "middle") for j, c in enumerate(columns)]
+        return "".join(level), 24
+    every = max(1, ceil(15 / wide))
+    out = []
+    for j, label in list(enumerate(columns))[::every]:
+        x = left + (j + 0.5) * wide
+        words = escape(short(label, min(16, max(2, int((x - 4) / 6)))))
+        place = f"translate({x:.1f},{ground + 14}) rotate(-38)"
+        out.append(f'<text class="tick" text-anchor="end" transform="{place}">{words}</text>')
+    return "".join(out), 24 + ceil(4.6 * min(16, max(map(len, columns))))
 
 
 def estimates(ranges: Sequence[Range], *, said: str, show: Callable[[float], str]) -> Markup:
     """Estimates under each other, each with its range, and zero where it is in sight."""
-    left, right, step, top = 150, 70, 22, 6
+    left, right, step, top = gutter(r.label for r in ranges), 70, 22, 6
     ends = [v for r in ranges for v in (r.low, r.high)]
     low, high = min(ends), max(ends)
     if low > 0 and low < 0.4 * high:
@@ -192,7 +175,7 @@ def estimates(ranges: Sequence[Range], *, said: str, show: Callable[[float], str
         said_here = f"{r.label}: {show(r.value)}, from {show(r.low)} to {show(r.high)}"
         out.append(
             f"<g><title>{escape(said_here)}</title>"
-            + text(left - 8, y + 4, short(r.label, 22), "label", "end")
+            + text(left - 8, y + 4, fitted(r.label, left - 8), "label", "end")
             + line("band", at(r.low), y, at(r.high), y)
             + dot("dot", at(r.value), y, 3.5)
             + text(WIDE - 2, y + 4, show(r.value), "value", "end")
@@ -215,7 +198,7 @@ class Twin:
 
 def twins(pairs: Sequence[Twin], *, said: str, show: Callable[[float], str]) -> Markup:
     """Authentic above synthetic for every label, each with how far it may range."""
-    left, right, step, top = 150, 12, 26, 6
+    left, right, step, top = gutter(p.label for p in pairs), 12, 26, 6
     ends = [v for p in pairs for v in (*p.interval, *p.range)]
     low, high = min(ends), max(ends)
     room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
@@ -233,7 +216,7 @@ def twins(pairs: Sequence[Twin], *, said: str, show: Callable[[float], str]) -> 
         out.append(
             f"<g><title>{escape(f'{p.label}: authentic {show(p.true)}, synthetic {show(p.made)}')}</title>"
             f'<rect class="hit" x="0" y="{y - step / 2:.1f}" width="{WIDE}" height="{step}"/>'
-            + text(left - 8, y + 4, short(p.label, 22), "label", "end")
+            + text(left - 8, y + 4, fitted(p.label, left - 8), "label", "end")
             + line("band", at(p.interval[0]), y - 4, at(p.interval[1]), y - 4)
             + dot("dot", at(p.true), y - 4, 3.5)
             + line("band made", at(p.range[0]), y + 5, at(p.range[1]), y + 5)

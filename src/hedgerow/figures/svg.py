@@ -4,10 +4,13 @@
 ([0, 250, 500, 750], [1.0, 10.0])
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, floor, log10
 
 from markupsafe import Markup, escape
+
+_LETTER = 7.2
+"""The width of a letter in a drawing, rather too large: fonts differ from reader to reader."""
 
 
 def svg(body: str, wide: int, high: int, said: str) -> Markup:
@@ -44,6 +47,16 @@ def dot(kind: str, x: float, y: float, r: float, said: str = "") -> str:
 def short(words: str, length: int) -> str:
     """The words, cut with a sign of it where they are too long."""
     return words if len(words) <= length else words[: length - 1] + "…"
+
+
+def gutter(labels: Iterable[str], most: int = 236) -> int:
+    """How much room labels need to the left of a drawing; beyond ``most`` they are cut."""
+    return min(most, max(60, 14 + ceil(_LETTER * max(map(len, labels), default=0))))
+
+
+def fitted(words: str, room: float) -> str:
+    """The words, cut where the room ends."""
+    return short(words, max(2, int(room / _LETTER)))
 
 
 def ticks(low: float, high: float, about: int = 4) -> list[float]:

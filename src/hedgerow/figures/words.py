@@ -1,5 +1,6 @@
-"""Numbers as people read them."""
+"""Numbers as people read them, and tables of letters."""
 
+from collections.abc import Collection, Sequence
 from math import ceil, isfinite, log10
 
 
@@ -22,3 +23,45 @@ def small(value: float | None) -> str:
         return f"{value:,.0f}"
     places = 3 if abs(value) >= 0.01 or value == 0 else min(8, ceil(-log10(abs(value))) + 1)
     return f"{value:.{places}f}"
+
+
+def beside(value: float | None, limit: float, *, share: bool = False) -> str:
+    """A number that stands beside its limit: shown with so many digits that the two differ if they do.
+
+    >>> beside(0.011, 0.02), beside(0.0203, 0.02), beside(0.02, 0.02), beside(0.1504, 0.15, share=True)
+    ('0.011', '0.0203', '0.020', '15.04 %')
+    """
+    show = percent if share else small
+    if value is None or not isfinite(value) or value == limit or show(value) != show(limit):
+        return show(value)
+    factor, unit = (100, " %") if share else (1, "")
+    places = next((p for p in range(9) if f"{factor * value:.{p}f}" != f"{factor * limit:.{p}f}"), 9)
+    return f"{factor * value:,.{places}f}{unit}"
+
+
+def many(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> many(1, "table"), many(1200, "table"), many(2, "copy")
+    ('1 table', '1,200 tables', '2 copies')
+    """
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what if number == 1 else several}"
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> list[str]:
+    """A table in letters, every column as wide as its longest entry; ``left`` are the columns that begin in line.
+
+    >>> print("\\n".join(aligned(("use", "error"), [("race", "0.011"), ("pay gap", "0.2")])))
+    use      error
+    race     0.011
+    pay gap    0.2
+    """
+    lines = [tuple(head), *map(tuple, rows)]
+    wide = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return [
+        "  ".join(
+            x.ljust(w) if i in left else x.rjust(w) for i, (x, w) in enumerate(zip(line, wide, strict=True))
+        ).rstrip()
+        for line in lines
+    ]

@@ -19,7 +19,7 @@ Pair = tuple[int, int]
 MOST = 20_000  # values of all columns together: 1.6 GB of residuals
 
 
-def _quick(loop: Any) -> Any:
+def quick(loop: Any) -> Any:
     """``loop`` as machine code, kept in the user's cache where one can be written."""
     try:
         return njit(nogil=True, cache=True, fastmath=True, error_model="numpy")(loop)
@@ -94,7 +94,7 @@ def descend_groups(
     return fitted
 
 
-@_quick
+@quick
 def _fill(records, starts, weight, target, residual):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Residuals: weighted counts less weighted targets."""
     for a in range(residual.shape[0]):
@@ -108,7 +108,7 @@ def _fill(records, starts, weight, target, residual):  # type: ignore[no-untyped
                 row[starts[j] + np.int64(records[r, j])] += weight[i, j]
 
 
-@_quick
+@quick
 def _scores(x, starts, residual, pull, score):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The change of error, halved, if record ``x`` had each value of each column; four rows at a time."""
     k = len(x)
@@ -131,7 +131,7 @@ def _scores(x, starts, residual, pull, score):  # type: ignore[no-untyped-def]  
         score[starts[q] + np.int64(x[q])] -= pull[q]
 
 
-@_quick
+@quick
 def _move(x, i, b, starts, residual, weight, score):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Give record ``x`` the value ``b`` in column ``i``, and keep residuals and scores right."""
     low, v = starts[i], np.int64(x[i])
@@ -151,7 +151,7 @@ def _move(x, i, b, starts, residual, weight, score):  # type: ignore[no-untyped-
     x[i] = b
 
 
-@_quick
+@quick
 def _sweep(records, starts, residual, weight, pull, order):  # type: ignore[no-untyped-def]  # pragma: no cover
     """One pass over the records; how many values moved."""
     n, k = records.shape
@@ -175,7 +175,7 @@ def _sweep(records, starts, residual, weight, pull, order):  # type: ignore[no-u
     return moved
 
 
-@_quick
+@quick
 def _groups(records, ends, starts, weight, share, orders):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Every group fitted to its own number of records times the shares."""
     pull = weight.sum(axis=1)

@@ -44,14 +44,25 @@ class Evidence:
         group: the group of each row.
         counts: for each group the noisy count of each label.
         variance: for each group that of the noise on one of its counts, as a column.
+        label: for each share of a row the label it counts for; each for one of its own when None.
     """
 
     group: npt.NDArray[Any]
     counts: Floats
     variance: Floats
+    label: npt.NDArray[np.int64] | None = None
+
+    def label_of(self, kinds: int) -> npt.NDArray[np.int64]:
+        """For each of ``kinds`` shares the label it counts for."""
+        return np.arange(kinds) if self.label is None else self.label
 
 
-def on_target(group: npt.NDArray[Any], counts: npt.ArrayLike, variance: float) -> Evidence:
+def on_target(
+    group: npt.NDArray[Any],
+    counts: npt.ArrayLike,
+    variance: float,
+    label: npt.NDArray[np.int64] | None = None,
+) -> Evidence:
     """Counts of confidential rows as evidence of target rows, which may be others, and more or fewer.
 
     The size of a group among the confidential rows is its noisy total, drawn towards the target's own group as
@@ -69,7 +80,7 @@ def on_target(group: npt.NDArray[Any], counts: npt.ArrayLike, variance: float) -
     spread = max(float(strays / max((guess**2 * weight).sum(), _TINY)), 0.0) * guess**2
     size = np.maximum(guess + (held - guess) * spread / (spread + noise + _TINY), 0.5)
     scale = (rows / size)[:, None]
-    return Evidence(group, noisy * scale, np.maximum(variance * scale**2, 1e-9))
+    return Evidence(group, noisy * scale, np.maximum(variance * scale**2, 1e-9), label)
 
 
 def together(evidence: Sequence[Evidence]) -> Evidence:
@@ -148,9 +159,9 @@ def settle(shares: Shares, evidence: Sequence[Evidence]) -> Shares:
 
 
 def _sums(shares: Shares, e: Evidence) -> tuple[Floats, Floats]:
-    """For each group the summed shares s, and the sums of s (1 - s)."""
+    """For each group the summed shares s of each label, and the sums of s (1 - s)."""
     held, spread = np.zeros(e.counts.shape), np.zeros(e.counts.shape)
-    _add_up(shares, e.group, held, spread)
+    _add_up(shares, e.group, e.label_of(shares.shape[1]), held, spread)
     return held, spread
 
 
@@ -158,17 +169,20 @@ def _move(shares: Shares, e: Evidence, done: Floats, step: Floats) -> None:
     """Every row's log shares moved by the step of its group. 2 s (1 - s) bounds the curvature: no overshooting."""
     step = np.clip(step, -_STEP, _STEP)
     done += step
-    _scale(shares, e.group, np.exp(step))
+    _scale(shares, e.group, np.exp(step)[:, e.label_of(shares.shape[1])])
 
 
 @compiled
-def _add_up(shares: Any, group: Any, held: Any, spread: Any) -> None:
+def _add_up(shares: Any, group: Any, label: Any, held: Any, spread: Any) -> None:
+    whole = np.zeros(held.shape[1])
     for r in range(len(group)):
         g = group[r]
+        whole[:] = 0.0
         for k in range(shares.shape[1]):
-            s = shares[r, k]
-            held[g, k] += s
-            spread[g, k] += s * (1 - s)
+            whole[label[k]] += shares[r, k]
+        for k in range(len(whole)):
+            held[g, k] += whole[k]
+            spread[g, k] += whole[k] * (1 - whole[k])
 
 
 @compiled

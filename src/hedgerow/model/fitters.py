@@ -14,7 +14,8 @@ from typing import final
 import numpy as np
 
 from hedgerow.model.descent import descend
-from hedgerow.model.gum import PairTargets, Records, gum, refine
+from hedgerow.model.exchange import refine
+from hedgerow.model.gum import PairTargets, Records, gum
 
 
 class AbstractFitter(ABC):

@@ -60,12 +60,13 @@ class GroupedModel(AbstractModel):
         """``n`` coded records, each group in proportion to its size. The same with any number of threads."""
         sizes = self.sizes if n == self.sizes.sum() else systematic_counts(self.sizes / self.sizes.sum(), n, rng)
         cells = np.flatnonzero(sizes)
-        seeds = rng.integers(1, 1 << 62, len(cells))
+        made, same = sizes[cells], np.arange(len(cells))
         if self.reuse:
-            _, first = np.unique(sizes[cells], return_inverse=True)
-            seeds = seeds[first]
-        starts = [self._start(size, seed) for size, seed in zip(sizes[cells].tolist(), seeds.tolist(), strict=True)]
-        records = np.concatenate(fit_groups(self.fitter, starts, self.targets, seeds.tolist()))
+            made, same = np.unique(sizes[cells], return_inverse=True)
+        seeds = rng.integers(1, 1 << 62, len(made)).tolist()
+        starts = [self._start(size, seed) for size, seed in zip(made.tolist(), seeds, strict=True)]
+        fitted = fit_groups(self.fitter, starts, self.targets, seeds)
+        records = np.concatenate([fitted[i] for i in same])
         out: dict[str, Codes] = {
             c: records[:, i].astype(code_type(size))
             for i, (c, size) in enumerate(zip(self.targets.columns, self.targets.sizes, strict=True))

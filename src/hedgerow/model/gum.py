@@ -1,10 +1,9 @@
-"""Records moved, a few at a time, until their two-way tables are those wanted: GUM and its gentle form.
+"""Records moved, a few at a time, until their two-way tables are those wanted: GUM.
 
 ``gum`` is the gradual update of DPSyn and PrivSyn (Zhang and others 2021): table by table, a share of the records
 in cells that hold too many takes the values, or becomes a copy of a record, of cells that hold too few.
-It needs many records: with few, most cells want a fraction of one and it wanders.  ``refine`` is for few:
-a record is exchanged for one of a pool only if that brings all tables together nearer to their targets.
-Both are exact functions of their arguments; ``state`` starts a random stream of their own.
+It needs many records: with few, most cells want a fraction of one and it wanders (``exchange`` is for few).
+It is an exact function of its arguments; ``state`` starts a random stream of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,8 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from hedgerow.counting.kernel import compiled
 from hedgerow.model import descent
 from hedgerow.model.consistency import Pair, Tables, pairs_of
 from hedgerow.model.simplex import Floats
@@ -97,7 +96,7 @@ def gum(records: Records, targets: PairTargets, *, rounds: int, step: float = 1.
     best round is kept, since the update does not settle by itself.
     """
     best, error = records, targets.error(records)
-    now, stream = records.copy(), _stream(state)
+    now, stream = records.copy(), stream_of(state)
     for _ in range(rounds):
         if not len(targets.design) or not len(now):
             break
@@ -108,24 +107,9 @@ def gum(records: Records, targets: PairTargets, *, rounds: int, step: float = 1.
     return best
 
 
-def refine(records: Records, pool: Records, targets: PairTargets, *, sweeps: int, state: int = 1) -> Records:
-    """The records after ``sweeps`` offers of a pool record to each; the summed squared error never rises."""
-    now = records.copy()
-    if len(now) and len(pool) and len(targets.design):
-        _exchange(now, pool, targets.design, targets.shares * len(now), sweeps, _stream(state))
-    return now
-
-
-def _stream(state: int) -> npt.NDArray[np.uint64]:
+def stream_of(state: int) -> npt.NDArray[np.uint64]:
+    """The start of a random stream for ``below``."""
     return np.array([(state * 0x9E3779B97F4A7C15 + 0xD1B54A32D192ED03) % (1 << 64) or 1], np.uint64)
-
-
-def _compiled(loop: Any) -> Any:
-    """``loop`` as machine code, kept in the user's cache where that can be written."""
-    try:
-        return njit(nogil=True, cache=True)(loop)
-    except RuntimeError:
-        return njit(nogil=True)(loop)
 
 
 def _below_loop(stream: Any, n: Any) -> Any:
@@ -138,7 +122,7 @@ def _below_loop(stream: Any, n: Any) -> Any:
     return np.int64((x >> np.uint64(20)) % np.uint64(n))
 
 
-_below = _compiled(_below_loop)  # by name, not as a decorator: compiled code calls it, so nothing may wrap it
+below = compiled(_below_loop)  # by name, not as a decorator: compiled code calls it, so nothing may wrap it
 
 
 def _excess_loop(records: Any, design: Any, wanted: Any) -> Any:
@@ -151,32 +135,10 @@ def _excess_loop(records: Any, design: Any, wanted: Any) -> Any:
     return gap
 
 
-_excess = _compiled(_excess_loop)
+_excess = compiled(_excess_loop)
 
 
-@_compiled
-def _exchange(records: Any, pool: Any, design: Any, wanted: Any, sweeps: Any, stream: Any) -> None:
-    gap = _excess(records, design, wanted)
-    n, tables = len(records), len(design)
-    old, new = np.empty(tables, np.int64), np.empty(tables, np.int64)
-    for _ in range(sweeps):
-        for r in range(n):
-            p = _below(stream, len(pool))
-            change = 0.0
-            for t in range(tables):
-                a, b, width, start = design[t]
-                old[t] = start + np.int64(records[r, a]) * width + np.int64(records[r, b])
-                new[t] = start + np.int64(pool[p, a]) * width + np.int64(pool[p, b])
-                if old[t] != new[t]:
-                    change += gap[new[t]] - gap[old[t]] + 1.0
-            if change < -1e-9:
-                for t in range(tables):
-                    gap[old[t]] -= 1.0
-                    gap[new[t]] += 1.0
-                records[r] = pool[p]
-
-
-@_compiled
+@compiled
 def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays between small parts as cheaply
     records: Any, design: Any, sizes: Any, shares: Any, step: Any, stream: Any
 ) -> None:
@@ -184,27 +146,27 @@ def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays 
     n, tables = len(records), len(design)
     order = np.arange(tables)
     for i in range(tables - 1, 0, -1):
-        j = _below(stream, i + 1)
+        j = below(stream, i + 1)
         order[i], order[j] = order[j], order[i]
     cell, out, into = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     for t in order:
         a, b, width, start = design[t]
         cells = sizes[a] * width if width else sizes[a]
         have, holder = np.zeros(cells, np.int64), np.full(cells, -1, np.int64)
-        first = _below(stream, n)
+        first = below(stream, n)
         for i in range(n):
             r = (first + i) % n
             cell[r] = np.int64(records[r, a]) * width + np.int64(records[r, b])
             have[cell[r]] += 1
         for i in range(n):  # one record of each cell, any of them with equal chance
-            if holder[cell[i]] < 0 or _below(stream, have[cell[i]]) == 0:
+            if holder[cell[i]] < 0 or below(stream, have[cell[i]]) == 0:
                 holder[cell[i]] = i
         moving, room = 0, 0
         quota = np.zeros(cells, np.int64)
         for c in range(cells):
             lack = step * (shares[start + c] * n - have[c])
             whole = np.int64(np.floor(abs(lack)))
-            if _below(stream, 1 << 30) < (abs(lack) - whole) * (1 << 30):
+            if below(stream, 1 << 30) < (abs(lack) - whole) * (1 << 30):
                 whole += 1
             if lack < 0:
                 quota[c] = min(whole, have[c])
@@ -219,12 +181,12 @@ def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays 
                 out[moving] = r
                 moving += 1
         for i in range(min(moving, room)):
-            j = i + _below(stream, room - i)
+            j = i + below(stream, room - i)
             into[i], into[j] = into[j], into[i]
-            j = i + _below(stream, moving - i)
+            j = i + below(stream, moving - i)
             out[i], out[j] = out[j], out[i]
             r, c = out[i], into[i]
-            if holder[c] >= 0 and _below(stream, 2) == 0:
+            if holder[c] >= 0 and below(stream, 2) == 0:
                 records[r] = records[holder[c]]
             elif width:
                 records[r, a], records[r, b] = c // width, c % width

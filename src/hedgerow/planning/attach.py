@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.pretend import Pretend
-from hedgerow.planning.tree_report import TreeReport, Wanted, tree_report
+from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
 from hedgerow.public.accounting import Relation, epsilon_of
 from hedgerow.public.question import Marginal
 from hedgerow.public.table import PublicTable
@@ -62,10 +62,10 @@ class AttachPlan:
             f"per row    epsilon {self.per_row[0]:.4g}; at most {self.per_row[1]} row(s) of one unit count",
         ]
         if self.expected_tv is not None:
-            out.append(
-                f"expected   mean total-variation distance {self.expected_tv:.4f} of attribute x labels tables,"
-                " by a run on halves of the public table"
-            )
+            out += [
+                f"expected   mean total-variation distance {self.expected_tv:.4f} of attribute x labels tables,",
+                "           in a rehearsal with one half of the public table as public, the other as confidential",
+            ]
         if not self.trees:
             return [*out, _READ_NOTHING.capitalize() + "."]
         out += ["", f"interval   a label of share {w.p:g} within {w.width:g} at level {w.level:g}", ""]
@@ -109,7 +109,8 @@ def with_attach(
     """``plan`` with the forecast of its trees, if it has any."""
     if not recipe.attaches or public.target is None:
         return plan
-    guarantee, treed = plan.tariff.guarantee, [a for a in plan.asked if a.question.tree is not None]
+    guarantee = plan.tariff.guarantee
+    treed = [a for a in plan.asked if a.question.tree is not None and not is_banded(a.question.tree)]
     reports = tuple(
         replace(
             tree_report(a, public, rows=plan.assumed_rows, wanted=wanted, own=_own(recipe)),

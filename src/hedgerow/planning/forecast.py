@@ -144,10 +144,10 @@ def forecast(  # noqa: PLR0913  all of it public, each by name
     relative = public.relative
     assumed = rows if rows is not None else relative.rows if relative is not None else None
     cells = sum(a.cells for r in requests for a in r.asked)
-    columns = len(tariff.coding.columns)
     size = assumed or 1_000_000
-    memory = 200_000_000 + 40 * cells + recipe.memory(public, size)
-    check_fits(memory, limit, public.schema, size)
+    most = size + recipe.surplus(requests)
+    memory = 200_000_000 + 40 * cells + recipe.memory(public, most)
+    check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
     if relative is not None and relative.rows >= FEWEST and not lacking(relative) and assumed and uses:
         verdicts = quick(Stage(recipe, public, tariff, tuple(uses), assumed, person), budget, _RUNS, rng)
     else:
@@ -161,10 +161,20 @@ def forecast(  # noqa: PLR0913  all of it public, each by name
         verdicts=verdicts,
         assumed_rows=assumed,
         memory=memory,
-        seconds=1.0 + size * columns * 2e-7 + cells * 2e-7,
+        seconds=1.0 + cells * 2e-7 + recipe.seconds(public, size),
         remarks=recipe.remarks(tariff, budget, public),
         fates=() if table is None else side_by_side(recipe, table, budget, rng),
         imagined=table,
+    )
+
+
+def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -> str:
+    """What makes this recipe need less memory, besides a smaller schema."""
+    if most <= 2 * rows:
+        return recipe.lighter(public, rows)
+    return (
+        f"At this budget noise alone may add {most - rows:,} records to {rows:,}: declare the number with\n"
+        f"[{recipe.name}] rows = ..., or allow a larger epsilon."
     )
 
 

@@ -21,6 +21,7 @@ from hedgerow.public.schema import Schema
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
+_TIMES = ("ordered", "integer", "real", "date")
 _NUMBERS = ("integer", "real", "yes-no", "ordered")
 
 
@@ -190,6 +191,34 @@ def labels(use: Use, schema: Schema, places: Places) -> tuple[str, ...]:
         said = ", ".join(n[int(c)] for n, c in zip(names, codes, strict=True)) or "all rows"
         found.append(f"{said} at {use.at[which]:g}" if repeats > 1 else said)
     return tuple(found)
+
+
+def over_time(use: Use, schema: Schema, places: Places) -> tuple[tuple[str, int], ...]:
+    """For the groups at ``places``, what they are besides their time, and which time of the schema's list it is.
+
+    Empty where a use is not about a figure over time: where not exactly one of its group columns has an order, or
+    fewer than three times of it are there, or rows without one.
+    """
+    lasts = {c.name: c.bin_count or len(c.values) for c in schema.columns if c.kind in _TIMES}
+    ordered = [i for i, c in enumerate(use.columns) if c in lasts]
+    if use.kind == "table" or len(ordered) != 1:
+        return ()
+    repeats, shape = max(1, len(use.at)), schema.shape(use.columns)
+    names, found = [schema.cell_labels(c) for c in use.columns], []
+    for place in places.tolist():
+        group, which = divmod(place, repeats)
+        codes = [int(c) for c in np.unravel_index(group, shape)]
+        rest = [n[c] for i, (n, c) in enumerate(zip(names, codes, strict=True)) if i not in ordered]
+        rest += [f"at {use.at[which]:g}"] if repeats > 1 else []
+        found.append((", ".join(rest), codes[ordered[0]]))
+    times = {t for _, t in found}
+    return tuple(found) if len(times) > 2 and max(times) < lasts[use.columns[ordered[0]]] else ()
+
+
+def time_labels(use: Use, schema: Schema) -> tuple[str, ...]:
+    """What the times of a use over time are called, in order."""
+    (time,) = (c for c in use.columns if any(d.name == c and d.kind in _TIMES for d in schema.columns))
+    return schema.cell_labels(time)
 
 
 def check(use: Use, schema: Schema) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, log10, sqrt
 from multiprocessing import get_context
@@ -17,7 +17,8 @@ import numpy as np
 from hedgerow.planning.curve import Point, Rehearsal, band
 from hedgerow.planning.judging import Judgement, like_sample
 from hedgerow.planning.quantities import labels
-from hedgerow.planning.stand_in import Stage, half_sample_errors, play
+from hedgerow.planning.sizes import at_full_size, surplus
+from hedgerow.planning.stand_in import Stage, half_sample_errors, parted, play
 from hedgerow.planning.uses import Verdict
 from hedgerow.public.accounting import Budget
 
@@ -28,13 +29,23 @@ TIMES = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2
 RUNS, CLOSER = 4, 2
 """Runs at each epsilon, and how many times the gap around the least epsilon is halved."""
 _WORST, _MOST_PARTS = 8, 20_000
+_WORTH = 50  # rows of a part: with fewer, half of it tells nothing of how errors go with sizes
 _THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-Runs = tuple[tuple[Judgement, ...], ...]
+Run = tuple[tuple[Judgement, ...], tuple[Judgement, ...]]
+"""A judgement per use: of the job on two parts of the public table, and on half of both."""
+Task = tuple[Budget, np.random.Generator]
 
 
-def verdicts(stage: Stage, runs: Runs, spreads: Sequence[float]) -> tuple[Verdict, ...]:
+def verdicts(stage: Stage, runs: Sequence[Run], spreads: Sequence[float]) -> tuple[Verdict, ...]:
     """How each use fared over some runs at one epsilon; ``spreads`` are the errors of random halves."""
-    return tuple(_verdict(stage, i, [r[i] for r in runs], s) for i, s in enumerate(spreads))
+    more, found = surplus(stage.rows, stage.table.rows, parted(stage)), []
+    for i, spread in enumerate(spreads):
+        here, halved = [r[0][i] for r in runs], [r[1][i] for r in runs]
+        times = at_full_size([j.error for j in here], [j.error for j in halved], more)
+        found.append(
+            _verdict(stage, i, [replace(j, error=j.error * times, parts=j.parts * times) for j in here], spread)
+        )
+    return tuple(found)
 
 
 def _verdict(stage: Stage, i: int, runs: Sequence[Judgement], spread: float) -> Verdict:
@@ -74,8 +85,14 @@ def _worst(stage: Stage, i: int, runs: Sequence[Judgement]) -> tuple[tuple[str, 
 def quick(stage: Stage, budget: Budget, runs: int, rng: np.random.Generator) -> tuple[Verdict, ...]:
     """The verdicts of a few runs at one epsilon, in this process: what a plan says."""
     return verdicts(
-        stage, tuple(play(stage, budget, r) for r in rng.spawn(runs)), half_sample_errors(stage, rng.spawn(1)[0])
+        stage, [_one(stage, budget, r) for r in rng.spawn(runs)], half_sample_errors(stage, rng.spawn(1)[0])
     )
+
+
+def _one(stage: Stage, budget: Budget, rng: np.random.Generator) -> Run:
+    """One run, and the same on half of the rows, unless there are too few to halve."""
+    here = play(stage, budget, deepcopy(rng))
+    return here, play(stage, budget, rng, halved=True) if min(parted(stage)) >= _WORTH else here
 
 
 @final
@@ -123,14 +140,13 @@ def rehearse(
             tasks = [(Budget(str(e), str(budget.delta)), g) for e in wanted for g in generators]
             done = perform(tasks, clock.tick)
             for i, e in enumerate(wanted):
-                found[e] = Point(e, verdicts(stage, tuple(done[i * runs : (i + 1) * runs]), spreads))
+                found[e] = Point(e, verdicts(stage, done[i * runs : (i + 1) * runs], spreads))
 
         attempt(tried)
         for _ in range(0 if epsilons else CLOSER):
             if (between := _between([found[e] for e in sorted(found)])) is None:
                 break
             attempt([between])
-    n = min(stage.rows, stage.table.rows // 2)
     return Rehearsal(
         key=key,
         recipe=stage.recipe.name,
@@ -138,7 +154,7 @@ def rehearse(
         delta=budget.delta,
         runs=runs,
         rows=stage.rows,
-        parts=(n, stage.table.rows - n),
+        parts=parted(stage),
         points=tuple(found[e] for e in sorted(found)),
     )
 
@@ -163,7 +179,7 @@ def round_up(number: float) -> Fraction:
     return -((-Fraction(number)) // power) * power
 
 
-Perform = Callable[[Sequence[tuple[Budget, np.random.Generator]], Callable[[], None]], list[tuple[Judgement, ...]]]
+Perform = Callable[[Sequence[Task], Callable[[], None]], list[Run]]
 
 
 @contextmanager
@@ -171,12 +187,10 @@ def _company(stage: Stage, workers: int) -> Iterator[Perform]:
     """Who plays the runs: this process, or several that each hold the stage and one thread."""
     if workers <= 1:
 
-        def alone(
-            tasks: Sequence[tuple[Budget, np.random.Generator]], tick: Callable[[], None]
-        ) -> list[tuple[Judgement, ...]]:
+        def alone(tasks: Sequence[Task], tick: Callable[[], None]) -> list[Run]:
             found = []
             for budget, rng in tasks:
-                found.append(play(stage, budget, deepcopy(rng)))
+                found.append(_one(stage, budget, deepcopy(rng)))
                 tick()
             return found
 
@@ -187,11 +201,9 @@ def _company(stage: Stage, workers: int) -> Iterator[Perform]:
     try:
         with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_enter, initargs=(stage,)) as pool:
 
-            def together(
-                tasks: Sequence[tuple[Budget, np.random.Generator]], tick: Callable[[], None]
-            ) -> list[tuple[Judgement, ...]]:
+            def together(tasks: Sequence[Task], tick: Callable[[], None]) -> list[Run]:
                 waiting = {pool.submit(_play, budget, rng): i for i, (budget, rng) in enumerate(tasks)}
-                found: dict[int, tuple[Judgement, ...]] = {}
+                found: dict[int, Run] = {}
                 try:
                     for done in as_completed(waiting):
                         found[waiting[done]] = done.result()
@@ -216,5 +228,5 @@ def _enter(stage: Stage) -> None:
     _ON[:] = [stage]
 
 
-def _play(budget: Budget, rng: np.random.Generator) -> tuple[Judgement, ...]:
-    return play(_ON[0], budget, rng)
+def _play(budget: Budget, rng: np.random.Generator) -> Run:
+    return _one(_ON[0], budget, rng)

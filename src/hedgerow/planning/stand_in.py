@@ -86,30 +86,47 @@ class Parts:
     scale: float
 
 
-def split(stage: Stage, rng: np.random.Generator) -> Parts:
-    """Two random parts of the public table: as many rows as are assumed, half of all at most; and the rest."""
+def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Parts:
+    """Two random parts of the public table: as many rows as are assumed, half of all at most; and the rest.
+
+    ``halved``: of either part only the first half, which is a part of what it is otherwise.
+    """
     frame, n = stage.table.frame, stage.table.rows
     if n < FEWEST:
         raise JobError(
             f"The public table has {n} rows: too few to be split in two. Nothing confidential was read or spent."
         )
-    wanted = min(stage.rows, n // 2)
     rank = _ranks(stage.person, n, rng)
-    cut = np.sort(rank, kind="stable")[wanted - 1]
-    ours = np.flatnonzero(rank <= cut)
-    if len(ours) == n:
+    order = np.sort(rank, kind="stable")
+    cut = order[parted(stage)[0] - 1]
+    ours, theirs = np.flatnonzero(rank <= cut), np.flatnonzero(rank > cut)
+    if not len(theirs):
         raise JobError("All public rows belong to one person: there is nothing to split. Nothing was read or spent.")
-    theirs = np.flatnonzero(rank > cut)
+    if halved:
+        ours = ours[rank[ours] <= order[(len(ours) - 1) // 2]]
+        theirs = theirs[rank[theirs] <= order[n - 1 - len(theirs) // 2]]
     truth = _part(stage.table, frame[ours])
     capped = truth if stage.person is None else _part(stage.table, frame[ours].filter(_kept(stage, ours)))
+    if not capped.rows:
+        raise JobError(
+            f"Hardly a public row names a person in {stage.tariff.guarantee.person!r}; the gate counts no others.\n"
+            "Fill that column in, or leave it out of the public table. Nothing confidential was read or spent."
+        )
     return Parts(truth, capped, _part(stage.table, frame[theirs]), stage.rows / len(ours))
 
 
+def parted(stage: Stage) -> tuple[int, int]:
+    """How many public rows play the confidential table, and how many its relative, but for persons kept together."""
+    ours = min(stage.rows, stage.table.rows // 2)
+    return ours, stage.table.rows - ours
+
+
 def _ranks(person: pl.Series | None, n: int, rng: np.random.Generator) -> Places:
-    """A random order of rows, in which the rows of a person have the same rank."""
+    """A random order of rows, in which the rows of a person have the same rank; a row without one is by itself."""
     if person is None:
         return rng.permutation(n)
-    who = person.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    named = person.rank("dense").cast(pl.Int64)
+    who = named.fill_null(pl.int_range(n, eager=True) + n).rank("dense").cast(pl.Int64).to_numpy() - 1
     return np.asarray(rng.permutation(int(who.max()) + 1)[who])
 
 
@@ -125,14 +142,14 @@ def _part(table: PublicTable, frame: pl.DataFrame) -> PublicTable:
     return PublicTable(table.schema, frame, table.name, table.sha256)
 
 
-def play(stage: Stage, budget: Budget, rng: np.random.Generator) -> tuple[Judgement, ...]:
+def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool = False) -> tuple[Judgement, ...]:
     """The whole job once, with parts of the public table in the places of the confidential one and its relative.
 
     Split, measure with the noise that ``budget`` buys, fit, draw, decode, judge: by the very code of a run, but
     for the gate, in whose place ``Pretend`` answers.  One judgement per use.
     """
     parting, noising, drawing = rng.spawn(3)
-    parts = split(stage, parting)
+    parts = split(stage, parting, halved=halved)
     tariff = Tariff(stage.tariff.coding, stage.tariff.guarantee, budget.measure)
     rows = max(1, round(parts.scale * parts.counted.rows))
     target = None if stage.public.target is None else _target(stage.public.target, parts, drawing)

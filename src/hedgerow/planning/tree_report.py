@@ -115,6 +115,17 @@ def tree_report(
     )
 
 
+def is_banded(tree: Tree) -> bool:
+    """Whether leaves are bands of a sum, each reached from several splits: then depth and size say nothing.
+
+    A tree that was drawn or grown has at most one such leaf: the one of all that no target row can reach.
+    """
+    look, first, child = tree.arrays
+    owner = np.repeat(np.arange(len(look)), np.diff(first, append=len(child)))
+    pairs = np.unique(np.stack([child, owner])[:, child < 0], axis=1)
+    return int((np.unique(pairs[0], return_counts=True)[1] > 1).sum()) > 1
+
+
 def _per_leaf(tree: Tree, table: PublicTable | None) -> npt.NDArray[np.float64] | None:
     """How many rows of a table are in each leaf; None when it lacks a column that the tree looks at."""
     if table is None or not set(table.schema.coding.needs(tree.columns)) <= set(table.frame.columns):

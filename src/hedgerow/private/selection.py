@@ -20,7 +20,7 @@ from hedgerow.private.gate import Gate
 from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.question import Counts, Marginal
 from hedgerow.public.spend import Spend
-from hedgerow.public.stopping import Choice, Stopping
+from hedgerow.public.stopping import Choice, Stopping, plain
 
 Trial = Callable[[int, Gate], tuple[Mapping[Marginal, Counts], Any]]
 _WORST = -(1 << 62)  # the score of a run that failed: that it failed tells no more than its noisy answers
@@ -44,12 +44,13 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
     """
     if gate.tariff.measure != "pure":
         raise JobError("A choice with random stopping is priced in pure epsilon: use a budget without delta.")
+    choice = plain(choice)
     spend = choice.price(gate.tariff.guarantee, cost)
     law, (for_answers, _) = spend.asked[0].noise, choice.each(cost)
     noise.check(law)
     budget = Budget(str(for_answers))
     true = gate._counted(spend, choice.tables)  # noqa: SLF001  a mechanism of this room: booked, counted, marked
-    best: Chosen | None = None
+    best = Chosen(0, _WORST - 1, None)  # worse than any run, and there is one
     for _ in range(number_of_runs(choice.stopping)):
         which = entropy.below(len(choice.candidates))
         inner = Gate(gate._rows._source, gate.tariff, budget, _Purse(budget.total))  # noqa: SLF001
@@ -61,9 +62,8 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
             score = int(noise.draw(law, 1)[0]) - off
         except (Exception, pl.exceptions.PanicException):  # whatever it was, it must not tell of a run thrown away
             made, score = None, _WORST
-        if best is None or score > best.score:
+        if score > best.score:
             best = Chosen(which, score, made)
-    assert best is not None
     return best
 
 

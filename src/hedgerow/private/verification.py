@@ -16,7 +16,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
-from hedgerow.public.claim import Claim
+from hedgerow.public.claim import Claim, plain
 from hedgerow.public.coding import CodedColumn, Coding, as_text, code_type
 from hedgerow.public.question import Counts, Marginal, Measurement
 
@@ -25,6 +25,7 @@ _PART = "\0part"  # no column of a file has this name
 
 def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measurement:
     """The number of ``parts`` parts in which the claim holds, with noise. Order: price, book, count, mark, draw."""
+    claim = plain(claim, gate.tariff.coding)
     spend = claim.price(gate.tariff, parts, cost)
     asked = spend.asked[0]
     noise.check(asked.noise)

@@ -1,22 +1,22 @@
 """A claim about one coefficient of a linear model, as plain data, and whether given counts bear it out.
 
 All columns are coded, so the sums of products that least squares needs follow from the counts of pairs of columns.
-Design columns are whole numbers, so the sums are exact, whatever order the rows come in; and what follows is the same
-plain operations in the same order every time, never a library routine that might add in another order on another day.
-So ``holds`` is a fixed function of the counts: equal counts, equal answer, bit by bit.
+Design columns are whole numbers, so the sums are exact in any order of rows; what follows is plain operations in a
+fixed order, never a library routine.  So ``holds`` is a function of the counts: equal counts, equal answer.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.public.accounting import Guarantee, noise_for
+from hedgerow.public.coding import Coding
 from hedgerow.public.question import Counts, Law, Marginal
 from hedgerow.public.spend import Asked, Spend, Tariff
 
@@ -34,9 +34,8 @@ class Claim:
         columns: the columns of the model; the response is the last.
         designs: for every column a whole number for each code (down) and design column (across).
         usable: for every column the codes that have a number; rows with another are left out.
-        places: for every column where its design columns stand among all: those of interest first, the response last.
-        interest: how many are of interest.
-        which: the place of the coefficient that is claimed.
+        places: for every column where its design columns stand among all: the ``interest`` first ones are of
+            interest, ``which`` is that of the coefficient that is claimed; the response is last.
         scale: what turns the coefficient of the whole numbers into that of the model.
         low, high: the claim's bounds, not included.
     """
@@ -61,9 +60,8 @@ class Claim:
         """The claimed coefficient, from the counts of ``questions``; NaN when they do not determine it."""
         size = sum(len(p) for p in self.places)
         sums = np.zeros((size, size), np.int64)
-        pairs = combinations(range(len(self.columns)), 2)
         alone: dict[int, Counts] = {len(self.designs) - 1: counts[-1]}
-        for (a, b), table in zip(pairs, counts, strict=False):
+        for (a, b), table in zip(combinations(range(len(self.columns)), 2), counts, strict=False):
             cells = table.reshape(len(self.designs[a]), -1)
             alone.setdefault(a, cells.sum(axis=1))
             block = self.designs[a].T @ (cells @ self.designs[b])
@@ -79,21 +77,32 @@ class Claim:
 
     def price(self, tariff: Tariff, parts: int, cost: Fraction) -> Spend:
         """A noisy count of the parts that agree: one unit is in one part, so it moves the count by at most one."""
-        if not isinstance(cost, Fraction) or cost <= 0 or not 2 <= parts <= 10_000:
-            raise JobError(
-                f"A check needs a cost above 0 and 2 to 10,000 parts; got {parts}. Nothing was read or spent."
-            )
+        if type(cost) is not Fraction or cost <= 0 or type(parts) is not int or not 2 <= parts <= 10_000:
+            raise JobError(f"A check needs a cost above 0 and 2 to 10,000 parts; got {parts}. Nothing was spent.")
         law: Law = "laplace" if tariff.measure == "pure" else "gaussian"
         noise = noise_for(cost, law, tariff.measure, Guarantee())  # sensitivity 1, under every relation
-        question = Marginal((f"parts of {parts} in which {self.text}",))
-        return Spend("measure", (Asked(question, 1, noise, cost),), cost)
+        return Spend("measure", (Asked(Marginal((f"parts of {parts} in which {self.text}",)), 1, noise, cost),), cost)
+
+
+def plain(claim: Claim, coding: Coding) -> Claim:
+    """The claim in copies of the plainest types, checked to fit: no code of its maker runs while rows are in hand."""
+    kinds = (claim.designs, np.int64), (claim.usable, np.bool_), (claim.places, np.int64)
+    arrays: Any = (tuple(np.array(x, kind) for x in held) for held, kind in kinds)
+    numbers: Any = *map(int, (claim.interest, claim.which)), *map(float, (claim.scale, claim.low, claim.high))
+    made = Claim(claim.text, tuple(claim.columns), *arrays, *numbers)
+    every, columns = sorted(p for places in made.places for p in places.tolist()), made.columns
+    sizes = [(coding.cells((c,)), len(p)) for c, p in zip(columns, made.places, strict=True)]
+    fits = sizes == [d.shape for d in made.designs] and [s[:1] for s in sizes] == [u.shape for u in made.usable]
+    fits = fits and every == [*range(len(every))] and 0 <= made.which < made.interest < len(every) - 1
+    if not fits or type(claim) is not Claim or {type(x) for x in (made.text, *columns)} != {str}:
+        raise JobError("This is no claim about columns of the table. No row was read and nothing was spent.")
+    return made
 
 
 def fit_sums(products: Floats, interest: int) -> Floats:
     """Least squares from sums of products, the response's last: the first ``interest`` coefficients.
 
-    A coefficient that the other columns leave undetermined is NaN; columns of no interest come first, so that of two
-    that say the same the one of interest is given up.
+    NaN if undetermined: columns of no interest come first, and of two that say the same the second is given up.
     """
     p, left, held = len(products) - 1, np.array(products, np.float64), list[int]()
     for k in (*range(interest, p), *range(interest)):

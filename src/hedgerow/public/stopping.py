@@ -1,8 +1,7 @@
 """How often settings are tried when the best of several runs is kept, and what that costs.
 
-Keeping the best of a *fixed* number k of epsilon-DP runs costs k epsilon, no less.  If the number of runs is itself
-drawn at random, and not told, the whole costs 2 epsilon (logarithmic law) or 3 epsilon (geometric law), however many
-settings there are and however many runs are expected (Liu and Talwar 2019; Papernot and Steinke 2022; PROOFS.md).
+Keeping the best of a *fixed* number k of epsilon-DP runs costs k epsilon.  If the number is drawn at random, and not
+told, the whole costs 2 epsilon (logarithmic law) or 3 epsilon (geometric), however many runs there are (PROOFS.md).
 
     >>> Stopping("logarithmic", Fraction(1, 50)).factor, Stopping("geometric", Fraction(1, 10)).factor
     (2, 3)
@@ -59,10 +58,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if not self.candidates or not self.tables or len(set(self.tables)) < len(self.tables):
-            raise JobError(
-                "A choice needs settings to choose among, and tables to judge them by, each named once.\n"
-                "No confidential row was read and nothing was spent."
-            )
+            raise JobError("A choice needs settings to choose among, and tables, each named once. Nothing was spent.")
 
     def each(self, cost: Fraction) -> tuple[Fraction, Fraction]:
         """Of a total cost, what one run may spend on its answers and on its score."""
@@ -71,10 +67,21 @@ class Choice:
 
     def price(self, guarantee: Guarantee, cost: Fraction) -> Spend:
         """The request: the score is a sum over tables, each of which one unit moves by at most l1."""
-        if not isinstance(cost, Fraction) or cost <= 0:
+        if type(cost) is not Fraction or cost <= 0:
             raise JobError("A choice needs a cost above 0. Nothing was read or spent.")
         noise = noise_for(self.each(cost)[1] / len(self.tables), "laplace", "pure", guarantee)
         tables = ", ".join(map(str, self.tables))
         law = f"{self.stopping.law} law, gamma {self.stopping.gamma}"
         asked = Marginal((f"best of a random number of runs ({law}) over {', '.join(self.candidates)} by {tables}",))
         return Spend("measure", (Asked(asked, 1, noise, cost),), cost)
+
+
+def plain(choice: Choice) -> Choice:
+    """The choice in copies of the plainest types: no code of its maker runs while rows are in hand."""
+    stop, tables = choice.stopping, tuple(Marginal(tuple(t.columns)) for t in choice.tables)
+    gamma = Fraction(int(stop.gamma.numerator), int(stop.gamma.denominator))
+    made = Choice(tuple(choice.candidates), tables, Stopping(stop.law, gamma))
+    words = {type(w) for w in (stop.law, *made.candidates, *(c for t in tables for c in t.columns))}
+    if type(choice) is not Choice or words != {str} or any(t.tree or t.only for t in choice.tables):
+        raise JobError("This is no choice among settings by plain tables. No row was read and nothing was spent.")
+    return made

@@ -9,6 +9,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, final
@@ -93,6 +94,10 @@ class PublicTable:
 
     def outside(self) -> dict[str, int]:
         """How many rows of a column have a value that the schema does not name, or beyond its outer edges."""
+        return dict(self._outside)
+
+    @cached_property
+    def _outside(self) -> dict[str, int]:
         present = [c for c in self.schema.columns if c.name in self.frame.columns]
         fits = [ColumnFit(c.name).plus(c, self.frame[c.name]) for c in present]
         return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}

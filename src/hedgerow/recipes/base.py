@@ -78,7 +78,10 @@ class AbstractRecipe(ABC):
     relation: ClassVar[Relation] = "add-remove"
     """The relation of a job that does not say one."""
     attaches: ClassVar[bool] = False
-    """Whether it writes private columns onto a target; then the public table may lack those columns."""
+    """Whether it writes private columns onto the rows of a target, which the job must name.
+
+    The public table may lack those columns then.
+    """
 
     @property
     def stated(self) -> str:
@@ -96,6 +99,18 @@ class AbstractRecipe(ABC):
     def memory(self, public: PublicData, rows: int) -> int:
         """About how many bytes the recipe holds at its widest, for a table of ``rows`` rows; from public facts."""
         return 24 * len(public.schema.columns) * rows
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """How many records more than the table has rows the noise of ``requests`` may make; 0 if it makes none."""
+        return 0
+
+    def lighter(self, public: PublicData, rows: int) -> str:
+        """Which of the recipe's own settings make it need less memory, if any do; for a refusal."""
+        return ""
+
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """About how many CPU seconds the recipe takes for a table of ``rows`` rows; from public facts."""
+        return 2e-7 * rows * len(public.schema.columns)
 
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -13,7 +14,8 @@ from hedgerow.model.consistency import pairs_of
 from hedgerow.model.grouped import GroupedModel
 from hedgerow.model.gum import Records
 from hedgerow.model.public_pool import MOST_KEYS
-from hedgerow.model.simplex import project
+from hedgerow.model.shrinkage import shrink
+from hedgerow.model.simplex import Floats, project
 from hedgerow.public.accounting import Budget
 from hedgerow.public.question import TOTAL, Law, Marginal, Measurement
 from hedgerow.public.spend import Spend, Tariff
@@ -113,12 +115,42 @@ class DPSyn(AbstractRecipe):
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
         columns, known = self._columns(public), _relative(public).rows
-        records = max(self.rows or rows, public.schema.size(self.groups) * self.floor if self.groups else 0)
+        records = self._records(public, rows)
         tables = max(len(columns) * (len(columns) - 1) // 2, 1)
         support = min(known, max(MOST_KEYS // tables, 1))
         return (
             pair_records_memory(public.schema, columns, records=records, support=support) + 8 * len(columns) * known
         )
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """What noise adds to the group sizes. As the paper has it, those below zero do not make up for it."""
+        (sizes,) = [r.asked for r in requests if r.asked[0].question == Marginal(tuple(self.groups))][-1]
+        if self.rows:
+            return 0
+        spread = sqrt(sizes.noise.variance)
+        return round(sizes.cells * spread if self.variant == "paper" else 3 * spread * sqrt(sizes.cells))
+
+    def lighter(self, public: PublicData, rows: int) -> str:
+        """Groups that are filled up to the floor may hold far more records than the table has rows."""
+        if self._records(public, rows) <= (self.rows or rows):
+            return ""
+        groups = public.schema.size(self.groups)
+        return (
+            f"Each of the {groups:,} groups ({' x '.join(self.groups)}) gets at least {self.floor:,} records: "
+            "name fewer groups, or set\n[dpsyn] floor = 0, or declare rows."
+        )
+
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """Counting, weighing the public rows, and fitting records to every pair; as measured on two files."""
+        columns, records = len(self._columns(public)), self._records(public, rows)
+        pairs = columns * (columns - 1) / 2
+        each = 3.5e-8 * (max(self.rounds, 1) if self.variant == "paper" else 1)
+        return super().seconds(public, rows) + pairs * (each * records + 4e-8 * _relative(public).rows) + 2.0
+
+    def _records(self, public: PublicData, rows: int) -> int:
+        """How many records there will be of a table of ``rows`` rows, at most about."""
+        filled = public.schema.size(self.groups) * self.floor if self.groups else 0
+        return self.rows or max(rows, filled)
 
     def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
         """Ask for the number of rows, the group sizes and the tables; make them agree; fit the pool."""
@@ -135,10 +167,10 @@ class DPSyn(AbstractRecipe):
         if prices.tables:
             questions, law = self._tables(split, columns, budget)
             answers = gate.measure(questions, prices.tables, law=law)
-        sizes = self._sizes(grouped.counts, split)
+        sizes = self._sizes(self._nearer(grouped, relative), split)
         way = PaperWay if self.variant == "paper" else RepairedWay
         shape = tariff.coding.shape(columns)
-        made = way(_records(relative, columns), columns, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
+        made = way(_coded(relative, columns), columns, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
         return GroupedModel(
             total=int(sizes.sum()),
             schema=public.schema,
@@ -184,9 +216,26 @@ class DPSyn(AbstractRecipe):
             return [Marginal((c,)) for c in columns], "gaussian" if gaussian else "laplace"
         return [Marginal(p) for p in pairs_of(columns)], "gaussian"
 
-    def _sizes(self, noisy: npt.NDArray[np.int64], split: Split) -> npt.NDArray[np.int64]:
+    def _nearer(self, grouped: Measurement, relative: PublicTable) -> Floats:
+        """The noisy group sizes; repaired, drawn towards equal or public ones, as far as the noise recommends.
+
+        Which of the two is the nearer one is told by the noisy sizes themselves, as is how far the truth seems to
+        be from it.  So a small budget does not fill a file with groups of nothing but noise.
+        """
+        noisy = grouped.counts.astype(np.float64)
+        if self.variant == "paper" or not self.groups:
+            return noisy
+        codes = relative.codes(self.groups)
+        shape = relative.schema.shape(self.groups)
+        cell = np.ravel_multi_index([codes[g].astype(np.intp) for g in self.groups], shape)
+        known = np.bincount(cell, minlength=noisy.size) + 0.5
+        total = max(float(noisy.sum()), 1.0)
+        means = (np.full(noisy.size, total / noisy.size), total * known / known.sum())
+        return shrink(noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), grouped.variance)
+
+    def _sizes(self, noisy: Floats, split: Split) -> npt.NDArray[np.int64]:
         """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""
-        sizes = noisy.astype(np.float64)
+        sizes = noisy
         clamped = self.groups and self.floor
         sizes = np.maximum(sizes, self.floor) if clamped else project(sizes, max(sizes.sum(), 1.0))
         if self.groups:
@@ -213,7 +262,7 @@ def _relative(public: PublicData) -> PublicTable:
     return public.relative
 
 
-def _records(relative: PublicTable, columns: Sequence[str]) -> Records:
+def _coded(relative: PublicTable, columns: Sequence[str]) -> Records:
     """The public rows in codes."""
     known = relative.codes(columns)
     return np.stack([known[c].astype(np.uint16) for c in columns], axis=1)

@@ -11,7 +11,7 @@ most rows of one person, its sensitivity) and a noisy number of rows.  It is ari
 """
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Literal, final
 
 from hedgerow.errors import JobError
@@ -52,6 +52,14 @@ class Rule:
         if self.round_public < 1 or self.round_measured < 1:
             raise JobError("Group sizes are rounded to a multiple of 1 or more. Nothing was read or spent.")
 
+    def thresholds(self, theta: int) -> tuple[float, float, float, float]:
+        """The paper's epsilon 0, 1, 2 and 3: for the number of rows; least, middle and most for the group table.
+
+        >>> [round(e, 6) for e in PAPER.thresholds(7)]
+        [0.005, 0.14, 0.2, 0.28]
+        """
+        return theta / self.total, theta / self.low, theta / self.middle, theta / self.high
+
 
 PAPER = Rule()
 
@@ -84,8 +92,10 @@ class Split:
     def scales(self, theta: int, delta: float, *, one_ways: int = ONE_WAYS, pairs: int = PAIRS) -> dict[str, float]:
         """The noise of every part as the paper sets it: Laplace scales, and the sigma of Gaussian noise.
 
-        The Gaussian footnote: sqrt(rho) = sqrt(epsilon + L) - sqrt(L) with L = log(1 / delta), divided
-        equally over the tables, sigma = theta sqrt(tables / (2 rho)).
+        Keys, each there only when that part is asked: ``total_laplace`` theta / total; ``group_laplace`` theta /
+        group; ``one_way_laplace`` one_ways theta / tables, and beside it ``one_way_gaussian``, what Gaussian noise
+        would need (not with delta 0); ``two_way_gaussian``.  The Gaussian footnote: sqrt(rho) = sqrt(epsilon + L) -
+        sqrt(L) with L = log(1 / delta), divided equally over the tables, sigma = theta sqrt(tables / (2 rho)).
         """
         found = {"total_laplace": theta / self.total} if self.total else {}
         found["group_laplace"] = theta / self.group
@@ -100,29 +110,44 @@ class Split:
 
 def total_share(epsilon: float, theta: int, rule: Rule = PAPER) -> float:
     """What the noisy number of rows gets: theta / 1400, or nothing when all goes to the group table."""
-    return 0.0 if epsilon < theta / rule.middle else theta / rule.total
+    first, _, middle, _ = rule.thresholds(theta)
+    return 0.0 if epsilon < middle else first
 
 
 def split_budget(epsilon: float, *, delta: float, theta: int, rows: float, rule: Rule = PAPER) -> Split:
     """The paper's choice of method and division of epsilon, given a noisy (or assumed) number of rows.
 
-    Two deviations, both towards caution.  Noise may leave ``rows`` at zero or below, where the paper's
-    thresholds turn negative and choose the richest method for the emptiest table: it is taken as at least 1.
-    Two-way tables take Gaussian noise, which has no pure epsilon: with delta 0 the rule stops at one-way.
+    Args:
+        epsilon: the whole budget, above 0.
+        delta: 0, or between 0 and 1.  It decides nothing but whether there may be Gaussian noise: two-way tables
+            have no pure epsilon, so with 0 the rule stops at one-way.  The split does not depend on it otherwise;
+            ``Split.scales`` does.
+        theta: the most that one person moves a table, a whole number from 1: ``rows_per_person`` when a person is
+            added or removed, twice that when replaced.
+        rows: the noisy number of rows, or an assumed one; any number.  Noise may leave it at zero or below, where
+            the paper's thresholds would turn negative and choose the richest method for the emptiest table: it is
+            taken as at least 1.  Not looked at (so tau1 and tau2 are None) when epsilon is below theta / 35.
+        rule: the constants; by default the paper's.
+
+    An epsilon equal to a threshold belongs to the regime above it.  The floor of 300 records and the rounding
+    to multiples of ``round_to`` (10 or 100) are applied to the noisy group sizes later, and cost nothing.
 
     >>> split_budget(1.0, delta=2.5e-5, theta=1, rows=-500).regime
     'public_only'
+    >>> at_the_edge = split_budget(1 / 35, delta=2.5e-5, theta=1, rows=1_000_000)
+    >>> at_the_edge.regime, round(at_the_edge.group, 6), at_the_edge.tau1, at_the_edge.round_to
+    ('one_way', 0.023179, 0.0015, 100)
     """
-    if not (epsilon > 0 and 0 <= delta < 1 and theta >= 1):
+    if not (0 < epsilon < inf and 0 <= delta < 1 and theta >= 1):
         raise JobError(
-            f"Cannot divide epsilon = {epsilon}, delta = {delta} with theta = {theta}: epsilon must be above 0,\n"
-            "delta 0 or between 0 and 1, theta 1 or more. No confidential row was read and nothing was spent."
+            f"Cannot divide epsilon = {epsilon}, delta = {delta} with theta = {theta}: epsilon must be above 0\n"
+            "and finite, delta 0 or between 0 and 1, theta 1 or more. Nothing was read and nothing was spent."
         )
-    first, least, most = theta / rule.total, theta / rule.low, theta / rule.high
-    if epsilon < theta / rule.middle:
+    first, least, middle, most = rule.thresholds(theta)
+    if epsilon < middle:
         reason = f"eps<theta/{rule.middle:g}"
         return Split("public_only", 0.0, epsilon, 0.0, rule.round_public, reason)
-    tau1 = rule.one_way * theta / max(rows, 1.0)
+    tau1 = rule.one_way * theta / (rows if rows >= 1 else 1.0)
     tau2 = rule.two_way * tau1
     if epsilon < first + least + tau1:
         return Split("public_only", first, epsilon - first, 0.0, rule.round_public, "eps<e0+e1+tau1", tau1)

@@ -110,7 +110,7 @@ def said_in_plan(
         rho = (split.total**2 + split.group**2) / 2 + (_tables_rho(split, budget, tables) if tables else 0.0)
         joint = min(float(budget.epsilon), epsilon_of(_down(rho), budget.delta))
         if split.regime == "two_way":
-            mu = sqrt(tables) * theta / scales["two_way_gaussian"]
+            mu = sqrt(tables * tariff.guarantee.l2_squared) / scales["two_way_gaussian"]
             joint = min(joint, joint_epsilon([e for e in (split.total, split.group) if e], mu, delta))
         lines.append(
             f"joint accounting of the paper's noise: epsilon {joint:.4g} "

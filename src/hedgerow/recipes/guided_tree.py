@@ -40,9 +40,12 @@ class GuidedTree(AbstractRecipe):
 
     Attributes:
         private: the attributes to attach; those the target lacks by default.
-        analyses: further tables to get right, each a list of given attributes (an outcome): they are
-            measured together with all private ones.
-        share: the part of the budget that goes to ``analyses`` when there are any.
+        outcomes: given attributes, each the outcome of a model with private attributes among its terms: what the
+            other given ones leave of it is measured in bands together with the private ones.
+        analyses: further tables to get right, each a list of given attributes: they are measured together with all
+            private ones.
+        share: the part of the budget that goes to ``outcomes`` and ``analyses``.  By default a third; with outcomes
+            the least of a sixth, a third and a half that tells half of what chance did to them.
         tables: the part of the rest that goes to attribute x private tables; by default the one with which the
             public table expects the least error.  Without public labels they come first, with a half of all.
         priorities: how much an attribute's own table matters against 1 for those not named; at 0 the attribute is
@@ -57,8 +60,9 @@ class GuidedTree(AbstractRecipe):
     relation: ClassVar[Relation] = "label-change"
     attaches: ClassVar[bool] = True
     private: Sequence[str] = ()
+    outcomes: Sequence[str] = ()
     analyses: Sequence[Sequence[str]] = ()
-    share: float = 1 / 3
+    share: float | None = None
     tables: float | None = None
     priorities: Mapping[str, float] = field(default_factory=dict)
     prior: str = "boosted"
@@ -66,11 +70,14 @@ class GuidedTree(AbstractRecipe):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        listed = self.outcomes
         object.__setattr__(self, "private", tuple(self.private))
+        object.__setattr__(self, "outcomes", tuple(listed))
         object.__setattr__(self, "analyses", tuple(tuple(a) for a in self.analyses))
         wrong = [
+            *([] if not isinstance(listed, str) else ["outcomes is a list of attributes"]),
             *([f"prior is one of {', '.join(_PRIORS)}, not {self.prior!r}"] if self.prior not in _PRIORS else []),
-            *([] if 0 < self.share < 1 else [f"share lies between 0 and 1, not {self.share}"]),
+            *([] if self.share is None or 0 < self.share < 1 else [f"share lies between 0 and 1, not {self.share}"]),
             *([] if 0 <= (self.tables or 0.0) < 1 else [f"tables lies between 0 and 1, not {self.tables}"]),
             *([] if self.rows is None or self.rows >= 1 else [f"rows is 1 or more, not {self.rows}"]),
             *([] if all(w >= 0 for w in self.priorities.values()) else ["priorities are 0 or more"]),
@@ -84,7 +91,8 @@ class GuidedTree(AbstractRecipe):
         return Wishes(
             tuple(self.private),
             tuple(tuple(a) for a in self.analyses),
-            Fraction(self.share).limit_denominator(1000),
+            tuple(self.outcomes),
+            None if self.share is None else Fraction(self.share).limit_denominator(1000),
             None if self.tables is None else Fraction(self.tables).limit_denominator(1000),
             dict(self.priorities),
             self.prior == "boosted",
@@ -98,7 +106,7 @@ class GuidedTree(AbstractRecipe):
         return (tariff.measure_all(asked.questions, cost, weights=asked.weights, law="laplace"),)
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
-        """How many leaves, how large, and what error is expected, from public knowledge alone."""
+        """How many leaves, how large, and what each outcome is asked in, from public knowledge alone."""
         have = known(self.wishes, tariff, public)
         asked, _ = self._first(have, tariff, budget)
         if asked.grown is None:
@@ -107,10 +115,15 @@ class GuidedTree(AbstractRecipe):
                 "are not known yet; they get what is left of the budget. The tables are used as well.",
             )
         rows = np.bincount(leaf_of(asked.tree, have.codes(have.lines)), minlength=asked.tree.leaves)
+        bands = [
+            f"Outcomes ({', '.join(self.outcomes)}): what the other columns leave of it, in {q.leaves} bands with "
+            f"{' and '.join(q.columns)}, gets {float(w):.0%} of the budget."
+            for q, w in zip(asked.questions[1:], asked.weights[1:], strict=True)
+            if q.tree is not None
+        ]
         return (
             f"The tree has {asked.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} target rows.",
-            f"Expected error of (attribute, labels) tables: {asked.expected:.4f} in total variation, if the public "
-            "table resembles the confidential one. Estimated without reading a confidential row.",
+            *bands,
         )
 
     def fit(self, gate: Answers, public: PublicData) -> Attached:
@@ -156,13 +169,16 @@ def _uniform(have: Known) -> Shares:
 def _answered(gate: Answers, have: Known, asked: Asked, cost: Fraction) -> list[Evidence]:
     """What came back, as evidence of the target's rows."""
     answers: Sequence[Measurement] = gate.measure(asked.questions, cost, weights=asked.weights, law="laplace")
-    found = []
+    found, schema = [], have.target.schema
+    cells = dict(zip(have.private, np.unravel_index(np.arange(have.kinds), schema.shape(have.private)), strict=True))
     for a in answers:
         if a.question.tree is not None:
             group = leaf_of(a.question.tree, have.codes(have.lines))
         else:
             group = cells_of(have.target, [c for c in a.question.columns if c not in have.private])
-        found.append(on_target(group, a.counts.reshape(-1, have.kinds), a.variance))
+        counted = tuple(c for c in a.question.columns if c in have.private)
+        one = None if counted == have.private else cells[counted[0]]
+        found.append(on_target(group, a.counts.reshape(-1, schema.size(counted)), a.variance, one))
     return found
 
 
@@ -172,12 +188,15 @@ def _with_tables(start: Shares, tables: Sequence[Evidence]) -> Shares:
 
 
 def _corrected(start: Shares, evidence: Sequence[Evidence], asked: Asked) -> Shares:
-    """Drift first, from the totals over the tables and the tree's upper levels to its leaves; then chance."""
-    leaves, tables = evidence[0], evidence[1:]
-    shares = follow(start, [together(evidence)])
-    shares = follow(shares, tables) if tables else shares
+    """Drift first, from the totals over tables and bands and the tree's upper levels to its leaves; then chance."""
+    treed = [i for i, q in enumerate(asked.questions) if q.tree is not None]
+    leaves, bands = evidence[0], [evidence[i] for i in treed[1:]]
+    tables = [e for i, e in enumerate(evidence) if i not in treed]
+    shares = follow(start, [together([e for e in evidence if e.label is None])])
+    for part in ([tables] if tables else []) + [[e] for e in bands]:  # an outcome strays by itself
+        shares = follow(shares, part)
     assert asked.grown is not None and asked.ends is not None
     deepest = int(asked.grown.depth[asked.ends].max())
     for level in (n for n in _LEVELS if n < deepest):
         shares = follow(shares, [merged(leaves, above(asked.grown, asked.ends, level))])
-    return settle(follow(shares, [leaves]), [*tables, leaves])
+    return settle(follow(shares, [leaves]), [*tables, *bands, leaves])

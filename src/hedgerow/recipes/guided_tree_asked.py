@@ -1,6 +1,6 @@
 """What ``guided_tree`` asks: the tree, the tables, and how the budget is divided, all from public knowledge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -18,6 +18,7 @@ from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes.attach import cells_of, columns_of, is_ordered, lines_of, target_of
 from hedgerow.recipes.base import PublicData
+from hedgerow.recipes.outcome import declared, outcome_of
 
 Shares = npt.NDArray[np.float32]
 _MOST = 400_000  # public rows that a tree or a boosted model is grown on
@@ -34,7 +35,8 @@ class Wishes:
 
     private: tuple[str, ...]
     analyses: tuple[tuple[str, ...], ...]
-    share: Fraction
+    outcomes: tuple[str, ...]
+    share: Fraction | None
     tables: Fraction | None
     priorities: Mapping[str, float]
     modelled: bool
@@ -80,11 +82,16 @@ def known(wishes: Wishes, tariff: Tariff, public: PublicData) -> Known:
     target, schema = target_of(public), public.schema
     found = columns_of(public, tariff.guarantee, wishes.private)
     given = tuple(a for a in found.given if wishes.priorities.get(a, 1.0) > 0)
-    outcomes = [a for t in wishes.analyses for a in t]
-    if wrong := [a for a in (*outcomes, *wishes.priorities) if a not in found.given]:
+    tables = [a for t in wishes.analyses for a in t]
+    if wrong := [a for a in (*tables, *wishes.outcomes, *wishes.priorities) if a not in found.given]:
         raise JobError(
-            f"[guided_tree] analyses or priorities name {', '.join(wrong)}, which no given attribute is called.\n"
+            f"[guided_tree] analyses, outcomes or priorities name {', '.join(wrong)}, which is no given attribute.\n"
             f"The given attributes are {', '.join(found.given)}. Nothing was read or spent."
+        )
+    if out := [a for a in wishes.outcomes if a not in given]:
+        raise JobError(
+            f"[guided_tree] {', '.join(out)} has priority 0 and is an outcome too. Take it out of one of the two.\n"
+            "Nothing was read or spent."
         )
     if not given:
         raise JobError("[guided_tree] priorities leave no attribute to depend on. Nothing was read or spent.")
@@ -147,7 +154,8 @@ def leaves_and_tables(wishes: Wishes, have: Known, shares: Shares, tariff: Tarif
     ``shares`` are the labels of the public rows: a 1 each, or a guess.
     """
     over = have.rows / have.public.shape[1]
-    rest = 1 - wishes.share if wishes.analyses else Fraction(1)
+    analyses = _analyses(wishes, have, shares, lambda part: _variance(tariff, cost * part))
+    rest = 1 - sum(analyses.values(), Fraction(0))
     least = _variance(tariff, cost * rest) * have.kinds
     limits = {"smallest": _SMALLEST, "deepest": _DEEPEST}
     grown = grow(have.public, shares, have.sizes, have.ordered, **limits, worth=3 * least / over)
@@ -161,7 +169,7 @@ def leaves_and_tables(wishes: Wishes, have: Known, shares: Shares, tariff: Tarif
         variance = _variance(tariff, cost * rest * (1 - part))
         stays = pruned(grown, noise=charge * variance * have.kinds, over=over)
         tree, ends = as_tree(grown, stays, have.given)
-        asked = _questions(wishes, have, tree, part)
+        asked = _questions(wishes, have, tree, part, analyses)
         noise = {q: _variance(tariff, cost * p) for q, p in asked.items()}
         own = [noise.get(Marginal((a, *have.private))) for a in have.given]
         rows = Partition(leaf_of(tree, have.codes(have.lines)), public_shares(have, shares, tree), variance)
@@ -171,17 +179,30 @@ def leaves_and_tables(wishes: Wishes, have: Known, shares: Shares, tariff: Tarif
     return min((candidate(p, c) for p, c in product(parts, charges)), key=lambda a: a.expected)
 
 
-def _questions(wishes: Wishes, have: Known, tree: Tree, part: Fraction) -> dict[Marginal, Fraction]:
+def _analyses(
+    wishes: Wishes, have: Known, shares: Shares, variance: Callable[[Fraction], float]
+) -> dict[Marginal, Fraction]:
+    """The declared analyses and outcomes, each with its part of the budget."""
+    schema = have.target.schema
+    cross = shares.mean(axis=0, dtype=np.float64).reshape(schema.shape(have.private))
+    others = [tuple(j for j in range(cross.ndim) if j != i) for i in range(cross.ndim)]
+    labels = {p: np.asarray(cross.sum(axis=o)) for p, o in zip(have.private, others, strict=True)}
+    tables = [Marginal((*t, *have.private)) for t in wishes.analyses]
+    outcomes = [outcome_of(schema, have.given, have.lines, o) for o in wishes.outcomes]
+    return declared(tables, outcomes, labels, wishes.share, variance)
+
+
+def _questions(
+    wishes: Wishes, have: Known, tree: Tree, part: Fraction, analyses: Mapping[Marginal, Fraction]
+) -> dict[Marginal, Fraction]:
     """The leaves, the attributes' own tables when they get a ``part``, and the analyses; each with its weight."""
-    share = wishes.share if wishes.analyses else Fraction(0)
-    weights = wishes.weights([a for a in have.given if (a,) not in wishes.analyses]) if part else {}
+    rest = 1 - sum(analyses.values(), Fraction(0))
+    weights = wishes.weights([a for a in have.given if Marginal((a, *have.private)) not in analyses]) if part else {}
     part = part if weights else Fraction(0)
-    asked: dict[Marginal, Fraction] = {Marginal(have.private, tree): (1 - share) * (1 - part)}
+    asked: dict[Marginal, Fraction] = {Marginal(have.private, tree): rest * (1 - part)}
     for a, w in weights.items():
-        asked[Marginal((a, *have.private))] = (1 - share) * part * w / sum(weights.values())
-    for t in wishes.analyses:
-        asked[Marginal((*t, *have.private))] = share / len(wishes.analyses)
-    return asked
+        asked[Marginal((a, *have.private))] = rest * part * w / sum(weights.values())
+    return {**asked, **analyses}
 
 
 def _variance(tariff: Tariff, cost: Fraction) -> float:

@@ -1,5 +1,6 @@
 """``independent``: measure every attribute on its own, once. The floor every other recipe must beat."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -10,6 +11,7 @@ from hedgerow.public.question import Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
+from hedgerow.recipes.memory import noise_on_total
 
 
 @final
@@ -31,6 +33,10 @@ class Independent(AbstractRecipe):
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One request: all one-way tables, the whole budget."""
         return (tariff.measure_all(self._one_ways(public.schema), budget.total),)
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """The number of records is a noisy one, unless it is declared."""
+        return 0 if self.rows else noise_on_total(requests)
 
     def fit(self, gate: Answers, public: PublicData) -> ProductModel:
         """Ask for every attribute's table, and let each stand for itself."""

@@ -1,8 +1,10 @@
 """How many bytes the recipes for whole records hold at their widest, from public facts alone."""
 
 from collections.abc import Sequence
+from math import isqrt
 
 from hedgerow.public.schema import Schema
+from hedgerow.public.spend import Spend
 
 
 def pair_cells(schema: Schema, names: Sequence[str]) -> int:
@@ -23,3 +25,9 @@ def pair_records_memory(schema: Schema, names: Sequence[str], *, records: int, s
     fitting = 3 * 4 * values * (values + 16)
     rows = records * (8 * k + 24 * len(schema.columns))
     return 100 * pair_cells(schema, names) + fitting + rows + support * (4 * k * (k - 1) + 16 * k)
+
+
+def noise_on_total(requests: Sequence[Spend]) -> int:
+    """Three standard deviations of the noise on the number of rows, told by the best of the tables asked for."""
+    asked = [a for r in requests for a in r.asked]
+    return 3 * min((isqrt(round(a.cells * a.noise.variance)) for a in asked), default=0)

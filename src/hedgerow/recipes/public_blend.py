@@ -16,7 +16,7 @@ from hedgerow.recipes.allocation import Key, shares_by_error
 from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.evidence import Evidence
-from hedgerow.recipes.memory import pair_records_memory
+from hedgerow.recipes.memory import noise_on_total, pair_records_memory
 from hedgerow.recipes.pairs import Price
 from hedgerow.recipes.relative import Relative
 from hedgerow.recipes.triples import strong_triples, with_tables
@@ -84,6 +84,10 @@ class PublicBlend(AbstractRecipe):
         return pair_records_memory(
             public.schema, names, records=self.rows or rows, support=round(known * (1 + self.tail))
         )
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """The number of records is a noisy one, unless it is declared."""
+        return 0 if self.rows else noise_on_total(requests)
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask twice, estimate every table, and weigh the public rows and a tail accordingly."""

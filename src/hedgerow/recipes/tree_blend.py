@@ -21,7 +21,7 @@ from hedgerow.recipes.allocation import Key
 from hedgerow.recipes.axes import Axes, axes_of
 from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
 from hedgerow.recipes.evidence import Evidence, Floats, outer
-from hedgerow.recipes.memory import pair_records_memory
+from hedgerow.recipes.memory import noise_on_total, pair_records_memory
 from hedgerow.recipes.pairs import Price, shares_by_gain, worth_measuring
 from hedgerow.recipes.triples import MOST_OF_TRIPLE, estimated, with_tables
 
@@ -81,6 +81,10 @@ class TreeBlend(AbstractRecipe):
         """Every pair, and the records that are fitted to them."""
         names = public.schema.attributes
         return pair_records_memory(public.schema, names, records=self.rows or rows)
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """The number of records is a noisy one, unless it is declared."""
+        return 0 if self.rows else noise_on_total(requests)
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""

@@ -15,10 +15,15 @@ from hedgerow.public.accounting import (
 from hedgerow.public.question import Noise
 from hedgerow.public.spend import Asked, Spend, Tariff
 from hedgerow.public.urn import Urn, price
+from hedgerow.release.choice import OpenedChoice
 from hedgerow.release.opened import Opened
 
 _GRAIN = Fraction(2, 10**12)
 """Two steps of the rounding of rho, which another machine's logarithm may take differently."""
+
+
+Stated = Opened | OpenedChoice
+"""A release, or the best run of a choice."""
 
 
 def says_what_follows(bundle: Opened) -> str:
@@ -41,7 +46,7 @@ def says_what_follows(bundle: Opened) -> str:
     return f"{due['format']}; {len(statement.spends)} requests"
 
 
-def costs_are_right(bundle: Opened) -> str:
+def costs_are_right(bundle: Stated) -> str:
     """The cost of every table and selection follows from its noise, the relation and the rows per person."""
     statement = bundle.statement
     tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
@@ -123,7 +128,7 @@ def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fr
     return epsilon if measure == "pure" else epsilon**2 / 8
 
 
-def cells_are_right(bundle: Opened) -> str:
+def cells_are_right(bundle: Stated) -> str:
     """The number of cells of every table follows from the schema."""
     coding, statement = bundle.schema.coding, bundle.statement
     for spend in statement.spends:
@@ -137,7 +142,7 @@ def cells_are_right(bundle: Opened) -> str:
     return f"{sum(a.cells for s in statement.spends for a in s.asked):,} cells, as the schema has them"
 
 
-def promise_is_kept(bundle: Opened) -> str:
+def promise_is_kept(bundle: Stated) -> str:
     """All costs together are within the promised epsilon and delta."""
     statement = bundle.statement
     budget, spent = statement.budget, statement.spent
@@ -149,7 +154,7 @@ def promise_is_kept(bundle: Opened) -> str:
     return f"epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}; {left:.3g} % not spent"
 
 
-def answers_were_paid_for(bundle: Opened) -> str:
+def answers_were_paid_for(bundle: Stated) -> str:
     """The noisy answers are those of the events: each table once, with its noise, and nothing more."""
     statement, answers = bundle.statement, bundle.answers
     due = [(i, a) for i, s in enumerate(statement.spends) for a in s.asked]

@@ -67,8 +67,7 @@ class Contents:
         if not self.records and self.counts is None:
             raise JobError("There is nothing to release: neither records nor counts. Nothing was written.")
         object.__setattr__(self, "formats", tuple(f for f in FORMATS if f in self.formats))
-        for password, hidden in _PASSWORDS:
-            object.__setattr__(self, "job", password.sub(hidden, self.job))
+        object.__setattr__(self, "job", without_passwords(self.job))
         object.__setattr__(self, "verdicts", tuple(_finite(v) for v in self.verdicts))
         object.__setattr__(self, "title", self.title.strip() or self.statement.table)
 
@@ -88,6 +87,13 @@ class Contents:
         if len(self.records) <= 1:
             return ("records",) * len(self.records)
         return tuple(f"records-{i}" for i in range(1, len(self.records) + 1))
+
+
+def without_passwords(job: str) -> str:
+    """The text of a job as it may be published: passwords in addresses are left out."""
+    for password, hidden in _PASSWORDS:
+        job = password.sub(hidden, job)
+    return job
 
 
 def label_columns(counts: pl.DataFrame) -> tuple[str, ...]:

@@ -7,12 +7,15 @@ from math import floor, log10
 import polars as pl
 from markupsafe import Markup, escape
 
+from hedgerow.figures.svg import fitted, gutter, svg
+from hedgerow.figures.svg import line as _line
+from hedgerow.figures.svg import text as _text
 from hedgerow.model.tabulation import ALL
 from hedgerow.release.contents import Contents, label_columns
 
 _MOST_BARS = 30
 _MOST_ROWS = 200
-_LEFT, _STEP, _WIDTH = 190, 22, 520
+_STEP, _WIDTH = 22, 520
 
 
 @dataclass(frozen=True)
@@ -81,29 +84,27 @@ def bars(counts: pl.DataFrame, labels: Sequence[str]) -> tuple[Bar, ...]:
 
 def drawn(cells: Sequence[Bar], said: str) -> Markup:
     """Lying bars with their intervals."""
-    top, wide = 2, _WIDTH - _LEFT - 64
+    top, left = 2, gutter(c.label for c in cells)
+    wide = _WIDTH - left - 64
     height = top + _STEP * len(cells) + 26
     ticks, scale = _scale(max([1.0, *(max(c.synthetic, c.high or 0.0) for c in cells)]), wide)
-    out = [_line("grid", _LEFT + t * scale, top, _LEFT + t * scale, height - 24) for t in ticks]
-    out += [_text(_LEFT + t * scale, height - 8, f"{t:,}", "tick", "middle") for t in ticks]
+    out = [_line("grid", left + t * scale, top, left + t * scale, height - 24) for t in ticks]
+    out += [_text(left + t * scale, height - 8, f"{t:,}", "tick", "middle") for t in ticks]
     for i, cell in enumerate(cells):
         y = top + i * _STEP
         band = ""
         if cell.low is not None and cell.high is not None:
-            low, high = _LEFT + cell.low * scale, _LEFT + cell.high * scale
+            low, high = left + cell.low * scale, left + cell.high * scale
             band = _line("band", low, y + 12, high, y + 12)
             band += _line("band", low, y + 8, low, y + 16) + _line("band", high, y + 8, high, y + 16)
         out.append(
             f"<g><title>{escape(cell.title)}</title>"
-            + _text(_LEFT - 8, y + 16, _short(cell.label, 30), "label", "end")
-            + f'<rect class="bar" x="{_LEFT}" y="{y + 4}" width="{cell.synthetic * scale:.1f}" height="16"/>{band}'
+            + _text(left - 8, y + 16, fitted(cell.label, left - 8), "label", "end")
+            + f'<rect class="bar" x="{left}" y="{y + 4}" width="{cell.synthetic * scale:.1f}" height="16"/>{band}'
             + _text(_WIDTH - 2, y + 16, f"{cell.synthetic:,.0f}", "value", "end")
             + "</g>"
         )
-    return Markup(
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(said)}" '
-        f'xmlns="http://www.w3.org/2000/svg">{"".join(out)}</svg>'
-    )
+    return svg("".join(out), _WIDTH, height, said)
 
 
 def _scale(most: float, room: float) -> tuple[list[int], float]:
@@ -111,15 +112,3 @@ def _scale(most: float, room: float) -> tuple[list[int], float]:
     power = 10 ** floor(log10(most / 4))
     step = max(1, int(next(k * power for k in (1, 2, 2.5, 5, 10) if k * power >= most / 4)))
     return list(range(0, int(most) + 1, step)), room / most
-
-
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-
-
-def _text(x: float, y: float, text: str, kind: str, anchor: str) -> str:
-    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
-
-
-def _short(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"

@@ -7,9 +7,9 @@ from math import ceil, floor, log10, sqrt
 import numpy as np
 from markupsafe import Markup, escape
 
+from hedgerow.figures.svg import fitted, gutter, svg
 from hedgerow.figures.svg import line as _line
 from hedgerow.figures.svg import short as _short
-from hedgerow.figures.svg import svg
 from hedgerow.figures.svg import text as _text
 from hedgerow.release.oneway import OneWay
 from hedgerow.release.words import Odds, of_100
@@ -71,7 +71,7 @@ def _joined(group: Sequence[_Mark]) -> _Mark:
 
 
 def _lying(marks: Sequence[_Mark]) -> tuple[str, int]:
-    left, step, top = 150, 22, 2
+    left, step, top = gutter(m.label for m in marks), 22, 2
     wide, height = _WIDTH - left - 64, top + step * len(marks) + 26
     ticks, scale = _scale(marks, wide)
     out = [_line("grid", left + t * scale, top, left + t * scale, height - 24) for t in ticks]
@@ -81,7 +81,7 @@ def _lying(marks: Sequence[_Mark]) -> tuple[str, int]:
         low, high = _clipped(m, wide / scale)
         out.append(
             f"<g><title>{escape(m.title)}</title>"
-            + _text(left - 8, y + 16, _short(m.label, 22), "label", "end")
+            + _text(left - 8, y + 16, fitted(m.label, left - 8), "label", "end")
             + f'<rect class="bar" x="{left}" y="{y + 4}" width="{m.synthetic * scale:.1f}" height="16"/>'
             + _line("band", left + low * scale, y + 12, left + high * scale, y + 12)
             + f'<circle class="dot" cx="{left + max(0.0, m.noisy) * scale:.1f}" cy="{y + 12}" r="3.5"/>'

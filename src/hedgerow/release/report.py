@@ -98,7 +98,7 @@ def _law(noise: Noise) -> str:
 def _shown(contents: Contents, one: OneWay) -> Shown:
     about = next((c.description for c in contents.schema.columns if c.name == one.name), "")
     if one.source != one.name:
-        about = f"{about} Added up from the measured table {one.source}.".strip()
+        about = f"{about.rstrip('.')}. Added up from the measured table {one.source}.".removeprefix(". ")
     rows = tuple(
         (label, f"{n:,}", f"{s:,.0f}", f"{s - n:+,.0f}")
         for label, n, s in zip(one.labels[:_MOST_CELLS], one.noisy.tolist(), one.synthetic.tolist(), strict=False)

@@ -8,10 +8,13 @@ import numpy as np
 from markupsafe import Markup
 
 from hedgerow.figures import charts
+from hedgerow.figures.lines import Point, Trace, lines
+from hedgerow.figures.scatter import Dot, scatter
 from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.quantities import Judged, labels, quantity
+from hedgerow.planning.quantities import Judged, Places, labels, over_time, quantity, time_labels
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.rules import violations
+from hedgerow.public.schema import Schema
 from hedgerow.release import figures
 from hedgerow.release.contents import Contents
 from hedgerow.release.together import Joint, Level, copies_of, joints, levels
@@ -122,7 +125,7 @@ def _joint(contents: Contents, j: Joint) -> Drawn:
     )
     places = _spread(np.argsort(-j.noisy, kind="stable"), _MOST_DOTS)
     dots = [
-        charts.Dot(float(n), float(s), f"{label}: noisy {n:,}, synthetic {s:,.0f}")
+        Dot(float(n), float(s), f"{label}: noisy {n:,}, synthetic {s:,.0f}")
         for label, n, s in zip(
             j.named(contents.schema, places), j.noisy[places].tolist(), j.synthetic[places].tolist(), strict=True
         )
@@ -172,12 +175,12 @@ def _relations(found: Sequence[Level]) -> tuple[Drawn, ...]:
     def drawn(name: str, there: Callable[[Level], float], here: Callable[[Level], float]) -> Drawn:
         both = np.array([[there(v), here(v)] for v in found])
         r = float(np.corrcoef(both.T)[0, 1]) if both.std(axis=0).min() > 0 else float("nan")
-        dots = [charts.Dot(there(v), here(v), f"{v.name}: {there(v):+.4f}, {here(v):+.4f}") for v in shown]
+        dots = [Dot(there(v), here(v), f"{v.name}: {there(v):+.4f}, {here(v):+.4f}") for v in shown]
         ranked = sorted(found, key=lambda v: -abs(here(v) - there(v)))[:30]
         rows = tuple((v.name, f"{there(v):+.4f}", f"{here(v):+.4f}", f"{here(v) - there(v):+.4f}") for v in ranked)
         about = f"{len(found):,} pairs of levels; the two sides correlate at {r:.3f}."
         axes = ("from noisy counts", "synthetic")
-        figure = charts.scatter(dots, said=f"{name} between levels, noisy against synthetic", axes=axes)
+        figure = scatter(dots, said=f"{name} between levels, noisy against synthetic", axes=axes)
         more = f"{len(found) - len(rows):,}" if len(found) > len(rows) else ""
         return Drawn(name, about, figure, ("levels", "from noisy counts", "synthetic", "difference"), rows, more)
 
@@ -217,8 +220,24 @@ def _says(use: Use, copies: tuple[Judged, ...]) -> Drawn | None:
     ]
     head = ("group", "mean over copies", "lowest copy", "highest copy") if len(copies) > 1 else ("group", "estimate")
     rows = tuple((r.label, show(r.value), show(r.low), show(r.high))[: len(head)] for r in ranges)
-    figure = charts.estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
+    figure = _over_time(use, copies[0].schema, places, ranges)
+    if not figure:
+        figure = charts.estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
     return Drawn(use.name, use.what, figure, head, rows)
+
+
+def _over_time(use: Use, schema: Schema, places: Places, ranges: Sequence[charts.Range]) -> Markup:
+    """The figure of a use that follows one thing over time; nothing for others."""
+    found = over_time(use, schema, places)
+    if len({name for name, _ in found}) != 1:
+        return Markup()
+    times, shown = time_labels(use, schema), sorted(t for _, t in found)
+    points = [
+        Point(shown.index(t), r.value, r.low, r.high, f"{times[t]}: {small(r.value)}")
+        for (_, t), r in zip(found, ranges, strict=True)
+    ]
+    trace = Trace("made", tuple(sorted(points, key=lambda p: p.at)))
+    return lines([times[t] for t in shown], [trace], said=f"{use.name} in the synthetic data", show=small)
 
 
 def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:

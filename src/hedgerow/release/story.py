@@ -9,7 +9,7 @@ from hedgerow.planning.uses import Verdict
 from hedgerow.public.spend import Spend
 from hedgerow.public.statement import Statement
 from hedgerow.release.contents import Contents
-from hedgerow.release.words import Promise, decimal, of_100, percent, small
+from hedgerow.release.words import Promise, beside, decimal, many, of_100, percent, small
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,17 @@ def use_rows(verdicts: Iterable[Verdict]) -> tuple[UseRow, ...]:
 
 def _use_row(v: Verdict) -> UseRow:
     show = percent if v.use.as_share else small
+
+    def near(value: float | None) -> str:
+        return beside(value, v.use.tolerance, share=v.use.as_share)
+
     word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
     return UseRow(
         name=v.use.name,
         measured=v.use.what,
         tolerance=show(v.use.tolerance),
-        error=show(v.error),
-        band="" if v.high is None else f"{show(v.low)} to {show(v.high)}",
+        error=near(v.error),
+        band="" if v.high is None else f"{near(v.low)} to {near(v.high)}",
         like=percent(v.like_sample),
         verdict=word if v.sign_kept is not False else "sign lost",
         kind=kind,
@@ -160,9 +164,7 @@ def event_rows(statement: Statement) -> tuple[EventRow, ...]:
 
 def _answer(spend: Spend) -> str:
     cells = sum(a.cells for a in spend.asked)
-    if spend.verb == "draw":
-        return f"{cells:,} drawn count{'s' * (cells != 1)}"
-    return f"{cells:,} noisy count{'s' * (cells != 1)}"
+    return many(cells, "drawn count" if spend.verb == "draw" else "noisy count")
 
 
 def release_id(statement: Statement) -> str:

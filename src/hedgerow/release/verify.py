@@ -7,10 +7,11 @@ drawn so, and that nothing else was published, is for the ledger and the audit o
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError, VerifyFailed
-from hedgerow.release import arithmetic, outside
+from hedgerow.release import arithmetic, choice_verify, outside
 from hedgerow.release.opened import Opened
 
 
@@ -44,9 +45,13 @@ CHECKS: tuple[tuple[str, Callable[[Opened], str]], ...] = (
 
 
 def verify(directory: Path | str) -> tuple[Check, ...]:
-    """The outcome of every check on the bundle at ``directory``; never fails itself, whatever lies there."""
-    bundle = Opened(Path(directory))
-    return tuple(_tried(name, check, bundle) for name, check in CHECKS)
+    """The outcome of every check on the bundle or choice at ``directory``; never fails itself, whatever is there."""
+    folder = Path(directory)
+    if choice_verify.is_choice(folder):
+        opened = choice_verify.OpenedChoice(folder)
+        return tuple(_tried(name, partial(check, opened)) for name, check in choice_verify.CHECKS)
+    bundle = Opened(folder)
+    return tuple(_tried(name, partial(check, bundle)) for name, check in CHECKS)
 
 
 def assert_holds(directory: Path | str) -> tuple[Check, ...]:
@@ -62,9 +67,9 @@ def assert_holds(directory: Path | str) -> tuple[Check, ...]:
     return checks
 
 
-def _tried(name: str, check: Callable[[Opened], str], bundle: Opened) -> Check:
+def _tried(name: str, check: Callable[[], str]) -> Check:
     try:
-        return Check(name, True, check(bundle))
+        return Check(name, True, check())
     except HedgerowError as wrong:
         return Check(name, False, str(wrong))
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

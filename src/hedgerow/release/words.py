@@ -13,6 +13,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, floor, log, sqrt
 
+from hedgerow.figures.words import beside as beside
+from hedgerow.figures.words import many as many
 from hedgerow.figures.words import percent as percent
 from hedgerow.figures.words import small as small
 from hedgerow.public.accounting import Guarantee

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
+from hedgerow.figures.words import aligned
 from hedgerow.job import Job
 from hedgerow.public.table import PublicTable
 from hedgerow.steward.attribute import AttributeInference
@@ -73,9 +74,10 @@ def attack_text(found: Attacks, *, as_json: bool = False) -> str:
         f"{m.epsilon_at_least:.2f}, promised is {m.promised:g}. " + ("" if m.sound else "THE PROMISE IS BROKEN."),
     ]
     if len(table):
-        lines += ["", f"{'private column':<24} {'with release':>13} {'with public':>12} {'by mode':>8} {'gained':>8}"]
-    for r in table.iter_rows(named=True):
-        numbers = [r[k] for k in ("with_release", "with_public", "by_mode", "gained")]
-        shown = ["" if v is None else f"{v:.3f}" for v in numbers]
-        lines.append(f"{r['column'][:24]:<24} {shown[0]:>13} {shown[1]:>12} {shown[2]:>8} {shown[3]:>8}")
+        head = ("private column", "with release", "with public", "by mode", "gained")
+        keys = ("with_release", "with_public", "by_mode", "gained")
+        rows = [
+            (r["column"], *("" if r[k] is None else f"{r[k]:.3f}" for k in keys)) for r in table.iter_rows(named=True)
+        ]
+        lines += ["", "How often a private column is guessed right, knowing the others:", *aligned(head, rows)]
     return "\n".join(lines)

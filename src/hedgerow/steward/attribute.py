@@ -75,7 +75,10 @@ class AttributeInference:
 
 
 def guesses(source: Table, column: str, known: Sequence[str], codes: Sequence[Places], schema: Schema) -> Places:
-    """The most likely code of ``column`` given the ``codes`` of known columns, by naive Bayes from ``source``."""
+    """The most likely code of ``column`` given the ``codes`` of known columns, by naive Bayes from ``source``.
+
+    A value that ``source`` never shows (a later year) says nothing; one it shows seldom says little.
+    """
     size = schema.size([column])
     labels = source.codes([column])[column].astype(np.int64)
     prior = np.bincount(labels, minlength=size) + 0.5
@@ -85,6 +88,7 @@ def guesses(source: Table, column: str, known: Sequence[str], codes: Sequence[Pl
             continue
         levels = schema.size([name])
         table = np.bincount(labels * levels + source.codes([name])[name], minlength=size * levels)
-        share = (table.reshape(size, levels) + 0.5 / levels) / prior[:, None]
-        log_chance += np.log(share).T[code]
+        table, seen = table.reshape(size, levels), np.bincount(source.codes([name])[name], minlength=levels)
+        share = (table + seen / seen.sum()) / (table.sum(axis=1, keepdims=True) + 1.0)
+        log_chance += np.log(np.where(seen > 0, share, 1.0)).T[code]
     return np.asarray(log_chance.argmax(axis=1))

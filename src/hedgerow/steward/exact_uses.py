@@ -14,9 +14,10 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.job import Job
 from hedgerow.planning.judging import half_sample_error, judge, like_sample
-from hedgerow.planning.quantities import Floats, Judged, Quantity, labels, quantity
+from hedgerow.planning.quantities import Floats, Judged, Quantity, labels, over_time, quantity, time_labels
 from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.schema import Schema
+from hedgerow.steward.compare import in_fixed_words
 from hedgerow.steward.exact import ExactTable, exact_table
 from hedgerow.steward.inside import InsideOnly
 
@@ -31,11 +32,12 @@ class ExactUse:
     Attributes:
         verdict: the exact error and whether it keeps the tolerance.
         foretold: what the release says was expected; None when it says nothing.
-        places: the cells or groups that are judged.
-        names: what they are called.
+        names: what the cells or groups are called that are judged.
         true: the figures of the confidential table.
         errors: their standard errors, where they are estimates; else empty.
         made: the figures of the synthetic copies, a row per copy.
+        lines: for a figure over time, the line each is on and its time; else empty.
+        times: what the times are called.
     """
 
     verdict: Verdict
@@ -44,6 +46,8 @@ class ExactUse:
     true: Floats
     errors: Floats
     made: Floats
+    lines: tuple[tuple[str, int], ...] = ()
+    times: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "ExactUse(hidden)"
@@ -63,7 +67,7 @@ def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> InsideOnly[
         truth, generators = Judged(schema, confidential.frame), rng.spawn(len(job.uses))
         return tuple(_exact(u, truth, copies, foretold.get(u), r) for u, r in zip(job.uses, generators, strict=True))
 
-    return table.map(work)
+    return in_fixed_words(lambda: table.map(work))
 
 
 def _exact(
@@ -83,6 +87,7 @@ def _exact(
         sign_kept=None if kept[0] is None else all(kept),
     )
     places = np.flatnonzero(np.isfinite(true.values) & np.isfinite(judged[0].parts))
+    lines = over_time(use, truth.schema, places)
     return ExactUse(
         verdict,
         foretold,
@@ -90,6 +95,8 @@ def _exact(
         true.values[places],
         true.errors[places] if len(true.errors) else true.errors,
         np.array([_scaled(use, m, true)[places] for m in made]),
+        lines,
+        time_labels(use, truth.schema) if lines else (),
     )
 
 

@@ -1,13 +1,15 @@
 """Membership inference: can an attacker tell from synthetic records whether one odd record was in the table?
 
 The job's recipe is fitted again and again to a public stand-in, with a canary (the oddest record of the public table)
-in it or not by the toss of a coin.  The attacker knows every other record, the recipe and the canary.  Nothing
-confidential is read.  The outcome is a check of the whole road for gross leaks, not a proof: the proof is in
+in it or not by the toss of a coin.  The attacker knows every other record, the recipe and the canary; where columns
+are attached to public rows, the canary's row is among them, and he looks at what is attached.  Nothing confidential
+is read.  The outcome is a check of the whole road for gross leaks, not a proof: the proof is in
 ``private/PROOFS.md``, and the exact audits of noise and gate are in ``tests/privacy``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import exp, lgamma, log
 from typing import Any, final
@@ -21,6 +23,8 @@ from hedgerow.evaluate.telling_apart import auc
 from hedgerow.job import Job
 from hedgerow.model.base import AbstractAttachment, AbstractModel
 from hedgerow.planning.pretend import Pretend
+from hedgerow.public.coding import Codes
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
@@ -29,6 +33,8 @@ from hedgerow.records.draw import draw_records
 
 Watch = Callable[[str], None]
 Floats = npt.NDArray[np.float64]
+_LEVEL = 0.05 / 4
+"""Of each of the four bounds, so that all hold together 95 times in 100."""
 
 
 @final
@@ -93,8 +99,8 @@ def judged(score: Floats, inside: npt.NDArray[np.bool_], *, promised: float, del
     hits, falls = int((guess & truth).sum()), int((guess & ~truth).sum())
     n, m = int(truth.sum()), int((~truth).sum())
     bounds = [
-        _log_ratio(_least(hits, n), _most(falls, m), delta),
-        _log_ratio(_least(m - falls, m), _most(n - hits, n), delta),
+        _log_ratio(_least(hits, n, _LEVEL), _most(falls, m, _LEVEL), delta),
+        _log_ratio(_least(m - falls, m, _LEVEL), _most(n - hits, n, _LEVEL), delta),
     ]
     return Membership(
         len(score),
@@ -139,9 +145,13 @@ class _World:
         canary, instead = (pl.concat([f] * times) for f in (secret, typical))
         if guarantee.relation == "add-remove":
             instead = instead.head(0)
-        target = PublicTable.read(others, schema, role="target")
+        given = _given(job, frame)
+        rows_ = pl.concat([others, canary]) if guarantee.relation == "label-change" else others
+        target = PublicTable.read(rows_.select(given), schema, role="target")
         known = PublicData(schema, PublicTable.read(relative, schema), target)
-        return cls(job, schema, known, others, canary, instead, tuple(combinations(schema.attributes, 2)))
+        hidden = {a for a in schema.attributes if not set(schema.coding.needs([a])) <= set(given)}
+        pairs = tuple(p for p in combinations(schema.attributes, 2) if not hidden or hidden.intersection(p))
+        return cls(job, schema, known, others, canary, instead, pairs)
 
     def score(self, there: bool, rng: np.random.Generator) -> float:
         """How much more the synthetic records look like the canary than the other records do."""
@@ -158,16 +168,31 @@ class _World:
         else:
             raise JobError("A membership test needs a recipe that makes records. Nothing was read or spent.")
         made = PublicTable.read(drawn, self.schema, role="synthetic")
-        total = 0.0
-        mine = PublicTable.read(self.canary.head(1), self.schema, role="synthetic")
-        base = PublicTable.read(self.others, self.schema, role="synthetic")
-        for one, two in self.pairs:
-            here = mine.codes([one, two])
-            seen = [
-                (t.codes([one])[one] == here[one][0]) & (t.codes([two])[two] == here[two][0]) for t in (made, base)
-            ]
-            total += (seen[0].sum() - seen[1].sum()) / float(np.sqrt(seen[1].sum() + 1))
-        return float(total)
+        base = self.expected
+        return float(((self.like_canary(made) - base) / np.sqrt(base + 1)).sum())
+
+    @cached_property
+    def expected(self) -> Floats:
+        """For each pair of columns, how many of the others have the canary's values in both."""
+        return self.like_canary(PublicTable.read(self.others, self.schema, role="synthetic"))
+
+    @cached_property
+    def _mine(self) -> Mapping[str, Codes]:
+        return PublicTable.read(self.canary.head(1), self.schema, role="synthetic").codes(self.schema.attributes)
+
+    def like_canary(self, table: PublicTable) -> Floats:
+        """For each pair of columns, how many rows have the canary's values in both."""
+        codes = table.codes(self.schema.attributes)
+        same = {a: codes[a] == self._mine[a][0] for a in self.schema.attributes}
+        return np.array([np.count_nonzero(same[one] & same[two]) for one, two in self.pairs], np.float64)
+
+
+def _given(job: Job, frame: pl.DataFrame) -> list[str]:
+    """The columns that the job's target has; all of them for a job without a target."""
+    if job.file.target is None:
+        return frame.columns
+    there = open_source(job.beside(job.file.target.table)).columns
+    return [c for c in frame.columns if c in there]
 
 
 def _log_ratio(up: float, down: float, delta: float) -> float:

@@ -8,48 +8,54 @@ from markupsafe import Markup
 
 from hedgerow import __version__
 from hedgerow.errors import JobError
-from hedgerow.figures import charts, page
-from hedgerow.figures.words import percent, small
+from hedgerow.figures import charts
+from hedgerow.figures.lines import Point, Trace, lines
+from hedgerow.figures.page import render
+from hedgerow.figures.words import aligned, beside, percent, small
 from hedgerow.job import Job
+from hedgerow.planning.quantities import Floats
 from hedgerow.planning.uses import Verdict
+from hedgerow.steward.compare import release_of
 from hedgerow.steward.exact_uses import ExactUse, exact_uses
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
 from hedgerow.steward.writing import SUFFIX, inside_folder
 
 NAME = "uses.html"
-_MOST, _DRAWN = 60, 24
+_MOST, _DRAWN, _PANELS = 60, 24, 12
 
 
 def write_report(
-    path: str | Path, *, out: Path | None, rng: np.random.Generator
+    path: str | Path, *, out: Path | None, rng: np.random.Generator, release: Path | None = None
 ) -> tuple[Path, InsideOnly[tuple[ExactUse, ...]]]:
-    """Judge the release of the job in ``path`` exactly, and write the page; never into the release itself."""
-    job = Job.load(path)
-    release = job.beside(job.file.job.out)
-    if not release.is_dir():
+    """Judge a release of the job in ``path`` exactly, and write the page; never into the release itself."""
+    job, place = Job.load(path), release_of(path, release)
+    if not (place / "schema.toml").is_file():
         raise JobError(
-            f"There is no release in {release}. Run the job first: hedgerow run {path}\nNothing was spent."
+            f"There is no release in {place}. Run the job first: hedgerow run {path}\n"
+            "or name the folder of another release with --release. Nothing was read or spent."
         )
-    folder = inside_folder(out or release.with_name(release.name + SUFFIX), (release,))
-    found = exact_uses(job, release, rng)
+    folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
+    found = exact_uses(job, place, rng)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    place = folder / NAME
-    place.touch(mode=0o600, exist_ok=True)
-    place.write_text(page_of(job, found.reveal()), "utf-8", newline="\n")
-    return place, found
+    page = folder / NAME
+    page.touch(mode=0o600, exist_ok=True)
+    page.write_text(page_of(job, found.reveal()), "utf-8", newline="\n")
+    return page, found
 
 
 def text_of(found: InsideOnly[tuple[ExactUse, ...]]) -> str:
     """The uses in lines for the steward's terminal."""
-    head = f"{'intended use':<40} {'tolerance':>10} {'foretold':>20} {'exact':>10} {'like a':>18}"
-    rows = [_row(u) for u in found.reveal()]
-    lines = [
-        f"{r['name'][:40]:<40} {r['tolerance']:>10} {r['foretold']:>20} {r['error']:>10} {r['like'] + ' sample':>18}"
-        f"  {r['word'].upper() if r['kind'] == 'missed' else r['word']}"
-        for r in rows
+    head = ("intended use", "tolerance", "foretold", "exact", "like a", "")
+    rows = [
+        (r["name"], r["tolerance"], r["foretold"], r["error"], f"{r['like']} sample", _loud(r))
+        for r in map(_row, found.reveal())
     ]
-    return "\n".join([f"{WATERMARK}: {WARNING}", "", head, *lines])
+    return "\n".join([f"{WATERMARK}: {WARNING}", "", *aligned(head, rows, left=(0, 5))])
+
+
+def _loud(row: dict[str, str]) -> str:
+    return row["word"].upper() if row["kind"] == "missed" else row["word"]
 
 
 def page_of(job: Job, found: tuple[ExactUse, ...]) -> str:
@@ -60,9 +66,10 @@ def page_of(job: Job, found: tuple[ExactUse, ...]) -> str:
         "table": job.table,
         "rows": [_row(u) for u in found],
         "cards": [_card(u) for u in found],
+        "timed": any(u.lines for u in found),
         "missed": sum(u.verdict.met is False for u in found),
     }
-    return page.render("hedgerow.steward", "steward-report.html.j2", names)
+    return render("hedgerow.steward", "steward-report.html.j2", names)
 
 
 def _row(u: ExactUse) -> dict[str, str]:
@@ -73,7 +80,7 @@ def _row(u: ExactUse) -> dict[str, str]:
         "what": v.use.what,
         "tolerance": show(v.use.tolerance),
         "foretold": "-" if u.foretold is None else _band(u.foretold),
-        "error": show(v.error),
+        "error": beside(v.error, v.use.tolerance, share=v.use.as_share),
         "like": percent(v.like_sample),
         "word": "sign lost" if v.sign_kept is False else word,
         "kind": kind,
@@ -81,8 +88,8 @@ def _row(u: ExactUse) -> dict[str, str]:
 
 
 def _band(v: Verdict) -> str:
-    show = percent if v.use.as_share else small
-    return show(v.error) if v.low is None else f"{show(v.low)} to {show(v.high)}"
+    low, error, high = (beside(x, v.use.tolerance, share=v.use.as_share) for x in (v.low, v.error, v.high))
+    return error if v.low is None else f"{low} to {high}"
 
 
 def _card(u: ExactUse) -> dict[str, Any]:
@@ -99,15 +106,41 @@ def _card(u: ExactUse) -> dict[str, Any]:
         (u.names[i], show(float(u.true[i])), show(float(made[i])), show(float(made[i] - u.true[i])))
         for i in places.tolist()
     ]
-    figure = charts.twins(pairs, said=f"{use.name}: authentic and synthetic", show=show) if pairs else Markup()
+    figures = _over_time(u, made) if u.lines else ()
+    if not figures and pairs:
+        figures = (("", charts.twins(pairs, said=f"{use.name}: authentic and synthetic", show=show)),)
     return {
         "name": use.name,
         "about": use.what
         + ("; counts brought to the same total, largest differences first" if order is not None else ""),
-        "figure": figure,
+        "figures": figures,
         "rows": rows,
         "more": len(u.true) - len(places),
     }
+
+
+def _over_time(u: ExactUse, made: Floats) -> tuple[tuple[str, Markup], ...]:
+    """A figure for every line: authentic solid, synthetic dashed, and the corridor that the tolerance leaves."""
+    use, show = u.verdict.use, small
+    shown = sorted({t for _, t in u.lines})
+    place = {t: k for k, t in enumerate(shown)}
+    found = []
+    for name in list(dict.fromkeys(n for n, _ in u.lines))[:_PANELS]:
+        here = [i for i, (n, _) in enumerate(u.lines) if n == name and np.isfinite(made[i])]
+        if not here:
+            continue
+        true, other, corridor = list[Point](), list[Point](), []
+        for i in here:
+            at, year, value = place[u.lines[i][1]], u.times[u.lines[i][1]], float(u.true[i])
+            true.append(Point(at, value, *_reach(u, i), f"{year}: authentic {show(value)}"))
+            other.append(Point(at, float(made[i]), *_copies(u, i), f"{year}: synthetic {show(float(made[i]))}"))
+            off = use.tolerance * (abs(value) if use.within == "relative" else 1.0)
+            corridor.append((at, value - off, value + off))
+        traces = (Trace("true", tuple(true)), Trace("made", tuple(other)))
+        said = f"{use.name}{', ' * bool(name)}{name}: authentic solid, synthetic dashed"
+        figure = lines([u.times[t] for t in shown], traces, said=said, show=show, corridor=corridor)
+        found.append((name, figure))
+    return tuple(found)
 
 
 def _reach(u: ExactUse, i: int) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.page import page, summary
+from hedgerow.evaluate.page import called, page, summary
 from hedgerow.steward.compare import Exact
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
 
@@ -41,8 +41,10 @@ def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:
     _write(folder / ".gitignore", "*\n")
     _write(folder / "comparison.json", exact_json(found))
     for name, comparison in pages.items():
-        title = f"Exact comparison: {comparison.b.name}"
-        _write(folder / f"{name}.html", page(comparison, title=title, watermark=WATERMARK, warning=WARNING))
+        title = f"Exact comparison: {called(comparison.b)}"
+        sides = ("authentic", "synthetic" if name == "report" else "public")
+        text = page(comparison, title=title, names=sides, watermark=WATERMARK, warning=WARNING)
+        _write(folder / f"{name}.html", text)
     return folder / "report.html"
 
 

@@ -1,6 +1,7 @@
 """Choosing on the confidential table: one line in the ledger, only the best run on disk, and what is refused."""
 
 import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,12 +11,14 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.experiment import choosing
 from hedgerow.experiment.choosing import Choosing, carry_out, prepare
+from hedgerow.job import Job
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.private import selection
 from hedgerow.public.accounting import Budget
 from hedgerow.public.stopping import Stopping
-from hedgerow.release import measurements
+from hedgerow.release import manifest, measurements
+from hedgerow.release.verify import verify
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
 from tests.unit.experiment.world import write
@@ -24,13 +27,18 @@ FEW = Stopping("logarithmic", Fraction(1, 3))
 RECIPE = '[[factor]]\nname = "recipe"\nset = "job.recipe"\nlevels = ["independent", "public_blend"]\n'
 
 
-@pytest.fixture
-def grid(tmp_path: Path) -> Path:
-    path = write(tmp_path, rows=800, confidential=True)
+def narrowed(folder: Path) -> Path:
+    """A grid of two recipes, judged by one table."""
+    path = write(folder, rows=800, confidential=True)
     text = path.read_text("utf-8")
     tables = text[text.index('[[measure]]\nname = "sex by race"') : text.index("[[finding]]")]
     path.write_text(f'[experiment]\njob = "job.toml"\n{RECIPE}{tables}', "utf-8")
     return path
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Path:
+    return narrowed(tmp_path)
 
 
 def asked(grid: Path, epsilon: str = "4", stopping: Stopping = FEW) -> Choosing:
@@ -38,22 +46,90 @@ def asked(grid: Path, epsilon: str = "4", stopping: Stopping = FEW) -> Choosing:
 
 
 def test_the_best_run_leaves_with_its_answers_and_its_price(grid: Path, tmp_path: Path) -> None:
-    facts = carry_out(asked(grid), tmp_path / "choice")
+    made = carry_out(asked(grid), tmp_path / "choice")
     names = {p.name for p in (tmp_path / "choice").iterdir()}
-    assert names == {"choice.json", "measurements.parquet", "job.toml", "records.parquet"}
-    assert facts == json.loads((tmp_path / "choice" / "choice.json").read_text("utf-8"))
+    texts = {"choice.json", "job.toml", "schema.toml", "README.md", "MANIFEST.json"}
+    assert names == {*texts, "measurements.parquet", "records.parquet"}
+    assert (tmp_path / "choice" / "choice.json").read_text("utf-8") == made.dumps()
+    facts = made.to_json()
     assert facts["chosen"]["recipe"] in ("independent", "public_blend")
-    assert facts["epsilon_of_one_run"] == {"answers": 1.6, "score": 0.4}
-    assert "runs" not in set(facts) and set(facts["stopping"]) == {"law", "gamma", "expected_runs"}
+    assert facts["epsilon_of_one_run"] == {"answers": "8/5", "score": "2/5"}
+    assert "runs" not in set(facts) and set(facts["stopping"]) == {"law", "gamma"}
     answers = measurements.load(tmp_path / "choice" / "measurements.parquet")
     assert answers and pl.read_parquet(tmp_path / "choice" / "records.parquet").height > 0
-    kinds = [e.kind for e in Ledger.open(str(tmp_path / "ledger.db")).entries()]
+    entries = Ledger.open(str(tmp_path / "ledger.db")).entries()
+    kinds = [e.kind for e in entries]
     assert kinds.count("promise") == kinds.count("spend") == kinds.count("draw") == 1
+    booked = next(e for e in entries if e.kind == "spend")
+    assert booked.facts["request"] == facts["ledger"]["request"] and booked.facts["run"] == facts["ledger"]["run"]
+    assert facts["ledger"]["anchor"] == next(e.hash for e in entries if e.kind == "promise")
+
+
+def test_the_job_of_the_best_run_says_its_own_budget_and_what_the_choice_cost(grid: Path, tmp_path: Path) -> None:
+    made = carry_out(asked(grid), tmp_path / "choice")
+    text = (tmp_path / "choice" / "job.toml").read_text("utf-8")
+    assert "the choice cost epsilon 4: see choice.json" in text
+    job = Job.loads(text, tmp_path / "job.toml")
+    assert job.budget == Budget("1.6") and job.recipe.name == made.run.recipe
+    assert "cost epsilon 4**" in (tmp_path / "choice" / "README.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def choice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("choice")
+    carry_out(asked(narrowed(folder)), folder / "choice")
+    return folder / "choice"
+
+
+def held(folder: Path) -> dict[str, bool]:
+    return {c.name: c.held for c in verify(folder)}
+
+
+def test_a_reader_can_check_a_choice(choice: Path, hedgerow: Command) -> None:
+    assert all(held(choice).values())
+    said = hedgerow("verify", choice)
+    assert said.code == 0 and "epsilon 4 = 2 x 2 (logarithmic law), among 2 settings" in said.out
+    assert "The choice holds." in said.out
+
+
+TAMPERED = {
+    "a smaller price": ("choice.json", '"epsilon": "4"', '"epsilon": "2"'),
+    "another winner": ("choice.json", '"position": ', '"position": 1'),
+    "another law": ("choice.json", '"law": "logarithmic"', '"law": "geometric"'),
+    "less noise": ("choice.json", '"scale": "', '"scale": "1'),
+    "another budget": ("job.toml", "epsilon = 1.6", "epsilon = 0.6"),
+    "another recipe": ("job.toml", 'recipe = "', 'recipe = "dpsyn" # "'),
+    "a cheaper page": ("README.md", "cost epsilon 4**", "cost epsilon 1**"),
+    "another schema": ("schema.toml", "width = ", "width = 1"),
+}
+
+
+@pytest.mark.parametrize("how", TAMPERED)
+def test_a_choice_that_was_altered_does_not_hold(choice: Path, tmp_path: Path, how: str) -> None:
+    """Also when whoever altered it wrote the manifest anew."""
+    name, old, new = TAMPERED[how]
+    shutil.copytree(choice, tmp_path / "c")
+    text = (tmp_path / "c" / name).read_text("utf-8")
+    assert old in text
+    (tmp_path / "c" / name).write_text(text.replace(old, new, 1), "utf-8")
+    assert not held(tmp_path / "c")["files are those of the manifest"]
+    files = {p.name: manifest.facts_of(p) for p in (tmp_path / "c").iterdir() if p.name != manifest.NAME}
+    (tmp_path / "c" / manifest.NAME).write_text(manifest.dumps(files), "utf-8")
+    assert not all(held(tmp_path / "c").values()), how
+
+
+def test_half_a_folder_does_not_hold(choice: Path, tmp_path: Path, hedgerow: Command) -> None:
+    shutil.copytree(choice, tmp_path / "c")
+    (tmp_path / "c" / "measurements.parquet").unlink()
+    said = hedgerow("verify", tmp_path / "c")
+    assert said.code == 6 and "The choice does NOT hold." in said.out and "Traceback" not in said.err
 
 
 def test_settings_that_promise_different_things_are_not_compared(grid: Path, tmp_path: Path) -> None:
     """A recipe has a relation of its own where the job names none; all runs are priced under one."""
     grid.write_text(grid.read_text("utf-8").replace('"public_blend"', '"guided_tree"'), "utf-8")
+    job = grid.with_name("job.toml")
+    job.write_text(job.read_text("utf-8") + "\n[target]\ntable = 'target.csv'\n", "utf-8")
     with pytest.raises(JobError, match="must promise the same"):
         carry_out(asked(grid), tmp_path / "choice")
     assert not (tmp_path / "choice").exists() and not (tmp_path / "ledger.db").exists()
@@ -66,8 +142,8 @@ def test_with_enough_runs_and_budget_the_better_setting_is_found(
     monkeypatch.setattr(selection, "number_of_runs", lambda stopping: 14)
     text = grid.read_text("utf-8").replace('columns = ["sex", "race"]', 'columns = ["occupation", "sex"]')
     grid.write_text(text, "utf-8")
-    facts = carry_out(asked(grid, "400"), tmp_path / "choice")
-    assert facts["chosen"] == {"recipe": "public_blend"}
+    made = carry_out(asked(grid, "400"), tmp_path / "choice")
+    assert made.candidates[made.chosen].levels == {"recipe": "public_blend"}
 
 
 def test_a_cap_stops_it_before_a_row_is_read(grid: Path, tmp_path: Path) -> None:
@@ -94,6 +170,8 @@ WRONG = {
     "no tables": ('columns = ["sex", "race"]', 'model = "pay ~ sex"', "tables of counts"),
     "unknown column": ('columns = ["sex", "race"]', 'columns = ["sex", "rice"]', "rice"),
     "unknown recipe": ('"public_blend"', '"no_such"', "no recipe"),
+    "a draw from urns": ('"public_blend"', '"dirichlet_multinomial"', "draws from urns"),
+    "settings that refuse": ('"public_blend"', '"integer_counts"', r"recipe = integer_counts\) cannot be run"),
 }
 
 
@@ -101,6 +179,9 @@ WRONG = {
 def test_what_cannot_be_chosen_is_refused_before_anything_is_read(grid: Path, tmp_path: Path, name: str) -> None:
     old, new, said = WRONG[name]
     text = grid.read_text("utf-8").replace(old, new, 1)
+    if name == "a draw from urns":
+        settings = '[dirichlet_multinomial]\ncolumns = ["sex", "race"]\nsize = 100\n'
+        (tmp_path / "job.toml").write_text((tmp_path / "job.toml").read_text("utf-8") + settings, "utf-8")
     if name == "epsilon is a factor":
         text = text.replace('levels = ["independent", "public_blend"]', "levels = [1.0, 2.0]")
     grid.write_text(text, "utf-8")

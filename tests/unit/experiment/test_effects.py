@@ -85,7 +85,7 @@ columns = ["sex"]
 
 
 def findings(*asked: Finding, frame: pl.DataFrame, tmp_path: Path) -> list[bool | None]:
-    (tmp_path / "job.toml").write_text("", "utf-8")
+    (tmp_path / "job.toml").write_text('[job]\nrecipe = "tree_blend"\n', "utf-8")
     (tmp_path / "grid.toml").write_text(GRID, "utf-8")
     grid = Grid.load(tmp_path / "grid.toml")
     grid = Grid(grid.path, grid.file.model_copy(update={"finding": asked}), grid.job, grid.job_path)

@@ -6,7 +6,8 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.grid import Measure
-from hedgerow.experiment.measured import coefficients, read
+from hedgerow.experiment.measured import coefficients, figures, readings
+from hedgerow.planning.quantities import Judged
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.simulate.personnel import personnel, personnel_schema
@@ -37,7 +38,7 @@ def test_coefficients_agree_with_statsmodels() -> None:
 def test_a_coefficient_that_is_lost_counts_as_no_effect() -> None:
     measure = Measure(name="m", model="ln(pay) ~ sex", reference={"sex": "M"})
     men = TABLE.filter(pl.col("sex") == "M")
-    (found,) = read(measure, SCHEMA, TABLE, men)
+    (found,) = readings(measure, *(figures(measure, Judged(SCHEMA, t)) for t in (TABLE, men)))
     assert np.isnan(found.synthetic) and found.error == abs(found.authentic) > 0
 
 

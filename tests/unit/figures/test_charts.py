@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from hedgerow.figures import charts
+from hedgerow.figures.scatter import Dot, scatter
 from hedgerow.figures.svg import decades, ticks
 from hedgerow.figures.words import small
 
@@ -45,10 +46,10 @@ def test_a_curve_stays_inside_its_frame(points: list[tuple[float, float]], limit
 
 @given(st.lists(st.tuples(numbers, numbers), max_size=20), st.floats(0, 1e5))
 def test_scatters_stay_inside_their_frames(points: list[tuple[float, float]], band: float) -> None:
-    dots = [charts.Dot(x, y, "said") for x, y in points]
+    dots = [Dot(x, y, "said") for x, y in points]
     for figure in (
         charts.log_scatter(dots, band, said="x", axes=("a", "b")),
-        charts.scatter(dots, said="x", axes=("a", "b")),
+        scatter(dots, said="x", axes=("a", "b")),
     ):
         assert all(-1 <= c <= 521 for c in coordinates(figure))
         assert well_formed(figure)
@@ -68,7 +69,7 @@ def test_words_are_shown_and_never_obeyed() -> None:
     shade = [[charts.Shade(1, "1", HOSTILE)]]
     made = [
         charts.curve(step, 1, 1, said=HOSTILE, show=small),
-        charts.scatter([charts.Dot(1, 1, HOSTILE)], said=HOSTILE, axes=(HOSTILE, HOSTILE)),
+        scatter([Dot(1, 1, HOSTILE)], said=HOSTILE, axes=(HOSTILE, HOSTILE)),
         charts.heat([HOSTILE], [HOSTILE], shade, said=HOSTILE),
         charts.estimates([charts.Range(HOSTILE, 1, 1, 1)], said=HOSTILE, show=small),
         charts.twins([charts.Twin(HOSTILE, 1, (1, 1), 1, (1, 1))], said=HOSTILE, show=small),

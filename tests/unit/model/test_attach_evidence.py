@@ -122,3 +122,12 @@ def test_a_group_without_rows_or_counts_does_no_harm() -> None:
     out = settle(follow(some_prior(50, 2, 8), [e]), [e])
     assert np.isfinite(out).all()
     assert out.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_counts_of_one_of_two_crossed_labels_move_all_shares_that_count_for_it_alike() -> None:
+    prior, group, first = some_prior(400, 6, 11), np.repeat([0, 1], 200), np.repeat([0, 1], 3)
+    counts = np.array([[150.0, 50.0], [40.0, 160.0]])
+    out = settle(prior, [Evidence(group, counts, np.full((2, 1), 1e-4), first)])
+    assert sums(out, group) @ np.eye(2)[first] == pytest.approx(counts, abs=1.0)
+    within = [s.reshape(-1, 2, 3) / s.reshape(-1, 2, 3).sum(axis=2, keepdims=True) for s in (prior, out)]
+    assert within[1] == pytest.approx(within[0], abs=1e-4)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.model.consistency import consistent, margins, pairs_of, raked
-from hedgerow.model.gum import PairTargets, Records, gum, refine, tables_of
+from hedgerow.model.exchange import refine
+from hedgerow.model.gum import PairTargets, Records, gum, tables_of
 from hedgerow.model.toward_public import drawn_toward
 
 COLUMNS, SIZES = ("a", "b", "c", "d"), (3, 4, 2, 5)

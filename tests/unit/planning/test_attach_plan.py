@@ -141,6 +141,22 @@ def test_the_expected_error_is_that_of_a_run_on_half_the_public_table(recipe: Ab
     assert details(planned(recipe))["expected_total_variation"] == told
 
 
+def test_the_plan_of_a_guided_tree_has_one_expected_error_and_says_what_it_is() -> None:
+    plan = planned(GuidedTree())
+    assert plan.attach is not None
+    said = "\n".join([*plan.remarks, *plan.attach.lines()])
+    assert said.count("total-variation") == 1 and "rehearsal with one half of the public table" in said
+
+
+def test_bands_of_an_outcome_are_told_in_words_and_are_no_tree_with_a_depth() -> None:
+    sexes = Guarantee(relation="label-change", public_columns=("age", "job", "sex"))
+    plan = planned(GuidedTree(outcomes=["sex"]), guarantee=sexes)
+    banded = [a.question for a in plan.asked if a.question.tree is not None][1:]
+    assert len(banded) == 1 and len(details(plan)["trees"]) == 1
+    assert f"in {banded[0].leaves} bands with race" in "\n".join(plan.remarks)
+    assert 0 < details(plan)["expected_total_variation"] < 0.2
+
+
 def test_without_public_labels_the_plan_says_that_it_cannot_tell() -> None:
     plan = planned(RandomTrees(private=("sex", "race"), trees=1, n_b=200), labels=False)
     assert details(plan)["expected_total_variation"] is None

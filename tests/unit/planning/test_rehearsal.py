@@ -75,10 +75,30 @@ def test_a_person_is_on_one_side_only_and_counts_as_often_as_the_gate_would_coun
     public = PublicData(SCHEMA_, PublicTable.read(marked, SCHEMA_))
     here = Stage(RECIPES["independent"](), public, Tariff(SCHEMA_.coding, promise, "pure"), USES, 400, who)
     parts = split(here, np.random.default_rng(1))
-    assert parts.truth.rows % 5 == 0 and 200 <= parts.truth.rows <= 205
+    assert 200 <= parts.truth.rows <= 205
     assert parts.truth.rows + parts.relative.rows == 400
-    named = parts.truth.rows - (5 if parts.counted.rows * 5 != parts.truth.rows * 2 else 0)
+    named = parts.truth.rows - parts.truth.rows % 5  # rows that name nobody go one by one
     assert parts.counted.rows == named // 5 * 2, "two rows of each person, none of those that name nobody"
+
+
+def test_half_of_both_parts_is_a_part_of_them() -> None:
+    for here in (
+        stage(401),
+        stage(400, assumed=50),
+        stage(400, person=pl.Series([f"p{i // 4}" for i in range(400)])),
+    ):
+        whole = split(here, np.random.default_rng(0))
+        half = split(here, np.random.default_rng(0), halved=True)
+        for of, part in ((whole.truth, half.truth), (whole.relative, half.relative)):
+            assert of.rows / 2 - 4 <= part.rows <= of.rows / 2 + 4
+            assert part.frame.join(of.frame, on=part.frame.columns, how="anti", nulls_equal=True).is_empty()
+        assert half.scale * half.truth.rows == pytest.approx(here.rows)
+
+
+def test_a_table_that_hardly_names_a_person_is_refused() -> None:
+    promise = Guarantee(unit="person", person="id", rows_per_person=2)
+    with pytest.raises(JobError, match="Hardly a public row names a person in 'id'"):
+        split(stage(40, person=pl.Series([None] * 40, dtype=pl.String), guarantee=promise), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("rows", [1, 3])

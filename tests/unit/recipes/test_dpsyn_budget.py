@@ -1,6 +1,8 @@
 """The division of a budget against the figures worked out from the paper."""
 
 import json
+from functools import partial
+from math import inf, nan, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +82,25 @@ def test_the_parts_add_up_and_none_is_negative(eps: float, delta: float, theta: 
     assert delta > 0 or split.regime != "two_way", "Gaussian noise under a pure promise"
 
 
-@given(rows=st.floats(max_value=0, allow_nan=False))
+def test_the_thresholds_are_those_of_the_oracle(oracle: dict[str, Any]) -> None:
+    stated = oracle["edge"]["thresholds_theta1"]
+    assert Rule().thresholds(1) == pytest.approx([stated[e] for e in ("e0", "e1", "e2", "e3")], rel=1e-12)
+    assert Rule().thresholds(20) == pytest.approx([20 * stated[e] for e in ("e0", "e1", "e2", "e3")], rel=1e-12)
+
+
+@pytest.mark.parametrize("theta", [1, 7, 20, 200])
+def test_an_epsilon_at_a_threshold_belongs_to_the_regime_above_it(theta: int) -> None:
+    rows = 1e6
+    split = partial(split_budget, delta=2.5e-5, theta=theta, rows=rows)
+    first, least, middle, _ = Rule().thresholds(theta)
+    assert split(middle).total == first
+    assert split(nextafter(middle, 0)).total == 0
+    tau2 = 6 * (1500 * theta / rows)
+    assert split(first + least + tau2).regime == "two_way"
+    assert split(nextafter(first + least + tau2, 0)).regime == "one_way"
+
+
+@given(rows=st.floats(max_value=0) | st.just(nan))
 def test_a_table_that_seems_empty_never_gets_the_richest_method(rows: float) -> None:
     assert split_budget(8.0, delta=1e-6, theta=1, rows=rows).regime == "public_only"
 
@@ -91,7 +111,7 @@ def test_settings_replace_the_constants() -> None:
     assert (split.regime, split.round_to) == ("two_way", 1)
 
 
-@pytest.mark.parametrize("bad", [{"epsilon": 0.0}, {"delta": 1.0}, {"theta": 0}])
+@pytest.mark.parametrize("bad", [{"epsilon": 0.0}, {"epsilon": nan}, {"epsilon": inf}, {"delta": 1.0}, {"theta": 0}])
 def test_numbers_without_meaning_are_refused(bad: dict[str, Any]) -> None:
     given = {"epsilon": 1.0, "delta": 1e-6, "theta": 1, "rows": 10.0, **bad}
     with pytest.raises(JobError, match="nothing was spent"):

@@ -13,16 +13,19 @@ from hedgerow.errors import JobError
 from hedgerow.model.growing import above, as_tree, grow, pruned
 from hedgerow.planning.pretend import Pretend
 from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.question import Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.recipes import GuidedTree, PublicData
 from hedgerow.recipes.attach import cells_of
+from hedgerow.recipes.guided_tree_asked import as_shares, known, leaves_and_tables
 from tests.unit.recipes.attach_world import SCHEMA as TEXT
 from tests.unit.recipes.attach_world import world
 
 SCHEMA = Schema.loads(TEXT)
 GIVEN, PRIVATE = ("age", "job"), ("sex", "race")
+SECRET = world(3000, 2)
 
 
 def public_side(relative: pl.DataFrame | None, target: pl.DataFrame) -> PublicData:
@@ -30,9 +33,14 @@ def public_side(relative: pl.DataFrame | None, target: pl.DataFrame) -> PublicDa
     return PublicData(SCHEMA, known, PublicTable.read(target.select(GIVEN), SCHEMA, role="target"))
 
 
-def made(recipe: GuidedTree, folder: Path, relative: pl.DataFrame | None, epsilon: str = "8") -> Any:
+def made(
+    recipe: GuidedTree,
+    folder: Path,
+    relative: pl.DataFrame | None,
+    epsilon: str = "8",
+    secret: pl.DataFrame = SECRET,
+) -> Any:
     """A real run through the gate on the confidential table's own rows: the table, and what came out."""
-    secret = world(3000, 2)
     public = public_side(relative, secret)
     gate = pipeline.open_gate(
         secret,
@@ -73,6 +81,47 @@ def test_a_declared_analysis_is_measured_and_kept(tmp_path: Path) -> None:
     secret, out = made(GuidedTree(analyses=[["age"]]), tmp_path, world(3000, 1))
     true, got = ((f.filter(pl.col("age") == "3")["sex"] == "F").mean() for f in (secret, out))
     assert got == pytest.approx(true, abs=0.02)
+
+
+def older_women(n: int, seed: int, effect: float) -> pl.DataFrame:
+    """The usual people, their age by job and, with an ``effect``, by sex."""
+    frame, rng = world(n, seed), np.random.default_rng(seed + 100)
+    job, sex = (frame["job"] == "z").to_numpy(), (frame["sex"] == "F").to_numpy()
+    age = np.clip(np.rint(2 * job + effect * sex + rng.normal(0.5, 0.7, n)), 0, 3).astype(int)
+    return frame.with_columns(pl.Series("age", age.astype(str)))
+
+
+def coefficient(frame: pl.DataFrame) -> float:
+    """Of sex in a model of age given job."""
+    x = np.column_stack([np.ones(len(frame)), *(frame["job"] == j for j in "yz"), frame["sex"] == "F"])
+    return float(np.linalg.lstsq(x.astype(float), frame["age"].cast(pl.Int64).to_numpy(), rcond=None)[0][-1])
+
+
+@pytest.mark.parametrize("relative", [older_women(3000, 1, 0.0), None], ids=["no such effect", "no public table"])
+def test_the_coefficient_of_a_declared_outcome_is_kept(relative: pl.DataFrame | None, tmp_path: Path) -> None:
+    secret = older_women(3000, 2, 0.8)
+    _, out = made(GuidedTree(outcomes=["age"]), tmp_path, relative, secret=secret)
+    assert coefficient(secret) > 0.5
+    assert coefficient(out) == pytest.approx(coefficient(secret), abs=0.12)
+
+
+def asked_for(recipe: GuidedTree, epsilon: str) -> dict[Any, float]:
+    """The questions of a recipe, each with its part of the budget."""
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    public = public_side(world(3000, 1), world(3000, 2))
+    (request,) = recipe.requests(tariff, Budget(epsilon), public)
+    return {a.question: float(a.cost) / float(epsilon) for a in request.asked}
+
+
+def test_an_outcome_takes_half_of_a_small_budget_and_less_of_a_large_one() -> None:
+    small, large = (asked_for(GuidedTree(outcomes=["age"]), e) for e in ("0.05", "20"))
+    assert [sum(list(a.values())[1:]) for a in (small, large)] == pytest.approx(
+        [1 / 2, 1 / 6 + 5 / 6 * 3 / 4], abs=0.01
+    )
+    few, many = ([q.leaves for q in a if q.tree is not None][1:] for a in (small, large))
+    assert min(many) > max(few), "a larger budget pays for more bands"
+    fixed = asked_for(GuidedTree(outcomes=["age"], analyses=[["job"]], share=0.4), "1")
+    assert fixed[Marginal(("job", "sex", "race"))] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("relative", [None, world(2000, 1).select(GIVEN)], ids=["no table", "no labels"])
@@ -141,16 +190,15 @@ def test_a_guided_tree_finds_the_split_that_matters_and_noise_prunes_it() -> Non
 
 
 def test_more_budget_means_more_leaves_and_a_smaller_expected_error() -> None:
-    public = public_side(world(5000, 1), world(5000, 2))
+    public = public_side(world(2000, 1), world(2000, 2))
     tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
-    leaves, said = [], []
-    for epsilon in ("0.05", "1", "20"):
-        (spend,) = GuidedTree().requests(tariff, Budget(epsilon), public)
-        first = spend.asked[0].question
-        leaves.append(first.leaves)
-        said.append(float(GuidedTree().remarks(tariff, Budget(epsilon), public)[1].split(": ")[1].split()[0]))
-    assert leaves[0] < leaves[-1]
-    assert said[0] > said[1] > said[2]
+    wishes = GuidedTree().wishes
+    have = known(wishes, tariff, public)
+    assert have.labels is not None
+    shares = as_shares(have.labels, have.kinds)
+    asked = [leaves_and_tables(wishes, have, shares, tariff, Budget(e).total) for e in ("0.1", "1", "10")]
+    assert asked[0].tree.leaves < asked[-1].tree.leaves
+    assert asked[0].expected > asked[1].expected > asked[2].expected
 
 
 def test_an_attribute_of_priority_zero_is_left_out() -> None:
@@ -165,16 +213,36 @@ def test_an_attribute_of_priority_zero_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"share": 1.0}, {"tables": 1.0}, {"prior": "x"}, {"rows": 0}, {"priorities": {"age": -1}}]
+    "settings",
+    [{"share": 1.0}, {"tables": 1.0}, {"prior": "x"}, {"rows": 0}, {"priorities": {"age": -1}}, {"outcomes": "age"}],
 )
 def test_settings_that_make_no_sense_are_named(settings: dict[str, Any]) -> None:
     with pytest.raises(JobError, match="guided_tree"):
         GuidedTree(**settings)
 
 
-@pytest.mark.parametrize("settings", [{"analyses": [["sex"]]}, {"priorities": {"pay": 2}}])
+@pytest.mark.parametrize("settings", [{"analyses": [["sex"]]}, {"outcomes": ["sex"]}, {"priorities": {"pay": 2}}])
 def test_names_that_are_not_given_attributes_are_refused(settings: dict[str, Any]) -> None:
     public = public_side(world(100, 1), world(100, 2))
     tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
     with pytest.raises(JobError, match="age, job"):
         GuidedTree(**settings).requests(tariff, Budget("1"), public)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"outcomes": ["job"]}, "no order"),
+        ({"outcomes": ["age"], "priorities": {"age": 0}}, "priority 0"),
+    ],
+)
+def test_what_cannot_be_an_outcome_is_refused(settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(JobError, match=why):
+        asked_for(GuidedTree(**settings), "1")
+
+
+def test_an_outcome_that_another_column_settles_is_refused() -> None:
+    settled = world(500, 1).with_columns(age=pl.col("job").replace({"x": "0", "y": "1", "z": "2"}))
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    with pytest.raises(JobError, match="settle"):
+        GuidedTree(outcomes=["age"]).requests(tariff, Budget("1"), public_side(settled, settled))

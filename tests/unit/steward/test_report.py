@@ -74,6 +74,17 @@ def test_it_is_never_written_into_the_release(released: Path) -> None:
             write_report(released, out=released.parent / place, rng=rng)
 
 
+def test_another_release_can_be_named(hedgerow: Command, released: Path) -> None:
+    other = released.parent / "second"
+    assert hedgerow("run", released, "--yes", "--out", other).code == 0
+    done = hedgerow("steward", "report", released, "--release", other)
+    assert done.code == 0, done.err
+    assert (released.parent / "second-INSIDE-ONLY" / NAME).is_file()
+    assert not (released.parent / "release-INSIDE-ONLY").exists()
+    refused = hedgerow("steward", "report", released, "--release", released.parent / "nowhere")
+    assert refused.code == 2 and "--release" in refused.err
+
+
 def test_without_a_release_it_says_what_to_type(hedgerow: Command, job: Path) -> None:
     refused = hedgerow("steward", "report", job)
     assert refused.code == 2 and "hedgerow run" in refused.err

@@ -76,6 +76,21 @@ def test_the_sign_of_the_synthetic_file_is_the_claim_when_only_a_coefficient_is_
     assert check(job, "grade").claim.text.startswith("grade > 0 in")
 
 
+@pytest.mark.parametrize("name", ["records.parquet", "records-1.parquet"])
+def test_the_folder_of_a_release_stands_for_its_records(job: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "release").mkdir()
+    pl.read_parquet(tmp_path / "public.parquet").head(3000).write_parquet(tmp_path / "release" / name)
+    by_folder = check(job, synthetic=tmp_path / "release")
+    assert by_folder.rows == 3000
+    assert by_folder.foreseen() == check(job, synthetic=tmp_path / "release" / name).foreseen()
+
+
+def test_a_folder_without_records_is_refused(job: Path, tmp_path: Path) -> None:
+    (tmp_path / "counts").mkdir()
+    with pytest.raises(JobError, match=r"has no records.parquet(.|\n)*nothing was spent"):
+        check(job, synthetic=tmp_path / "counts")
+
+
 def test_what_is_foreseen_reads_no_confidential_row(job: Path, tmp_path: Path) -> None:
     (tmp_path / "confidential.parquet").unlink()
     coefficient, share, chance = check(job).foreseen() or (None, 0.0, {})

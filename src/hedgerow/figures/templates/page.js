@@ -55,6 +55,23 @@
     }
   }
 
+  // Picking a group of a scatter leaves the others faint.
+  for (const box of document.querySelectorAll("[data-pick]")) {
+    const dots = [...box.querySelectorAll("circle[data-group]")];
+    const names = [...new Set(dots.map((dot) => dot.dataset.group))];
+    if (names.length < 2) { continue; }
+    const label = document.createElement("label");
+    label.className = "chooser";
+    label.textContent = box.dataset.pick + " ";
+    const select = document.createElement("select");
+    select.append(new Option("all " + names.length, ""), ...names.map((name) => new Option(name, name)));
+    label.append(select);
+    box.before(label);
+    select.addEventListener("change", () => {
+      for (const dot of dots) { dot.classList.toggle("away", select.value !== "" && select.value !== dot.dataset.group); }
+    });
+  }
+
   // A table sorts by the column whose head is pressed.
   const value = (row, i) => {
     const words = row.cells[i].textContent.trim();
