@@ -87,7 +87,7 @@ def test_without_public_labels_the_whole_budget_is_told_though_the_tree_is_not_k
 
 def test_a_job_that_routes_by_a_column_declared_public_can_be_planned() -> None:
     known = Guarantee(relation="label-change", public_columns=(*GIVEN, "race"))
-    plan = planned(RandomTrees(private=("sex", "race"), sequence="papers-2019", n_b=200), guarantee=known)
+    plan = planned(RandomTrees(columns=("sex", "race"), sequence="papers-2019", n_b=200), guarantee=known)
     assert details(plan)["expected_total_variation"] > 0
     assert any("declared public here" in line for line in plan.remarks)
 
@@ -158,7 +158,7 @@ def test_bands_of_an_outcome_are_told_in_words_and_are_no_tree_with_a_depth() ->
 
 
 def test_without_public_labels_the_plan_says_that_it_cannot_tell() -> None:
-    plan = planned(RandomTrees(private=("sex", "race"), trees=1, n_b=200), labels=False)
+    plan = planned(RandomTrees(columns=("sex", "race"), trees=1, n_b=200), labels=False)
     assert details(plan)["expected_total_variation"] is None
     assert plan.attach is not None
     assert "no confidential row was read" in "\n".join(plan.attach.lines())
