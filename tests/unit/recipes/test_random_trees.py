@@ -109,6 +109,20 @@ def test_the_same_seed_gives_the_same_tree_on_every_machine() -> None:
     assert wide == tree, "whatever type the codes have"
 
 
+def test_the_same_seed_gives_the_same_trees_whatever_engine_holds_the_tables(tmp_path: Path) -> None:
+    schema, relative, rows = Schema.loads(SCHEMA), world(2000, 1), world(1000, 3).select("age", "job")
+    relative.write_csv(tmp_path / "t.csv")
+    relative.write_parquet(tmp_path / "t.parquet")
+    engines: list[Any] = [relative, relative.to_pandas().convert_dtypes(), relative.to_arrow()]
+    engines += [relative.lazy(), tmp_path / "t.csv", tmp_path / "t.parquet"]
+    target = PublicTable.read(rows, schema, role="target")
+    hashes = {
+        tuple(t.sha256 for s in plan_steps(RandomTrees(n_b=50, seed=3), LABEL_CHANGE, public) for t in s.trees)
+        for public in (PublicData(schema, PublicTable.read(e, schema), target) for e in engines)
+    }
+    assert len(hashes) == 1
+
+
 def test_a_node_below_n_b_public_rows_is_a_leaf_and_one_with_n_b_is_split() -> None:
     lines = np.array([[0] * 10 + [1] * 9, [0, 1] * 9 + [0]], np.uint8)
     tree = sketch_tree(lines, {"a": 2, "b": 2}, [1.0, 0.0], n_b=10, depth=2, rng=np.random.default_rng(0))
