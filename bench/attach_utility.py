@@ -141,9 +141,9 @@ def methods(judge: Judge) -> Iterator[tuple[str, str, Callable[[int], pl.DataFra
     yield "-", "public, balanced draws", as_it_is(judge, balanced=True)
     for epsilon in EPSILONS:
         for name, recipe in {
-            "random_trees": lambda seed: RandomTrees(private=private, trees=3, n_b=500, seed=seed),
-            "guided_tree": lambda seed: GuidedTree(private=private),
-            "guided_tree + outcome": lambda seed: GuidedTree(private=private, outcomes=[outcome]),
+            "random_trees": lambda seed: RandomTrees(columns=private, trees=3, n_b=500, seed=seed),
+            "guided_tree": lambda seed: GuidedTree(columns=private),
+            "guided_tree + outcome": lambda seed: GuidedTree(columns=private, outcomes=[outcome]),
         }.items():
             yield epsilon, name, by_recipe(judge, recipe, epsilon)
 

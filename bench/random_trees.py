@@ -39,7 +39,7 @@ class Setting:
     def recipe(self, judge: Judge, seed: int) -> RandomTrees:
         """The recipe so set."""
         weights = {judge.split.outcome: float(self.weight)}
-        return RandomTrees(private=judge.split.private, seed=seed, weights=weights, n_b=self.n_b, trees=self.trees)
+        return RandomTrees(columns=judge.split.private, seed=seed, weights=weights, n_b=self.n_b, trees=self.trees)
 
 
 QUESTIONS: dict[str, dict[str, Setting]] = {

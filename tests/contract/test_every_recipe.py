@@ -25,8 +25,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     "dirichlet_multinomial": {"columns": ["sex", "race"], "size": 9, "copies": 2},
     "beta_binomial": {"column": "sex", "groups": ["area"], "size": "public", "copies": 2},
     "gamma_poisson": {"columns": ["area"], "size": 5, "exposures": [1, 2, 3], "copies": 2},
-    "random_trees": {"private": ["race"], "n_b": 3},
-    "guided_tree": {"private": ["race"]},
+    "random_trees": {"columns": ["race"], "n_b": 3},
+    "guided_tree": {"columns": ["race"]},
 }
 """The settings each recipe is tried with on the toy table of tests/privacy/world.py."""
 

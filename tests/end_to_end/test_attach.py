@@ -116,7 +116,7 @@ def _forged(law: dict[str, Any]) -> list[dict[str, Any]]:
         ("n_b = 20", "n_b = 0", "n_b is 1 or more"),
         ("n_b = 20", "weights = { no = 2 }", "not a given attribute"),
         ("leaf_min = 3", "ratio = { pay = -1 }", "above 0"),
-        ("private = ['sex', 'race']", "private = ['sex']", "lacks race"),
+        ("columns = ['sex', 'race']", "columns = ['sex']", "lacks race"),
         ("[target]\ntable = 'target.csv'\n", "", "[target]"),
         ("[target]\ntable = 'target.csv'\n", "[target]\ntable = 'secret.csv'\n", "confidential table itself"),
     ],

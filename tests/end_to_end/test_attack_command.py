@@ -30,7 +30,7 @@ table = "target.parquet"
 [budget]
 epsilon = 1
 [random_trees]
-private = ["sex", "race"]
+columns = ["sex", "race"]
 trees = 1
 n_b = 200
 """

@@ -40,7 +40,7 @@ def attacked(folder: Path, seed: int) -> float:
         name=f"coins {seed}",
         ledger=folder / "ledger.db",
     )
-    recipe = RandomTrees(private=("sex",), trees=TREES, n_b=3, seed=seed)
+    recipe = RandomTrees(columns=("sex",), trees=TREES, n_b=3, seed=seed)
     relative = hr.PublicTable.read(secret.with_columns(sex=pl.lit("F")), SCHEMA)
     recipe.fit(gate, PublicData(SCHEMA, relative, given))
     leaves, counts = [], []

@@ -14,8 +14,8 @@ from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import GUARANTEES, SCHEMA, Pair, frame, neighbours, write_job
 
 RECIPES = {
-    "guided_tree": "[guided_tree]\nprivate = ['sex', 'race']\nanalyses = [['area']]\noutcomes = ['pay']",
-    "random_trees": "[random_trees]\nprivate = ['sex', 'race']\nn_b = 20\ntrees = 2\nsequence = 'chain'\n"
+    "guided_tree": "[guided_tree]\ncolumns = ['sex', 'race']\nanalyses = [['area']]\noutcomes = ['pay']",
+    "random_trees": "[random_trees]\ncolumns = ['sex', 'race']\nn_b = 20\ntrees = 2\nsequence = 'chain'\n"
     "leaf_min = 3",
 }
 

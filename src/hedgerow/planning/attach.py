@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from time import process_time
 from typing import Any, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from hedgerow.public.table import PublicTable
 from hedgerow.recipes import AbstractRecipe, PublicData
 
 _MOST = 100_000  # public rows of the pretended run
+_RUNS = 3  # that a run plays before it asks, if it has uses
 _READ_NOTHING = "worked out from public tables and the schema; no confidential row was read for it"
 
 
@@ -84,8 +86,17 @@ class AttachPlan:
             *out,
             "depth, rows: of the median leaf; se: of a label's share for the median target row, from noise alone;",
             "need: rows of a leaf for the interval; below: share of leaves expected to have fewer.",
+            *self._guessed(),
             _READ_NOTHING.capitalize() + ".",
         ]
+
+    def _guessed(self) -> list[str]:
+        """What the expected rows are guessed from, where that is not the public table."""
+        from_target = [str(i) for i, t in enumerate(self.trees, 1) if t.expected_from == "target"]
+        if not from_target:
+            return []
+        named = f"of tree {', '.join(from_target[:20])} " if len(from_target) < len(self.trees) else ""
+        return [f"rows {named}are guessed from the target: it has the very rows, or the public table none like them."]
 
 
 def _some(value: Any, form: str) -> str:
@@ -102,17 +113,18 @@ def with_attach(
     treed = [a for a in plan.asked if a.question.tree is not None and not is_banded(a.question.tree)]
     reports = tuple(
         replace(
-            tree_report(a, public, rows=plan.assumed_rows, wanted=wanted),
+            tree_report(a, public, rows=plan.assumed_rows, wanted=wanted, own=_own(recipe)),
             epsilon=float(plan.tariff.guarantee_of(a.question).l1 / a.noise.scale),
         )
         for a in treed
     )
+    played = _played(plan, recipe, public, rng)
     found = AttachPlan(
         epsilons={r: _worth(plan, r) for r in get_args(Relation)},
         delta=float(plan.budget.delta),
         per_row=(_worth(plan, guarantee.relation, 1), guarantee.rows_per_person),
         trees=reports,
-        expected_tv=_expected(plan, recipe, public, rng),
+        expected_tv=played.error,
         wanted=wanted,
     )
     kinds = max((plan.tariff.coding.cells(a.question.columns or (a.question.only,)) for a in treed), default=0)
@@ -121,8 +133,16 @@ def with_attach(
         plan,
         attach=found,
         memory=plan.memory + rows * (8 * kinds + 8 * len(treed)) + 16 * sum(r.leaves * kinds for r in reports),
-        seconds=plan.seconds + 1e-7 * len(treed) * rows + 1e-8 * rows * kinds,
+        seconds=plan.seconds + played.seconds + 1e-7 * len(treed) * rows + 1e-8 * rows * kinds,
     )
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A pretended run: its error, and the CPU seconds that the real one will take by it."""
+
+    error: float | None = None
+    seconds: float = 0.0
 
 
 def _worth(plan: Plan, relation: Relation, rows: int = 0) -> float:
@@ -140,29 +160,42 @@ def _worth(plan: Plan, relation: Relation, rows: int = 0) -> float:
     return epsilon_of(sum((p * p for p in parts), Fraction(0)) / 2 * whole, plan.budget.delta)
 
 
-def _expected(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.random.Generator) -> float | None:
-    """The error of a pretended run: one half of the public table decides, the other stands in and receives."""
+def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.random.Generator) -> _Played:
+    """A pretended run: one half of the public table decides, the other stands in and receives.
+
+    Its time grows with the rows of all three tables; a run plays the uses through on halves, too, before it asks.
+    """
     schema, relative = public.schema, public.relative
     labels = _labels(plan)
     needed = schema.coding.needs(schema.attributes)
     if not labels or relative is None or not set(needed) <= set(relative.frame.columns) or relative.rows < 20:
-        return None
+        return _Played()
     some = rng.permutation(relative.rows)[: 2 * _MOST]
     halves = [relative.frame[np.sort(some[k::2])] for k in range(2)]
     first, second = (PublicTable(schema, f, relative.name) for f in halves)
     private = set(schema.coding.needs(labels))
-    target = PublicTable(schema, halves[1].drop(private & set(halves[1].columns)), "half of the public table")
-    own = getattr(recipe, "leaf_sizes", "") == "public"
-    rows = second.rows if own or not plan.assumed_rows else plan.assumed_rows
-    gate = Pretend(plan.tariff, plan.budget, second, rows, rng)
+    had = set(public.target.frame.columns) if public.target else set[str]()
+    lacks = (private - had) & set(halves[1].columns)
+    target = PublicTable(schema, halves[1].drop(lacks), "half of the public table")
+    rows = second.rows if _own(recipe) or not plan.assumed_rows else plan.assumed_rows
+    gate, begun = Pretend(plan.tariff, plan.budget, second, rows, rng), process_time()
     model = recipe.fit(gate, PublicData(schema, first, target, rows))
+    took, real = process_time() - begun, relative.rows + rows + (public.target.rows if public.target else 0)
     given = [a for a in schema.attributes if a not in labels and not set(schema.coding.needs([a])) & private]
     errors = []
     for a in given[:30]:
         question = Marginal((a, *labels))
         got, true = model.expected(question), np.asarray(gate.truth([question])[0], np.float64)
         errors.append(float(np.abs(got / max(got.sum(), 1) - true / max(true.sum(), 1)).sum() / 2))
-    return float(np.mean(errors)) if errors else None
+    return _Played(
+        float(np.mean(errors)) if errors else None,
+        took * (real / (first.rows + second.rows + target.rows) + (_RUNS if plan.verdicts else 0)),
+    )
+
+
+def _own(recipe: AbstractRecipe) -> bool:
+    """Whether the job says that the target has the confidential table's own rows."""
+    return getattr(recipe, "leaf_sizes", "") == "public"
 
 
 def _labels(plan: Plan) -> tuple[str, ...]:

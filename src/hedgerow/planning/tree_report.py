@@ -46,7 +46,9 @@ class TreeReport:
         depth: splits above a leaf, over leaves.
         columns_per_path: columns that decide the leaf of a target row (a public one without a target), on average.
         public_rows: public rows per leaf.
-        expected_rows: confidential rows per leaf, if they lie as the public ones do.
+        expected_rows: confidential rows per leaf, if they lie as the rows of ``expected_from`` do: the public table,
+            or the target when that has the confidential table's own rows, or when most of its rows are in leaves
+            without a public one (a year that the public table does not have).
         target_rows: target rows per leaf.
         se: standard error that noise gives a label's share in the leaf of a target row: median.
         least_rows: how many rows a leaf needs for the wanted interval; None when no size is enough.
@@ -65,6 +67,7 @@ class TreeReport:
     columns_per_path: float | None
     public_rows: tuple[float, ...] | None
     expected_rows: tuple[float, ...] | None
+    expected_from: str
     target_rows: tuple[float, ...] | None
     se: float | None
     least_rows: int | None
@@ -76,14 +79,18 @@ class TreeReport:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 
-def tree_report(asked: Asked, public: PublicData, *, rows: int | None, wanted: Wanted) -> TreeReport:
-    """The report of one question that has a tree."""
+def tree_report(
+    asked: Asked, public: PublicData, *, rows: int | None, wanted: Wanted, own: bool = False
+) -> TreeReport:
+    """The report of one question that has a tree; ``own``: the target has the confidential table's own rows."""
     question, tree = asked.question, asked.question.tree
     assert tree is not None
-    here, there = (_per_leaf(tree, t) for t in (public.relative, public.target))
+    here, there = _per_leaf(tree, public.relative), _target_per_leaf(tree, public)
     reached = np.ones(tree.leaves, np.bool_) if there is None else there > 0
     depth, masks = _paths(tree)
-    expected = None if here is None or not rows else here * (rows / max(here.sum(), 1))
+    like, source = _alike(here, there, own=own)
+    size = public.target.rows if own and public.target else rows
+    expected = None if like is None or not size else like * (size / max(like.sum(), 1))
     need = _least(1 / float(asked.noise.scale), wanted)
     weights = there if there is not None else here
     small = None if expected is None or need is None else expected < need
@@ -99,6 +106,7 @@ def tree_report(asked: Asked, public: PublicData, *, rows: int | None, wanted: W
         columns_per_path=None if weights is None else float(np.average(masks, weights=weights + 1e-12)),
         public_rows=None if here is None else _spread(here[reached]),
         expected_rows=None if expected is None else _spread(expected[reached]),
+        expected_from=source,
         target_rows=None if there is None else _spread(there[reached]),
         se=None if expected is None or weights is None else _typical_se(expected, weights, asked.noise.variance),
         least_rows=need,
@@ -123,6 +131,42 @@ def _per_leaf(tree: Tree, table: PublicTable | None) -> npt.NDArray[np.float64] 
     if table is None or not set(table.schema.coding.needs(tree.columns)) <= set(table.frame.columns):
         return None
     return np.bincount(leaf_of(tree, table.codes(tree.columns)), minlength=tree.leaves).astype(np.float64)
+
+
+def _target_per_leaf(tree: Tree, public: PublicData) -> npt.NDArray[np.float64] | None:
+    """How many target rows are expected in each leaf: labels they do not have yet come as in the public table."""
+    target, schema = public.target, public.schema
+    if target is None:
+        return None
+    drawn = [c for c in tree.columns if not set(schema.coding.needs([c])) <= set(target.frame.columns)]
+    if not drawn:
+        return _per_leaf(tree, target)
+    codes = target.codes([c for c in tree.columns if c not in drawn])
+    total = np.zeros(tree.leaves)
+    for cell, share in _mix(public, drawn):
+        held = {c: np.full(target.rows, code, np.uint16) for c, code in zip(drawn, cell, strict=True)}
+        total += share * np.bincount(leaf_of(tree, {**codes, **held}), minlength=tree.leaves)
+    return total
+
+
+def _mix(public: PublicData, names: list[str]) -> list[tuple[tuple[int, ...], float]]:
+    """Every combination of these columns and its share of the public rows; equal shares when it lacks them."""
+    shape = public.schema.shape(names)
+    counts, relative = np.ones(shape), public.relative
+    if relative is not None and set(public.schema.coding.needs(names)) <= set(relative.frame.columns):
+        codes = relative.codes(names)
+        np.add.at(counts, tuple(codes[n] for n in names), 1)
+    shares = counts / counts.sum()
+    return [(cell, float(shares[cell])) for cell in np.ndindex(*shape)]
+
+
+def _alike(
+    here: npt.NDArray[np.float64] | None, there: npt.NDArray[np.float64] | None, *, own: bool
+) -> tuple[npt.NDArray[np.float64] | None, str]:
+    """Which table the confidential rows are taken to lie like, row counts per leaf, and its name."""
+    if there is not None and (own or here is None or 2 * there[here == 0].sum() > there.sum()):
+        return there, "target"
+    return here, "public"
 
 
 def _paths(tree: Tree) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:

@@ -40,11 +40,11 @@ def columns_of(
         raise JobError(
             f"The private columns must be attributes of the schema ({', '.join(schema.attributes)}); got "
             f"{', '.join(unknown) if chosen else 'none, and the target lacks none'}.\n"
-            f"Name them in the recipe's table: private = [...]. {_NOTHING}"
+            f"Name them in the recipe's table: columns = [...]. {_NOTHING}"
         )
     if neither := [a for a in schema.attributes if a not in had and a not in chosen]:
         raise JobError(
-            f"The target lacks {', '.join(neither)}, which the job does not attach either. Add it to private,\n"
+            f"The target lacks {', '.join(neither)}, which the job does not attach either. Add it to columns,\n"
             f"give the target that column, or take it out of the schema. {_NOTHING}"
         )
     if open_ones := [a for a in chosen if set(schema.coding.needs([a])) & set(guarantee.public_columns)]:

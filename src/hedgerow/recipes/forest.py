@@ -48,21 +48,21 @@ def plan_steps(recipe: Settings, guarantee: Guarantee, public: PublicData) -> tu
     """Which columns are drawn from which trees, decided from public knowledge alone."""
     leaky = recipe.sequence == "papers-2019"
     declared = guarantee.public_columns if guarantee.relation == "label-change" else ()
-    if leaky and (len(recipe.private) != 2 or recipe.private[1] not in declared):
+    if leaky and (len(recipe.columns) != 2 or recipe.columns[1] not in declared):
         raise Refused(
             "sequence = 'papers-2019' sends each row down a tree by its own authentic value of the second private\n"
             "column, which no epsilon covers. It runs only when relation = 'label-change' declares that column\n"
-            f"in public_columns, and private names two columns. Use sequence = 'joint' or 'chain'. {_NOTHING}"
+            f"in public_columns, and columns names two. Use sequence = 'joint' or 'chain'. {_NOTHING}"
         )
     if recipe.leaf_sizes == "public" and guarantee.relation != "label-change":
         raise Refused(
             f"leaf_sizes = 'public' needs relation = 'label-change'; under {guarantee.relation} the number of rows\n"
             f"in a leaf is not public. Change one of the two. {_NOTHING}"
         )
-    found = columns_of(public, guarantee, recipe.private[:1] if leaky else recipe.private)
+    found = columns_of(public, guarantee, recipe.columns[:1] if leaky else recipe.columns)
     grower = _Grower(recipe, guarantee, public)
     if leaky:
-        first, second = recipe.private
+        first, second = recipe.columns
         rest = tuple(g for g in found.given if g != second)
         return grower.step((first,), (*rest, second), ()), grower.step((second,), (*rest, first), (first,))
     if recipe.sequence == "joint":
@@ -92,8 +92,8 @@ class _Grower:
 
     def _check(self, given: tuple[str, ...], drawn: tuple[str, ...]) -> None:
         named = (*self.recipe.weights, self.recipe.by, self.recipe.partition)
-        own = [a for a in (self.recipe.by, self.recipe.partition) if a in drawn or a in self.recipe.private]
-        if wrong := own + [a for a in named if a and a not in (*given, *self.recipe.private)]:
+        own = [a for a in (self.recipe.by, self.recipe.partition) if a in drawn or a in self.recipe.columns]
+        if wrong := own + [a for a in named if a and a not in (*given, *self.recipe.columns)]:
             raise JobError(
                 f"[random_trees] {', '.join(wrong)} is not a given attribute: {', '.join(given)}.\n{_NOTHING}"
             )

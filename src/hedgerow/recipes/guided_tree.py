@@ -39,7 +39,7 @@ class GuidedTree(AbstractRecipe):
     """One tree grown on the public table and pruned for the noise to come; joint noisy leaves correct a public model.
 
     Attributes:
-        private: the attributes to attach; those the target lacks by default.
+        columns: the private attributes to attach; those the target lacks by default.
         outcomes: given attributes, each the outcome of a model with private attributes among its terms: what the
             other given ones leave of it is measured in bands together with the private ones.
         analyses: further tables to get right, each a list of given attributes: they are measured together with all
@@ -59,7 +59,7 @@ class GuidedTree(AbstractRecipe):
     name: ClassVar[str] = "guided_tree"
     relation: ClassVar[Relation] = "label-change"
     attaches: ClassVar[bool] = True
-    private: Sequence[str] = ()
+    columns: Sequence[str] = ()
     outcomes: Sequence[str] = ()
     analyses: Sequence[Sequence[str]] = ()
     share: float | None = None
@@ -71,7 +71,7 @@ class GuidedTree(AbstractRecipe):
 
     def __post_init__(self) -> None:
         listed = self.outcomes
-        object.__setattr__(self, "private", tuple(self.private))
+        object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "outcomes", tuple(listed))
         object.__setattr__(self, "analyses", tuple(tuple(a) for a in self.analyses))
         wrong = [
@@ -89,7 +89,7 @@ class GuidedTree(AbstractRecipe):
     def wishes(self) -> Wishes:
         """The settings that decide what is asked."""
         return Wishes(
-            tuple(self.private),
+            tuple(self.columns),
             tuple(tuple(a) for a in self.analyses),
             tuple(self.outcomes),
             None if self.share is None else Fraction(self.share).limit_denominator(1000),

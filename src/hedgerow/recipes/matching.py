@@ -12,6 +12,8 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import JobError
+from hedgerow.public.column import Column
+from hedgerow.public.draft.fit import ColumnFit
 from hedgerow.public.table import PublicTable
 
 _NOTHING = "No confidential row was read and nothing was spent."
@@ -28,6 +30,7 @@ def matched(
     for name, names in mapping.items():
         if not isinstance(names, Mapping) or not all(isinstance(v, str) for v in names.values()):
             raise JobError(f"[random_trees] mapping.{name} must give a text for each value. {_NOTHING}")
+        _check_names(table, name, names)
         frame = frame.with_columns(frame[name].cast(pl.String).replace(dict(names)))
     for name, by in ratio.items():
         if not frame[name].dtype.is_numeric():
@@ -37,6 +40,24 @@ def matched(
         )
         frame = frame.with_columns((frame[name].cast(pl.Float64) * factor).alias(name))
     return replace(table, frame=frame, _codes={}) if ratio or mapping else table
+
+
+def _check_names(table: PublicTable, name: str, names: Mapping[str, str]) -> None:
+    """Refuse to rename what the public table does not have, or into what the schema does not name."""
+    had = set(table.frame[name].cast(pl.String).unique())
+    column = table.schema.column(name)
+    odd = {old: new for old, new in names.items() if old not in had or _outside(column, new)}
+    if odd:
+        told = ", ".join(f"{old!r} -> {new!r}" for old, new in odd.items())
+        raise JobError(
+            f"[random_trees] mapping.{name}: {told}. On the left goes a value that the public table has there,\n"
+            f"on the right one that the schema names. {_NOTHING}"
+        )
+
+
+def _outside(column: Column, value: str) -> bool:
+    found = ColumnFit(column.name).plus(column, pl.Series([value]))
+    return found.outside + found.clamped > 0
 
 
 def _declared(name: str, ratio: Any) -> float:

@@ -6,6 +6,8 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any, ClassVar, final
 
+import numpy as np
+
 from hedgerow.errors import JobError
 from hedgerow.public.accounting import Budget, Guarantee, Relation, epsilon_of, floor_sqrt
 from hedgerow.public.spend import Spend, Tariff
@@ -28,7 +30,7 @@ class RandomTrees(AbstractRecipe):
     """An ensemble of random trees split by public counts, its leaves filled with noisy label counts.
 
     Attributes:
-        private: the attributes to attach, in order; those the target lacks by default.
+        columns: the private attributes to attach, in order; those the target lacks by default.
         trees: how many; the total epsilon is divided among them.
         n_b: a node is split while it has at least this many public rows.
         depth: the most splits on a path.
@@ -51,7 +53,7 @@ class RandomTrees(AbstractRecipe):
     name: ClassVar[str] = "random_trees"
     relation: ClassVar[Relation] = "label-change"
     attaches: ClassVar[bool] = True
-    private: Sequence[str] = ()
+    columns: Sequence[str] = ()
     trees: int = 3
     n_b: int = 500
     depth: int = 12
@@ -67,10 +69,10 @@ class RandomTrees(AbstractRecipe):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        listed = isinstance(self.private, list | tuple) and all(isinstance(p, str) for p in self.private)
+        listed = isinstance(self.columns, list | tuple) and all(isinstance(p, str) for p in self.columns)
         whole = {n: getattr(self, n) for n in ("trees", "n_b", "depth", "seed")}
         checks = {
-            "private is a list of columns, each once": listed and len(set(self.private)) == len(self.private),
+            "columns is a list of names, each once": listed and len(set(self.columns)) == len(self.columns),
             **{f"{n} is a whole number": type(v) is int for n, v in whole.items()},
             "trees is between 1 and 1000": self.trees in range(1, 1001),
             "n_b is 1 or more": self.n_b >= 1,
@@ -87,7 +89,7 @@ class RandomTrees(AbstractRecipe):
         }
         if wrong := [rule for rule, held in checks.items() if not held]:
             raise JobError(f"[random_trees] cannot be read so: {'; '.join(wrong)}. {_NOTHING}")
-        object.__setattr__(self, "private", tuple(self.private))
+        object.__setattr__(self, "columns", tuple(self.columns))
 
     @property
     def stated(self) -> str:
@@ -117,6 +119,12 @@ class RandomTrees(AbstractRecipe):
             lines.append(
                 f"a row is counted in one of {self.trees} trees, by {self.partition}: each has the whole budget"
             )
+        if self.by and public.relative is not None:
+            held = np.bincount(public.relative.codes([self.by])[self.by], minlength=public.schema.size([self.by]))
+            if few := int((held < self.n_b).sum()):
+                lines.append(
+                    f"{few} of {len(held)} groups have fewer than n_b public rows: trees drawn on all of them"
+                )
         if self.by:
             lines += _by_person(self.by, public.schema.size([self.by]), tariff.guarantee, budget)
         pure = float(many * floor_sqrt(2 * budget.total / many)) if budget.measure == "zcdp" else inf

@@ -85,6 +85,37 @@ def test_without_public_labels_the_whole_budget_is_told_though_the_tree_is_not_k
     assert told["trees"] == [] and told["expected_total_variation"] is None
 
 
+def test_a_job_that_routes_by_a_column_declared_public_can_be_planned() -> None:
+    known = Guarantee(relation="label-change", public_columns=(*GIVEN, "race"))
+    plan = planned(RandomTrees(columns=("sex", "race"), sequence="papers-2019", n_b=200), guarantee=known)
+    assert details(plan)["expected_total_variation"] > 0
+    assert any("declared public here" in line for line in plan.remarks)
+
+
+def test_trees_that_split_by_labels_still_to_come_are_told_like_the_others() -> None:
+    told = details(planned(RandomTrees(sequence="chain", trees=1, n_b=100)))["trees"][1]
+    assert told["labels"] == ["race"] and told["empty_leaves"] == 0
+    assert 0 < told["se"] < 0.5 and sum(told["target_rows"]) > 0, "as if sex were spread as in the public table"
+
+
+def test_where_the_target_has_the_confidential_rows_leaf_sizes_are_its_own() -> None:
+    told = details(planned(RandomTrees(trees=1, n_b=1, depth=2, leaf_sizes="public")))["trees"][0]
+    assert told["expected_from"] == "target" and told["expected_rows"] == told["target_rows"]
+
+
+def test_years_that_the_public_table_lacks_are_guessed_from_the_target() -> None:
+    old, new = world(2000, 1).filter(pl.col("age") < "2"), world(600, 2).filter(pl.col("age") >= "2")
+    public = PublicData(SCHEMA, PublicTable.read(old, SCHEMA), PublicTable.read(new.select(GIVEN), SCHEMA, "target"))
+    recipe, tariff = RandomTrees(by="age", trees=1, n_b=100), Tariff(SCHEMA.coding, LABEL_CHANGE, "pure")
+    rng = np.random.default_rng(0)
+    plan = forecast(recipe, public, tariff=tariff, budget=Budget("2"), rows=4000, rng=rng)
+    plan = with_attach(plan, recipe, public, wanted=Wanted(), rng=rng)
+    told = details(plan)["trees"][0]
+    assert told["expected_from"] == "target" and told["expected_rows"][3] > 100
+    assert any("2 of 4 groups have fewer than n_b public rows" in line for line in plan.remarks)
+    assert plan.attach is not None and "guessed from the target" in "\n".join(plan.attach.lines())
+
+
 def test_leaves_are_as_they_are_on_the_public_tables() -> None:
     told = details(planned(RandomTrees(trees=1, n_b=10_000)))["trees"][0]
     assert (told["splits"], told["leaves"], told["empty_leaves"]) == (0, 1, 0)
@@ -127,7 +158,7 @@ def test_bands_of_an_outcome_are_told_in_words_and_are_no_tree_with_a_depth() ->
 
 
 def test_without_public_labels_the_plan_says_that_it_cannot_tell() -> None:
-    plan = planned(RandomTrees(private=("sex", "race"), trees=1, n_b=200), labels=False)
+    plan = planned(RandomTrees(columns=("sex", "race"), trees=1, n_b=200), labels=False)
     assert details(plan)["expected_total_variation"] is None
     assert plan.attach is not None
     assert "no confidential row was read" in "\n".join(plan.attach.lines())

@@ -198,7 +198,7 @@ def test_the_second_column_of_2018_is_trained_on_labels_that_were_drawn() -> Non
         np.random.default_rng(0),
     )
     weights = {"age": 0.0, "job": 0.0}
-    recipe = RandomTrees(private=("sex", "race"), sequence="papers-2018", trees=1, weights=weights)
+    recipe = RandomTrees(columns=("sex", "race"), sequence="papers-2018", trees=1, weights=weights)
     (_, first), (step, (second,)) = recipe.fit(gate, public).steps
     assert step.trees[0].arrays[0].tolist() == [step.trees[0].columns.index("sex")]
     by_sex = second.counts.reshape(2, 2)
@@ -216,7 +216,7 @@ def test_the_leaky_sequence_is_refused_unless_the_column_is_declared_public() ->
         PublicTable.read(world(500, 1), schema),
         PublicTable.read(world(50, 3).select("age", "job", "race"), schema, role="target"),
     )
-    leaky = RandomTrees(private=("sex", "race"), sequence="papers-2019", n_b=50)
+    leaky = RandomTrees(columns=("sex", "race"), sequence="papers-2019", n_b=50)
     with pytest.raises(Refused, match="no epsilon covers"):
         plan_steps(leaky, Guarantee(relation="label-change", public_columns=("age", "job")), public)
     with pytest.raises(Refused, match="no epsilon covers"):
@@ -229,14 +229,14 @@ def test_a_target_that_has_a_protected_column_is_refused() -> None:
     schema, guarantee = Schema.loads(SCHEMA), Guarantee(relation="label-change", public_columns=("age", "job"))
     target = PublicTable.read(world(50, 3).select("age", "job", "race"), schema, role="target")
     with pytest.raises(Refused, match="has race, which label-change protects"):
-        plan_steps(RandomTrees(private=("sex",)), guarantee, PublicData(schema, None, target))
+        plan_steps(RandomTrees(columns=("sex",)), guarantee, PublicData(schema, None, target))
 
 
 @pytest.mark.parametrize("setting", ["by", "partition"])
 def test_rows_are_never_sent_by_their_own_private_value(setting: str) -> None:
     schema = Schema.loads(SCHEMA)
     public = PublicData(schema, None, PublicTable.read(world(50, 3), schema, role="target"))
-    settings: dict[str, Any] = {"private": ("sex", "race"), setting: "sex"}
+    settings: dict[str, Any] = {"columns": ("sex", "race"), setting: "sex"}
     with pytest.raises(JobError, match="sex is not a given attribute"):
         plan_steps(RandomTrees(**settings), Guarantee(), public)
 

@@ -11,6 +11,7 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
+from hedgerow.job import Job
 from hedgerow.model.random_tree import named, sketch_tree
 from hedgerow.planning.pretend import Pretend
 from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
@@ -108,6 +109,20 @@ def test_the_same_seed_gives_the_same_tree_on_every_machine() -> None:
     assert wide == tree, "whatever type the codes have"
 
 
+def test_the_same_seed_gives_the_same_trees_whatever_engine_holds_the_tables(tmp_path: Path) -> None:
+    schema, relative, rows = Schema.loads(SCHEMA), world(2000, 1), world(1000, 3).select("age", "job")
+    relative.write_csv(tmp_path / "t.csv")
+    relative.write_parquet(tmp_path / "t.parquet")
+    engines: list[Any] = [relative, relative.to_pandas().convert_dtypes(), relative.to_arrow()]
+    engines += [relative.lazy(), tmp_path / "t.csv", tmp_path / "t.parquet"]
+    target = PublicTable.read(rows, schema, role="target")
+    hashes = {
+        tuple(t.sha256 for s in plan_steps(RandomTrees(n_b=50, seed=3), LABEL_CHANGE, public) for t in s.trees)
+        for public in (PublicData(schema, PublicTable.read(e, schema), target) for e in engines)
+    }
+    assert len(hashes) == 1
+
+
 def test_a_node_below_n_b_public_rows_is_a_leaf_and_one_with_n_b_is_split() -> None:
     lines = np.array([[0] * 10 + [1] * 9, [0, 1] * 9 + [0]], np.uint8)
     tree = sketch_tree(lines, {"a": 2, "b": 2}, [1.0, 0.0], n_b=10, depth=2, rng=np.random.default_rng(0))
@@ -121,7 +136,7 @@ def test_one_count_a_leaf_is_as_accurate_as_promised(tmp_path: Path) -> None:
     own = world(3000, 2)
     errors = {}
     for sizes in ("noisy", "public"):
-        recipe = RandomTrees(private=("sex",), trees=1, n_b=100, leaf_sizes=sizes)
+        recipe = RandomTrees(columns=("sex",), trees=1, n_b=100, leaf_sizes=sizes)
         got = [fitted(recipe, own, "0.1", seed=s, target=own.drop("sex")) for s in range(30)]
         errors[sizes] = np.mean([abs(share(g, j) - share(own, j)) for g in got for j in "xyz"])
     assert errors["public"] < 0.75 * errors["noisy"]
@@ -134,10 +149,10 @@ def test_leaf_sizes_are_public_only_under_label_change() -> None:
 
 def test_a_public_table_without_labels_is_enough_for_joint_leaves_and_not_for_a_chain() -> None:
     secret = world(4000, 2)
-    out = fitted(RandomTrees(private=("sex", "race"), trees=1, n_b=300), secret, "20", labels=False)
+    out = fitted(RandomTrees(columns=("sex", "race"), trees=1, n_b=300), secret, "20", labels=False)
     assert abs(share(out, "x") - share(secret, "x")) < 0.08
     with pytest.raises(JobError, match="lacks"):
-        plan_steps(RandomTrees(private=("sex", "race"), sequence="chain"), LABEL_CHANGE, public_data(labels=False))
+        plan_steps(RandomTrees(columns=("sex", "race"), sequence="chain"), LABEL_CHANGE, public_data(labels=False))
 
 
 def test_by_fits_each_group_on_its_own() -> None:
@@ -236,6 +251,9 @@ def test_a_ratio_is_declared_or_taken_from_public_tables_group_by_group() -> Non
         ({"job": 2.0}, {}),
         ({"no": 2.0}, {}),
         ({"pay": ["no"]}, {}),
+        ({}, {"job": {"x": "z"}}),
+        ({}, {"job": {"w": "y"}}),
+        ({}, {"no": {"x": "y"}}),
     ],
 )
 def test_a_ratio_or_mapping_that_makes_no_sense_is_named(ratio: dict[str, Any], mapping: dict[str, Any]) -> None:
@@ -252,8 +270,8 @@ def test_a_ratio_or_mapping_that_makes_no_sense_is_named(ratio: dict[str, Any], 
         {"weights": {"age": -1}},
         {"leaf_min": -1},
         {"leaf_sizes": "x"},
-        {"private": ["sex", "sex"]},
-        {"private": "sex"},
+        {"columns": ["sex", "sex"]},
+        {"columns": "sex"},
         {"seed": -1},
     ],
 )
@@ -276,6 +294,13 @@ def test_the_papers_sequences_are_marked_in_the_statement_and_the_plan() -> None
     assert "association" in old.stated
     tariff = Tariff(public_data().schema.coding, LABEL_CHANGE, "pure")
     assert any("association" in line for line in old.remarks(tariff, Budget("2"), public_data()))
+
+
+@pytest.mark.parametrize("word", ["columns", "private"])
+def test_a_job_names_the_private_columns_as_columns_and_earlier_ones_are_still_read(word: str) -> None:
+    text = f"[job]\nrecipe = 'random_trees'\n[random_trees]\n{word} = ['sex']\n"
+    text += "[confidential]\ntable = 'c.csv'\n[target]\ntable = 't.csv'\n[budget]\nepsilon = 1\n"
+    assert Job.loads(text, Path("job.toml")).recipe == RandomTrees(columns=("sex",))
 
 
 def test_many_copies_come_from_one_measurement_and_differ() -> None:
