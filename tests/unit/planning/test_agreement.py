@@ -43,19 +43,19 @@ def test_the_posterior_agrees_with_a_sum_over_all_counts(noise: Noise, noisy: in
 
 @pytest.mark.parametrize("noise", LAWS.values(), ids=LAWS)
 def test_the_interval_covers_as_often_as_it_says(noise: Noise) -> None:
-    """Exact, over all counts and noise, at shares from 0.05 to 0.95: 89 of 100 on average, nowhere below 80."""
+    """Exact, over all counts and noise: 89 of 100 on average, nowhere below 84, also when all parts agree or none."""
     parts = 50
     seen = np.arange(-150, 201)
     intervals = np.array([Agreement(int(s), parts, noise).interval(0.9) for s in seen])
     k = np.arange(parts + 1)
     spread = noise_pmf(noise, seen[:, None] - k)
     covered = []
-    for share in np.linspace(0.05, 0.95, 37):
+    for share in np.linspace(0.0, 1.0, 41):
         binomial = np.array([comb(parts, int(i)) * share**i * (1 - share) ** (parts - i) for i in k])
         mass = spread @ binomial
         covered.append(float(mass[(intervals[:, 0] <= share) & (share <= intervals[:, 1])].sum()))
     assert np.mean(covered) > 0.89
-    assert min(covered) > 0.80
+    assert min(covered) > 0.84
 
 
 @pytest.mark.parametrize("noise", LAWS.values(), ids=LAWS)
