@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from hedgerow.public.accounting import Guarantee
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.test_replay_attach import attach_job
 from tests.privacy.world import frame
+from tests.unit.release.tampering import restate
 
 GUARANTEE = Guarantee(relation="label-change", public_columns=("pay", "area"))
 
@@ -88,6 +90,23 @@ def test_a_papers_sequence_is_marked_in_the_statement_and_the_release_verifies(
     assert hedgerow("verify", release).code == 0
     given = ["--public", tmp_path / "public.csv", "--target", tmp_path / "target.csv"]
     assert hedgerow("sample", release, "--seed", 9, *given).code == 0
+    for forged in _forged(statement["events"][1]["detail"]["relabel"][0]):
+        statement["events"][1]["detail"] = forged
+        restate(release, statement)
+        assert hedgerow("verify", release).code == 6
+
+
+def _forged(law: dict[str, Any]) -> list[dict[str, Any]]:
+    """Details that name no laws, or say more than laws."""
+    return [
+        {"relabel": [law], "exact": [["F", "A", 31]]},
+        {"relabel": [law | {"trees": [["F", "A", 31]]}]},
+        {"relabel": [law | {"trees": []}]},
+        {"relabel": [law | {"weights": "no hash"}]},
+        {"relabel": [law | {"column": "no such column"}]},
+        {"relabel": [law, law]},
+        {"relabel": []},
+    ]
 
 
 @pytest.mark.parametrize(

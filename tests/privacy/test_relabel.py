@@ -1,6 +1,6 @@
 """Rows whose label is drawn before they are counted: replay on neighbours, the exact law, planted bugs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -42,6 +42,21 @@ def weights(*shares: float) -> Any:
 
 LAW = LabelLaw("sex", (AREA, PAY), (weights(0.2, 0.5, 0.9), weights(0.7, 0.3)))
 ASKED = [Marginal(("race",), BY_SEX), Marginal(("race",), Tree.of(("sex",), 2, [0], [0], [-1, -2]))]
+
+
+class Spy(LabelLaw):  # type: ignore[misc]
+    """Takes itself for checked, and sees every row."""
+
+    def checked(self, coding: Coding, later: Any) -> LabelLaw:
+        return self
+
+
+class Once(list[LabelLaw]):
+    """Is read once, and empty then."""
+
+    def __iter__(self) -> Iterator[LabelLaw]:
+        while self:
+            yield self.pop()
 
 
 def ask(guarantee: Guarantee, rows: tuple[Row, ...], tape: Tape, delta: str, *, play: bool) -> list[Request]:
@@ -145,15 +160,40 @@ def test_a_label_is_drawn_by_the_shares_of_the_leaf_in_a_tree_that_is_drawn_firs
         LabelLaw("sex", (AREA,), ()),
         LabelLaw("race", (AREA,), (weights(0.1, 0.1, 0.1),)),
         LabelLaw("sex", (), ()),
+        LabelLaw("sex", (AREA,), (np.array([[2**62, 2**62, 2**62, 2**62 + TICKETS]] * 3)[:, :2],)),
+        LabelLaw("sex", (Tree.of(("sex_area",), 2, [0], [0], [-1] * 3 + [-2]),), (weights(0.1, 0.1),)),
+        LabelLaw("sex_area", (PAY,), (np.full((2, 4), TICKETS // 4),)),
+        Spy("sex", (AREA,), (weights(0.1, 0.1, 0.1),)),
     ],
 )
-def test_what_is_no_law_is_refused_before_anything_is_booked(law: LabelLaw) -> None:
+def test_what_is_no_law_is_refused_before_anything_is_booked(law: Any) -> None:
+    refused([law], ASKED, "no law")
+
+
+def test_rows_are_relabelled_by_laws_or_not_at_all_and_counted_whole() -> None:
+    refused([], ASKED, "no law")
+    refused([LAW, LAW], ASKED, "no law")
+    refused([LAW], [Marginal(("sex_area",))], "no law")  # would count the authentic sex
+    refused([LAW], [Marginal(("area",), None, "sex")], "counted whole")  # its price supposes that cells are public
+
+
+def refused(laws: Any, questions: list[Marginal], why: str) -> None:
     with quick_folder() as folder, watched(Tape(), play=False) as requests:
         account = RunAccount(Ledger.open(f"{folder}/ledger.db"), table="toy", run="run")
         gate = Gate(open_source(frame(())), Tariff(CODING, Guarantee(), "pure"), Budget("1"), account)
-        with pytest.raises(JobError, match="no law"):
-            relabel.measure_relabelled(gate, ASKED, [law], Fraction(1))
+        with pytest.raises(JobError, match=why):
+            relabel.measure_relabelled(gate, questions, laws, Fraction(1))
     assert [r.steps for r in requests] == [[]]
+
+
+def test_laws_are_read_once() -> None:
+    """Laws that are gone after pricing would leave authentic labels to be counted."""
+    with quick_folder() as folder, watched(Tape(), play=False) as requests:
+        account = RunAccount(Ledger.open(f"{folder}/ledger.db"), table="toy", run="run")
+        gate = Gate(open_source(frame(BASE)), Tariff(CODING, Guarantee(), "pure"), Budget("1"), account)
+        always = LabelLaw("sex", (AREA,), (weights(1.0, 1.0, 1.0),))
+        relabel.measure_relabelled(gate, [Marginal(("sex",))], Once([always]), Fraction(1))
+    assert [c.tolist() for c in requests[-1].counted] == [[len(BASE), 0]]
 
 
 # --- planted bugs ---

@@ -156,6 +156,26 @@ def test_counts_do_not_depend_on_the_order_of_rows() -> None:
     assert counted(table, question, Guarantee()) == counted(shuffled, question, Guarantee())
 
 
+class Wide(Marginal):
+    """Says one cell where it has many."""
+
+    @property
+    def leaves(self) -> int:
+        return 0
+
+
+def test_prices_and_promise_are_in_one_measure_and_questions_are_plain(tmp_path: Path) -> None:
+    account = RunAccount(Ledger.open(str(tmp_path / "ledger.db")), table="toy", run="run")
+    with pytest.raises(JobError, match="Prices in zcdp, a promise in pure"):
+        Gate(open_source(frame((ME,))), Tariff(CODING, PERSON, "zcdp"), Budget("1"), account)
+    gate = Gate(open_source(frame((ME,))), Tariff(CODING, PERSON, "pure"), Budget("1"), account)
+    with pytest.raises(JobError, match="Nothing was read or spent"):
+        gate.measure([Wide(("sex",))], Fraction(1, 2))
+    with pytest.raises(JobError, match="Nothing was read or spent"):
+        gate.select({Wide(("sex",)): np.array([0, 0])}, Fraction(1, 2))
+    assert gate.left == 1
+
+
 @pytest.mark.parametrize("wild", [-(2**63), 2**63 - 1, 2**62])
 def test_an_estimate_so_large_that_a_score_would_overflow_is_refused_before_booking(
     tmp_path: Path, wild: int

@@ -36,12 +36,13 @@ class LabelLaw:
         """A copy; refused if a tree looks at a label that has not been drawn yet, or weights do not add up."""
         trees = tuple(checked(t, coding) for t in self.trees)
         weights = tuple(np.array(w, np.int64) for w in self.weights)
-        size, seen = coding.cells([self.column]), {c for t in trees for c in t.columns}
-        fits = 0 < len(trees) == len(weights) and not seen & {self.column, *later}
+        size, seen = coding.cells([self.column]), coding.needs([c for t in trees for c in t.columns])
+        fits = 0 < len(trees) == len(weights) and not set(seen) & {self.column, *later}
         for tree, w in zip(trees, weights, strict=False):
-            fits &= w.shape == (tree.leaves, size) and bool((w >= 0).all() and (w.sum(axis=1) == TICKETS).all())
+            fits &= w.shape == (tree.leaves, size) and bool(((w >= 0) & (w <= TICKETS)).all())
+            fits = fits and bool((w.sum(axis=1) == TICKETS).all())
         if not fits:
-            raise JobError(f"This is no law for labels of {self.column}. No confidential row was read, none spent.")
+            raise _no_law(self.column)
         return LabelLaw(self.column, trees, weights)
 
     def told(self) -> dict[str, Any]:
@@ -62,6 +63,28 @@ class LabelLaw:
         return drawn
 
 
+def taken(laws: Sequence[LabelLaw], questions: Sequence[Marginal], coding: Coding) -> tuple[LabelLaw, ...]:
+    """The laws as plain data, copied: each draws one column, and nothing asked looks at what that was before."""
+    laws = tuple(laws)
+    if not laws or any(type(law) is not LabelLaw or type(law.column) is not str for law in laws):
+        raise _no_law("any column")
+    names = [law.column for law in laws]
+    looked = {c for q in questions for c in (*q.columns, *(q.tree.columns if q.tree else ()))} - set(names)
+    if (
+        len(set(names)) < len(names)
+        or set(coding.needs(names)) != set(names)
+        or set(coding.needs(looked)) & set(names)
+    ):
+        raise _no_law(", ".join(names))
+    if any(q.only for q in questions):  # its price supposes that a row's cell is public, and a drawn label is not
+        raise JobError("Relabelled rows are counted whole: no question may have `only`. Nothing was read or spent.")
+    return tuple(law.checked(coding, names[i:]) for i, law in enumerate(laws))
+
+
+def _no_law(column: str) -> JobError:
+    return JobError(f"This is no law for labels of {column}. No confidential row was read, and nothing was spent.")
+
+
 def relabelled(
     laws: Sequence[LabelLaw], codes: Mapping[str, Codes], words: Sequence[npt.NDArray[np.uint32]]
 ) -> dict[str, Codes]:
@@ -78,7 +101,7 @@ def columns_of(laws: Sequence[LabelLaw], columns: Sequence[str]) -> tuple[str, .
 
 
 def price(tariff: Tariff, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction) -> Spend:
-    """The request to count ``questions`` after labels were drawn: it costs what counting them costs."""
+    """The request to count ``questions`` after labels were drawn by ``taken`` laws: what counting them costs."""
     spend = tariff.measure_all(questions, cost, law="laplace")
     detail = json.dumps({"relabel": [law.told() for law in laws]}, sort_keys=True)
     return replace(spend, verb="relabel", detail=detail)

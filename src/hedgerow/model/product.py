@@ -71,7 +71,7 @@ def fit_product(coding: Coding, one_ways: Sequence[Measurement], *, total: int |
     """
     if total is None:
         sums = [float(m.counts.sum()) for m in one_ways]
-        total = round(pooled_total(sums, [max(m.variance, 1e-12) * len(m.counts) for m in one_ways]))
+        total = round(pooled_total(sums, [max(m.noise.variance, 1e-12) * len(m.counts) for m in one_ways]))
     total = max(total, 1)
     shares = {m.question.columns[0]: project(m.counts, total) / total for m in one_ways}
     return ProductModel(total, shares, coding)

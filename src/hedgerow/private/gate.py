@@ -50,6 +50,8 @@ class Gate:
     """
 
     def __init__(self, source: Source, tariff: Tariff, budget: Budget, account: Account) -> None:
+        if tariff.measure != budget.measure:
+            raise JobError(f"Prices in {tariff.measure}, a promise in {budget.measure}. Nothing was read or spent.")
         self._rows = ConfidentialRows(source, tariff.coding, tariff.guarantee)
         self._account, self._recognised = account, False
         account.promise(budget, tariff.guarantee)
@@ -71,9 +73,9 @@ class Gate:
         spend = self.tariff.measure_all(questions, cost, weights=weights, law=law)
         for a in spend.asked:
             noise.check(a.noise)
-        counts = self._counted(spend, questions)
+        counts = self._counted(spend, [a.question for a in spend.asked])
         return tuple(
-            Measurement(a.question, true + noise.draw(a.noise, a.cells), a.noise)
+            Measurement(a.question, true + noise.draw(a.noise, true.size), a.noise)
             for a, true in zip(spend.asked, counts, strict=True)
         )
 

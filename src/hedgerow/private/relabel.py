@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.counting.relabel import LabelLaw, columns_of, price, relabelled
+from hedgerow.counting.relabel import LabelLaw, columns_of, price, relabelled, taken
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
@@ -23,14 +23,14 @@ def measure_relabelled(
     gate: Gate, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
 ) -> tuple[Measurement, ...]:
     """The counts of ``questions`` over rows relabelled by ``laws``, each cell with its own Laplace noise."""
-    coding, names = gate.tariff.coding, [law.column for law in laws]
-    laws = tuple(law.checked(coding, names[i:]) for i, law in enumerate(laws))
+    coding, questions = gate.tariff.coding, tuple(questions)
+    laws = taken(laws, questions, coding)
     spend, plan = price(gate.tariff, questions, laws, cost), CountPlan(questions, coding)
     for a in spend.asked:
         noise.check(a.noise)
     counts = gate._booked(spend, lambda: counted(gate._rows, coding, plan, laws))  # noqa: SLF001
     return tuple(
-        Measurement(a.question, true + noise.draw(a.noise, a.cells), a.noise)
+        Measurement(a.question, true + noise.draw(a.noise, true.size), a.noise)
         for a, true in zip(spend.asked, counts, strict=True)
     )
 
@@ -43,7 +43,10 @@ def counted(rows: ConfidentialRows, coding: Coding, plan: CountPlan, laws: Seque
         tally = np.zeros(plan.size, np.int64)
         for batch in rows._kept(coding.needs(names)):  # noqa: SLF001  a mechanism of this room
             words = [entropy.words(2 * len(batch)) for _ in laws]
-            tally += plan.count(relabelled(laws, coding.encode(batch, names), words))
+            codes = coding.encode(batch, names)
+            if any((codes[c] >= coding.sizes[c]).any() for c in names):  # trees are walked before the plan looks
+                raise ValueError("A code must be below the size of its column.")
+            tally += plan.count(relabelled(laws, codes, words))
         return tally
 
     return plan.split(_in_fixed_words(total))

@@ -94,6 +94,7 @@ def plain(claim: Claim, coding: Coding) -> Claim:
     sizes = [(coding.cells((c,)), len(p)) for c, p in zip(columns, made.places, strict=True)]
     fits = sizes == [d.shape for d in made.designs] and [s[:1] for s in sizes] == [u.shape for u in made.usable]
     fits = fits and every == [*range(len(every))] and 0 <= made.which < made.interest < len(every) - 1
+    fits = fits and all(np.abs(d).max(initial=0) <= 1 << 18 for d in made.designs)  # sums of 2^27 rows stay exact
     if not fits or type(claim) is not Claim or {type(x) for x in (made.text, *columns)} != {str}:
         raise JobError("This is no claim about columns of the table. No row was read and nothing was spent.")
     return made

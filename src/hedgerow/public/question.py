@@ -95,8 +95,3 @@ class Measurement:
     question: Marginal  # what was asked
     counts: Counts  # the noisy count of every cell, flat, last column fastest
     noise: Noise  # the law of what was added
-
-    @property
-    def variance(self) -> float:
-        """The variance of the noise on each cell."""
-        return self.noise.variance

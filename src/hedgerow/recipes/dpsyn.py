@@ -231,7 +231,7 @@ class DPSyn(AbstractRecipe):
         known = np.bincount(cell, minlength=noisy.size) + 0.5
         total = max(float(noisy.sum()), 1.0)
         means = (np.full(noisy.size, total / noisy.size), total * known / known.sum())
-        return shrink(noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), grouped.variance)
+        return shrink(noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), grouped.noise.variance)
 
     def _sizes(self, noisy: Floats, split: Split) -> npt.NDArray[np.int64]:
         """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""

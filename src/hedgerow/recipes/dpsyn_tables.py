@@ -117,7 +117,7 @@ class RepairedWay(AbstractWay):
 def shares_of(answers: Sequence[Measurement]) -> tuple[list[Floats], float]:
     """The noisy tables as shares of their mean sum, and the variance of the noise on a share."""
     number = max(float(np.mean([m.counts.sum() for m in answers])), 1.0)
-    return [m.counts / number for m in answers], answers[0].variance / number**2
+    return [m.counts / number for m in answers], answers[0].noise.variance / number**2
 
 
 def _risk(noisy: Floats, estimate: Floats, variance: float, followed: float = 0.0) -> float:

@@ -62,7 +62,7 @@ class Evidence:
     def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
         found, wide = {}, [k for k in self.tables if len(k) > 2]
         for key, answers in self.tables.items():
-            known = [(m.counts.astype(np.float64), m.variance) for m in answers]
+            known = [(m.counts.astype(np.float64), m.noise.variance) for m in answers]
             for larger in (k for k in wide if len(k) > len(key) > 1 and set(key) < set(k)):
                 known += [self._summed(m, larger, key) for m in self.tables[larger]]
             weights = np.array([1 / max(v, 1e-12) for _, v in known])
@@ -76,7 +76,7 @@ class Evidence:
         """What a noisy table says of a smaller one within it, and the variance of its noise."""
         others = tuple(a for a, i in enumerate(key) if i not in to)
         square = m.counts.astype(np.float64).reshape([self.shape[i] for i in key]).sum(axis=others)
-        return square.ravel(), m.variance * (m.counts.size / square.size)
+        return square.ravel(), m.noise.variance * (m.counts.size / square.size)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

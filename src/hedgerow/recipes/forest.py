@@ -179,7 +179,7 @@ class Forest(AbstractAttachment):
             for way in in_every_tree(codes, self.recipe):
                 counts.append(held)
                 leaves.append(leaf_of(tree, way))
-                noise.append(answer.variance)
+                noise.append(answer.noise.variance)
         return combine(cast(Combine, self.recipe.combine), counts, leaves, noise)
 
     def laws(self) -> tuple[LabelLaw, ...]:

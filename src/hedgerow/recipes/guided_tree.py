@@ -178,7 +178,7 @@ def _answered(gate: Answers, have: Known, asked: Asked, cost: Fraction) -> list[
             group = cells_of(have.target, [c for c in a.question.columns if c not in have.private])
         counted = tuple(c for c in a.question.columns if c in have.private)
         one = None if counted == have.private else cells[counted[0]]
-        found.append(on_target(group, a.counts.reshape(-1, schema.size(counted)), a.variance, one))
+        found.append(on_target(group, a.counts.reshape(-1, schema.size(counted)), a.noise.variance, one))
     return found
 
 

@@ -164,12 +164,12 @@ class IntegerCounts(AbstractRecipe):
             Margin(
                 tuple(names.index(c) for c in m.question.columns),
                 m.counts.reshape(schema.shape(m.question.columns)).astype(np.float64),
-                max(m.variance, _LEAST),
+                max(m.noise.variance, _LEAST),
             )
             for m in answers[1:]
         ]
         table = answers[0].counts.reshape(schema.shape(names)).astype(np.float64)
-        return reconcile(table, max(answers[0].variance, _LEAST), margins)
+        return reconcile(table, max(answers[0].noise.variance, _LEAST), margins)
 
     def _possible(self, schema: Schema, centre: Expected, open_cells: Flags, total: int) -> Expected:
         """The nearest counts that are not negative, zero where they must be, and sum to whole group totals."""

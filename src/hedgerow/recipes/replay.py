@@ -106,6 +106,7 @@ class Recorded:
         self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
     ) -> tuple[Measurement, ...]:
         """The noisy counts of relabelled rows: on record, or asked now and kept."""
+        laws = relabel.taken(laws, questions, self.tariff.coding)
         spend = relabel.price(self.tariff, questions, laws, cost)
 
         def ask(live: Measures) -> Answered:

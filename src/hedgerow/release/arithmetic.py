@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 from math import isclose
+from re import fullmatch
 
 from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.public.accounting import (
@@ -63,8 +64,10 @@ def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
     if spend.verb in ("measure", "relabel"):
         if not spend.asked or spend.candidates or spend.rate or bool(spend.detail) != (spend.verb == "relabel"):
             raise VerifyFailed("to measure, it must ask for tables and nothing else.")
-        if spend.detail and not _names_laws(spend.detail, tariff):
-            raise VerifyFailed("to relabel rows, it must name the laws by which their labels were drawn.")
+        if spend.detail and not _relabels(spend, tariff):
+            raise VerifyFailed(
+                "to count relabelled rows, it must name the laws of their labels, and count them whole."
+            )
         for a in spend.asked:
             _price_is_right(a, measure, tariff.guarantee_of(a.question))
         added = sum((a.cost for a in spend.asked), Fraction(0))
@@ -81,14 +84,20 @@ def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
         raise VerifyFailed("there is no such request.")
 
 
-def _names_laws(detail: str, tariff: Tariff) -> bool:
-    """Whether this names laws of labels; which ones they are changes no price."""
+def _relabels(spend: Spend, tariff: Tariff) -> bool:
+    """Whether it names laws of labels, by hash, and nothing else; which laws they are changes no price."""
     try:
-        told = json.loads(detail)["relabel"]
-        names = [law["column"] for law in told if set(law) == {"column", "trees", "weights"}]
+        told = [(law["column"], tuple(law["trees"]), law["weights"]) for law in json.loads(spend.detail)["relabel"]]
+        columns = {column for column, _, _ in told}
     except (ValueError, TypeError, KeyError):
         return False
-    return 0 < len(names) == len(told) and all(n in tariff.coding.sizes for n in names)
+    plain = {"relabel": [{"column": c, "trees": list(t), "weights": w} for c, t, w in told]}
+    hashes = [h for _, trees, weights in told for h in (weights, *trees)]
+    fits = 0 < len(told) == len(columns) and columns <= set(tariff.coding.sizes) and all(t for _, t, _ in told)
+    fits &= all(type(h) is str and fullmatch("[0-9a-f]{64}", h) for h in hashes) and not any(
+        a.question.only for a in spend.asked
+    )
+    return fits and json.dumps(plain, sort_keys=True) == spend.detail
 
 
 def _urn_is_right(spend: Spend, tariff: Tariff) -> None:
@@ -135,8 +144,8 @@ def cells_are_right(bundle: Stated) -> str:
         for a in spend.asked:
             if a.cells != (due := a.question.leaves * coding.cells(a.question.columns)):
                 raise VerifyFailed(f"The table {a.question} says {a.cells} cells; the schema gives it {due}.")
-        for c in spend.candidates:
-            coding.cells(c.columns)
+        for q in (*(a.question for a in spend.asked), *spend.candidates):  # a column the schema lacks is refused
+            coding.shape([*q.columns, *(q.tree.columns if q.tree else ()), *filter(None, [q.only])])
     for column in statement.guarantee.public_columns:
         coding.shape([column])
     return f"{sum(a.cells for s in statement.spends for a in s.asked):,} cells, as the schema has them"

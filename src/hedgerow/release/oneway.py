@@ -80,7 +80,7 @@ def one_ways(schema: Schema, answers: Answers, records: Sequence[pl.DataFrame]) 
 def _best_answer(name: str, answers: Sequence[Measurement]) -> Measurement | None:
     """The answer that tells most exactly how many rows have each value of ``name``."""
     telling = [m for m in answers if name in m.question.columns]
-    return min(telling, key=lambda m: m.variance * len(m.counts), default=None)
+    return min(telling, key=lambda m: m.noise.variance * len(m.counts), default=None)
 
 
 def _summed(schema: Schema, name: str, answer: Measurement) -> Counts:

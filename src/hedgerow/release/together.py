@@ -122,7 +122,7 @@ def _latest(contents: Contents) -> list[Measurement]:
             and m.noise.law in ("laplace", "gaussian")
         ):
             old = best.get(m.question)
-            if old is None or m.variance < old.variance:
+            if old is None or m.noise.variance < old.noise.variance:
                 best[m.question] = m
     return list(best.values())
 

@@ -15,12 +15,14 @@ from hedgerow.job import Job
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.private import selection
-from hedgerow.public.accounting import Budget
+from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.stopping import Stopping
 from hedgerow.release import manifest, measurements
 from hedgerow.release.verify import verify
-from tests.end_to_end.conftest import Command
+from tests.end_to_end.conftest import ROWS, Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
+from tests.privacy.test_replay_attach import attach_job
+from tests.privacy.world import frame
 from tests.unit.experiment.world import write
 
 FEW = Stopping("logarithmic", Fraction(1, 3))
@@ -208,3 +210,17 @@ def test_the_command_says_the_price_and_asks(grid: Path, tmp_path: Path, hedgero
     assert done.code == 0, done.err
     assert json.loads(done.out)["epsilon"] == 4.0
     assert hedgerow(*given, "--yes").code == 2  # there is something already
+
+
+def test_the_papers_own_sequence_can_be_chosen_among(tmp_path: Path) -> None:
+    """Its second request relabels rows, which a run inside a choice must be able to ask for as well."""
+    frame(ROWS * 5).write_csv(tmp_path / "secret.csv")
+    attach_job(
+        tmp_path, Guarantee(relation="label-change", public_columns=("pay", "area")), "random_trees, papers-2018"
+    )
+    levels = '[[factor]]\nname = "trees"\nset = "random_trees.trees"\nlevels = [1, 2]\n'
+    table = '[[measure]]\nname = "sex by race"\ncolumns = ["sex", "race"]\n'
+    (tmp_path / "grid.toml").write_text(f'[experiment]\njob = "job.toml"\n{levels}{table}', "utf-8")
+    carry_out(asked(tmp_path / "grid.toml"), tmp_path / "choice")
+    assert all(held(tmp_path / "choice").values())
+    assert '"relabel"' in (tmp_path / "choice" / "choice.json").read_text("utf-8")
