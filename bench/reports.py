@@ -20,8 +20,8 @@ from bench.attach_splits import SHARED
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 RECIPES = {
-    "random_trees": 'private = ["sex", "race"]\ntrees = 3\nn_b = 500\nweights = {{ {pay} = 40 }}',
-    "guided_tree": 'private = ["sex", "race"]\nanalyses = [["{pay}"]]',
+    "random_trees": 'columns = ["sex", "race"]\ntrees = 3\nn_b = 500\nweights = {{ {pay} = 40 }}',
+    "guided_tree": 'columns = ["sex", "race"]\nanalyses = [["{pay}"]]',
 }
 _CENSUS = (
     "age class_of_worker industry_code occupation_code education wage_per_hour marital_status union_member "

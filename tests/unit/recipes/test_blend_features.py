@@ -192,7 +192,7 @@ def test_the_table_of_a_use_that_would_be_all_noise_is_not_measured(name: str) -
 
 
 def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
-    schema, budget = Schema.loads(SCHEMA), Budget("3", "1e-6")
+    schema, budget = Schema.loads(SCHEMA), Budget("30", "1e-6")
     gate = gate_of(schema, people(20_000, 1), budget)
     TreeBlend(triples=2).fit(gate, PublicData(schema))
     verbs = [a.spend.verb for a in gate.record]
@@ -201,10 +201,10 @@ def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
     assert measured.count(3) == 2
 
 
-@pytest.mark.parametrize("epsilon, asked", [("0.3", False), ("10", True)])
+@pytest.mark.parametrize("epsilon, asked", [("0.3", False), ("30", True)])
 def test_triples_turn_themselves_on_where_their_noise_is_small(epsilon: str, asked: bool) -> None:
     schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
-    gate = gate_of(schema, people(5_000, 1), budget)
+    gate = gate_of(schema, people(20_000, 1), budget)
     TreeBlend().fit(gate, PublicData(schema))
     assert any(a.spend.verb == "select" for a in gate.record) == asked
     assert gate.left < budget.total / 100 or asked, "what triples do not take goes to the pairs"
