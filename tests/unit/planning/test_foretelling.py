@@ -24,7 +24,7 @@ from hedgerow.public.table import PublicTable
 from hedgerow.recipes import RECIPES, PublicData
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
-YEARS, ROWS, WORLDS = (2010, 2011), 5000, 4
+YEARS, ROWS, WORLDS = (2010, 2011), 5000, 8  # fewer worlds are ruled by the luck of single tables
 USES = (
     Use("occupation by sex", ("occupation", "sex"), 0.05),
     Use("grade", ("grade",), 0.05, "relative", 200),
