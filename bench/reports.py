@@ -21,7 +21,7 @@ from hedgerow.simulate.personnel import personnel, personnel_schema
 
 RECIPES = {
     "random_trees": 'columns = ["sex", "race"]\ntrees = 3\nn_b = 500\nweights = {{ {pay} = 40 }}',
-    "guided_tree": 'columns = ["sex", "race"]\nanalyses = [["{pay}"]]',
+    "guided_tree": 'columns = ["sex", "race"]\noutcomes = ["{pay}"]',
 }
 _CENSUS = (
     "age class_of_worker industry_code occupation_code education wage_per_hour marital_status union_member "

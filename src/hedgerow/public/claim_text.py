@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.public.claim import Claim
-from hedgerow.public.formula import Floats, Formula, numbers_of
+from hedgerow.public.formula import Floats, Formula
 from hedgerow.public.question import Counts
 from hedgerow.public.schema import Schema
 
@@ -32,7 +32,7 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
                     made[term.column].append((place, np.eye(column.size, dtype=np.int64)[code]))
                     place += 1
             continue
-        values, scales[place] = _whole(term.of(numbers_of(column)), usable[term.column])
+        values, scales[place] = _whole(term.codes(column), usable[term.column])
         made[term.column].append((place, values))
         place += 1
     for name_of in bound.absorbed:
@@ -41,7 +41,7 @@ def make_claim(text: str, formula: Formula, schema: Schema) -> Claim:
             place += 1
     response = columns[-1]
     made[response].append((place, np.ones(schema.size([response]), np.int64)))
-    values, of_response = _whole(bound.response.of(numbers_of(schema.column(response))), usable[response])
+    values, of_response = _whole(bound.response.codes(schema.column(response)), usable[response])
     made[response].append((place + 1, values))
     return Claim(
         text=f"{text.strip()} in {formula}",

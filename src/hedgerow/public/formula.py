@@ -89,6 +89,12 @@ class Term:
             return np.log(number, out=np.full(number.shape, np.nan), where=number > 0)
         return np.asarray(number**self.power, np.float64)
 
+    def codes(self, column: Column) -> Floats:
+        """The number that each code of the column stands for in this term; NaN where it has none."""
+        if self.form == "equals":
+            return np.asarray(np.arange(column.size) == _code(column, self.level), np.float64)
+        return self.of(numbers_of(column))
+
     def base(self, column: Column) -> int:
         """The code of the level that others are compared with.
 
@@ -97,13 +103,7 @@ class Term:
         """
         if not self.reference:
             return len(column.values) - 1 if column.kind in LISTED else 0
-        for texts in (column.cell_labels, column.cell_texts):
-            if self.reference in texts:
-                return texts.index(self.reference)
-        raise JobError(
-            f"{self.reference!r} is no value of {column.name!r}. "
-            f"Its values are: {', '.join(column.cell_labels[:12])}. {_NOTHING}"
-        )
+        return _code(column, self.reference)
 
     def coefficients(self, column: Column) -> tuple[tuple[str, ...], ...]:
         """What each coefficient may be called: its name, then the other ways to write it."""
@@ -158,10 +158,10 @@ class Formula:
             schema.column(name)
         terms = tuple(_settled(t, schema.column(t.column)) for t in self.terms)
         response = _settled(self.response, schema.column(self.response.column))
-        if response.form in ("labels", "equals"):
-            raise JobError(f"{response} is not a number, so it cannot be the response. {_NOTHING}")
-        if level := next((t for t in terms if t.form == "equals"), None):
-            raise JobError(f"{level} cannot be a term here: write C({level.column}). {_NOTHING}")
+        if response.form == "labels":
+            raise JobError(
+                f"{response} is not a number, so it cannot be the response; {response}=VALUE can. {_NOTHING}"
+            )
         return replace(self, terms=terms, response=response)
 
     def names(self, schema: Schema) -> tuple[str, ...]:
@@ -196,6 +196,16 @@ def numbers_of(column: Column) -> Floats:
     return found
 
 
+def _code(column: Column, value: str) -> int:
+    """The code of a value, as it stands in the file or as its label."""
+    for texts in (column.cell_labels, column.cell_texts):
+        if value in texts:
+            return texts.index(value)
+    raise JobError(
+        f"{value!r} is no value of {column.name!r}. Its values are: {', '.join(column.cell_labels[:12])}. {_NOTHING}"
+    )
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -208,6 +218,8 @@ def _settled(term: Term, column: Column) -> Term:
         return replace(term, form="labels", reference=column.cell_labels[term.base(column)])
     if term.form == "plain":
         return replace(term, form="number")
+    if term.form == "equals":
+        return replace(term, level=column.cell_labels[_code(column, term.level)])
     if term.form in ("ln", "power", "number") and not np.isfinite(numbers_of(column)).any():
         raise JobError(f"{term} needs a number, but {term.column!r} is {column.kind} in the schema. {_NOTHING}")
     return term

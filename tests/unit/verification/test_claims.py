@@ -36,6 +36,12 @@ def test_the_coefficient_from_counts_is_that_of_rows_at_the_middle_of_their_bins
     )
 
 
+def test_a_claim_may_be_about_a_share() -> None:
+    formula = Formula.parse("sex=F ~ age + race", {"race": "E"}).bound(SCHEMA)
+    expected = coefficients(formula, SCHEMA, TABLE, "")[""]["age"]
+    assert from_counts(make_claim("age > 0", formula, SCHEMA), TABLE) == pytest.approx(expected, rel=2e-3, abs=1e-6)
+
+
 def test_rows_in_another_order_give_the_same_bits() -> None:
     claim = make_claim("sex[F] < 0", Formula.parse(MODEL, {"sex": "M"}), SCHEMA)
     mixed = TABLE.sample(fraction=1, shuffle=True, seed=3)
