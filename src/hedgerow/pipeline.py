@@ -307,13 +307,16 @@ def sample(
 
 def _same(path: str | Path | None, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable | None:
     """The public relative or the target of a run, checked to be the file that was used then."""
-    known = [i.sha256 for i in statement.public_inputs if i.role == what]
-    if path is None and not (known and what == "target"):
-        return None
-    table = None if path is None else PublicTable.read(path, schema, role=role)
-    if path is None or table is None or file_hash(Path(path)) not in known:
+    known = {i.sha256: i.name for i in statement.public_inputs if i.role == what}
+    if path is None and what == "target" and known:
         raise JobError(
-            f"{path or 'Nothing'} is not the {what} table of this release: its hash is not the statement's.\n"
+            f"This release attaches columns to the rows of {', '.join(known.values())}, which are not in it:\n"
+            "name that file with --target FILE. Nothing confidential was read or spent."
+        )
+    table = None if path is None else PublicTable.read(path, schema, role=role)
+    if path is not None and file_hash(Path(path)) not in known:
+        raise JobError(
+            f"{path} is not the {what} table of this release: its hash is not the statement's.\n"
             f"Give the very file that the run used: --{what} FILE. Nothing confidential was read or spent."
         )
     return table

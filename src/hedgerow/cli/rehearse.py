@@ -12,6 +12,7 @@ from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
     from hedgerow.planning.curve import Rehearsal
+    from hedgerow.planning.uses import Verdict
 
 _NOTHING = "Nothing confidential was read and nothing was spent: the public table played its part."
 
@@ -78,14 +79,11 @@ def _text(found: "Rehearsal") -> str:
         "",
         *show.use_lines(use_rows(here.verdicts)),
         "",
-        f"{'mean error by epsilon':<40} " + " ".join(f"{float(p.epsilon):>9.3g}" for p in found.points),
+        *show.aligned(
+            ("mean error by epsilon", *(f"{float(p.epsilon):.3g} " for p in found.points)),
+            [(use.name, *(_shown(p.verdicts[i]) for p in found.points)) for i, use in enumerate(found.uses)],
+        ),
     ]
-    for i, use in enumerate(found.uses):
-        errors = [p.verdicts[i] for p in found.points]
-        lines.append(
-            f"{use.name[:40]:<40} "
-            + " ".join("        ?" if v.error is None else f"{v.error:>8.3g}{' *'[v.met is True]}" for v in errors)
-        )
     lines += ["* within the tolerance in nine runs of ten", ""]
     if least is None:
         worst = ", ".join(u.name for i, u in enumerate(found.uses) if found.smallest_for(i) is None)
@@ -96,3 +94,8 @@ def _text(found: "Rehearsal") -> str:
     else:
         lines.append(f"smallest   epsilon {float(least):g} meets every tolerance in nine runs of ten")
     return "\n".join([*lines, "", _NOTHING])
+
+
+def _shown(verdict: "Verdict") -> str:
+    """An error, starred where the use is met."""
+    return "?" if verdict.error is None else f"{verdict.error:.3g}{' *'[verdict.met is True]}"
