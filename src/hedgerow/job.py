@@ -289,8 +289,6 @@ def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
             "No confidential row was read and nothing was spent."
         )
     recipe = RECIPES[name]
-    if recipe.attaches and isinstance(settings, dict) and "columns" not in settings:  # the word of earlier job files
-        settings = {"columns" if key == "private" else key: value for key, value in settings.items()}
     known = {f.name for f in fields(recipe)}  # type: ignore[arg-type]
     unknown = sorted(set(settings) - known) if isinstance(settings, dict) else [str(settings)]
     if unknown:
