@@ -252,6 +252,12 @@ class Job:
         return Wanted(**self.file.plan.model_dump())
 
     @property
+    def ledger_url(self) -> str:
+        """The ledger that the job names: a path, or the address of a database."""
+        url = self.file.ledger.url
+        return url if "://" in url else str(self.beside(url))
+
+    @property
     def digest(self) -> str:
         """A hash of what the job says, to recognise it when a run is resumed."""
         return hashlib.sha256(self.text.encode()).hexdigest()
@@ -317,7 +323,11 @@ def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
     for e in wrong.errors():
         where = [str(p) for p in e["loc"]]
         found = "" if e["type"] in ("missing", "extra_forbidden") else f" (got {e['input']!r})"
-        said = {"missing": "is needed and is not there", "extra_forbidden": "is not a key of this table"}
+        said = {
+            "missing": "is needed and is not there",
+            "extra_forbidden": "is not a key of this table: see docs/job.md",
+            "tuple_type": 'must be a list, such as ["sex"]',
+        }
         if e["type"] == "value_error":
             found = ""
         lines.append(

@@ -163,8 +163,7 @@ class Road:
 
     def ledger(self) -> Ledger:
         """The ledger the job names."""
-        url = self.job.file.ledger.url
-        return Ledger.open(url if "://" in url else str(self.job.beside(url)))
+        return Ledger.open(self.job.ledger_url)
 
     def left(self) -> tuple[Fraction, ...] | None:
         """What the table's cap leaves, as (epsilon, delta); None without a cap."""
@@ -295,7 +294,7 @@ def sample(
     named = [i.name for i in statement.public_inputs if i.role == "public"]
     try:
         fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
-    except JobError:
+    except (JobError, Refused):
         if public_table is not None or not named:
             raise
         raise JobError(

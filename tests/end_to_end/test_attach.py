@@ -73,6 +73,8 @@ def test_sample_needs_the_very_target(hedgerow: Command, attach: Path) -> None:
     assert alone.code == 2 and "--target" in alone.err
     other = hedgerow("sample", release, "--public", folder / "public.csv", "--target", folder / "public.csv")
     assert other.code == 2 and "not the target table" in other.err
+    half = hedgerow("sample", release, "--target", folder / "target.csv")
+    assert half.code == 2 and "--public" in half.err, "what it lacks is named, not a new run"
 
 
 def test_a_papers_sequence_is_marked_in_the_statement_and_the_release_verifies(

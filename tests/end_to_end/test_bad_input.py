@@ -56,6 +56,8 @@ BAD: dict[str, tuple[Damage, int, str]] = {
     "rows per person 0": (_edit("rows_per_person = 2", "rows_per_person = 0"), 2, "rows_per_person"),
     "person without a column": (_edit('person = "id"', 'person = ""'), 2, "person"),
     "use of an unknown column": (_edit('columns = ["sex"]', 'columns = ["height"]'), 2, "height"),
+    "use of a misspelled column": (_edit('columns = ["sex"]', 'columns = ["sx"]'), 2, "did you mean 'sex'"),
+    "use of a column that is no list": (_edit('columns = ["sex"]', 'columns = "sex"'), 2, 'a list, such as ["sex"]'),
     "tolerance 0": (_edit("tolerance = 0.05", "tolerance = 0"), 2, "tolerance"),
     "person column not in the table": (_edit('person = "id"', 'person = "ssn"'), 3, "ssn"),
     "schema column not in the table": (

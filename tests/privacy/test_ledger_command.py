@@ -89,11 +89,14 @@ def test_on_a_terminal_there_are_tables_and_no_name_is_taken_for_markup(
 def test_cap_begins_a_ledger_and_says_what_stands(tmp_path: Path) -> None:
     url = str(tmp_path / "new.db")
     assert out("cap", "pay", "--epsilon", "3", "--url", url) == (
-        "The cap of pay is epsilon 3; promised epsilon 0; left epsilon 3.\n"
+        f"The cap of pay is epsilon 3; promised epsilon 0; left epsilon 3. It stands in {url}.\n"
     )
+    Ledger.open(url).promise("pay", "0123456789abcdef", Budget(1), Guarantee(), "wage gap")
+    assert "no run will be admitted" in out("cap", "pay", "--epsilon", "0.4", "--url", url)
+    assert "there are runs under: pay" in out("cap", "pya", "--epsilon", "3", "--url", url)
     account = json.loads(out("cap", "pay", "--epsilon", "0.5", "--delta", "1e-6", "--json", "--url", url))
     assert account["cap"] == {"epsilon": 0.5, "delta": 1e-6}
-    assert len(Ledger.open(url).entries()) == 2
+    assert len([e for e in Ledger.open(url).entries() if e.kind == "cap"]) == 4
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ def compare(
         if out is not None:
             write_page(out, page(found))
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else summary(found))
+    if not as_json:
+        show.echo("Both tables were taken as PUBLIC. For the confidential one: hedgerow steward compare JOB.toml")
     if out is not None and not as_json:
         show.echo(f"The report is in {out}")
 

@@ -51,9 +51,15 @@ def cap(
     account = ledger_book.cap(url, table, epsilon=epsilon, delta=delta).to_json()
     if as_json:
         screen.echo(json.dumps(account, indent=2))
-    else:
-        stands = f"promised {_pair(account['promised'])}; left {_pair(account['left'])}"
-        screen.echo(f"The cap of {table} is {_pair(account['cap'])}; {stands}.")
+        return
+    stands = f"promised {_pair(account['promised'])}; left {_pair(account['left'])}"
+    place = "the database" if "://" in url else url
+    screen.echo(f"The cap of {table} is {_pair(account['cap'])}; {stands}. It stands in {place}.")
+    if account["left"]["epsilon"] < 0 or account["left"]["delta"] < 0:
+        screen.echo("More has been promised than this cap allows: no run will be admitted until it is raised.")
+    others = [a["table"] for a in ledger_book.show(url)["tables"] if a["table"] != table and a["runs"]]
+    if not account["runs"] and others:
+        screen.echo(f"No run was booked under {table!r} yet; there are runs under: {', '.join(others)}.")
 
 
 @app.command()

@@ -66,8 +66,13 @@ def quote(road: "Road") -> str:
         f"It will ask for {many(len(road.plan.asked), 'table')} with {many(road.plan.cells, 'noisy count')}"
         f"{_later(road.plan)}.",
     ]
+    if missed := [v.use.name for v in road.plan.missed]:
+        lines.append(f"Expected to miss {'its' if len(missed) == 1 else 'their'} tolerance: {', '.join(missed)}.")
     if left is None:
-        lines.append(f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3")
+        lines.append(
+            f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3"
+            + ("" if "://" in job.ledger_url else f" --url {job.ledger_url}")  # an address may hold a password
+        )
     else:
         after = left[0] - job.budget.epsilon
         then = f"after this run {float(after):g}" if after >= 0 else "this run needs more and will be refused"

@@ -62,6 +62,7 @@ def summary(comparison: Comparison) -> str:
     ]
     lines = aligned(("measure", "found", "by chance", "best", ""), rows, left=(0, 4))
     lines += [f"{METRICS[name].title}: not measured, {why}" for name, why in comparison.skipped]
+    lines += ["", "by chance: what two samples of one population would give; best: what equal tables give."]
     return "\n".join(lines)
 
 

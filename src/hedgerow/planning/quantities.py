@@ -17,6 +17,7 @@ from hedgerow.errors import JobError
 from hedgerow.planning.coefficients import Fits, by_group, settled
 from hedgerow.planning.uses import Use
 from hedgerow.public.coding import Codes
+from hedgerow.public.column_check import nearest
 from hedgerow.public.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -225,7 +226,13 @@ def time_labels(use: Use, schema: Schema) -> tuple[str, ...]:
 
 def check(use: Use, schema: Schema) -> None:
     """Refuse a use that the schema cannot answer, before anything is done."""
-    schema.shape(use.columns)
+    known = (*schema.attributes, *(c.name for c in schema.columns))
+    for name in (*use.columns, *filter(None, [use.of])):
+        if name not in known:
+            raise JobError(
+                f"The use {use.name!r} names a column {name!r} that the schema lacks: {nearest(name, known)}\n"
+                "No confidential row was read and nothing was spent."
+            )
     if use.kind == "coefficient":
         settled(use, schema)
     if use.kind in ("mean", "quantile"):

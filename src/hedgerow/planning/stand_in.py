@@ -26,6 +26,8 @@ from hedgerow.recipes import AbstractRecipe, PublicData
 
 FEWEST = 4
 """Rows a public table must have to be split in two."""
+MOST = 100_000
+"""Rows of either part: more would take longer and tell no more, since errors are carried on to the real sizes."""
 
 
 @final
@@ -87,7 +89,7 @@ class Parts:
 
 
 def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Parts:
-    """Two random parts of the public table: as many rows as are assumed, half of all at most; and the rest.
+    """Two random parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; others.
 
     ``halved``: of either part only the first half, which is a part of what it is otherwise.
     """
@@ -98,13 +100,14 @@ def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Pa
         )
     rank = _ranks(stage.person, n, rng)
     order = np.sort(rank, kind="stable")
-    cut = order[parted(stage)[0] - 1]
-    ours, theirs = np.flatnonzero(rank <= cut), np.flatnonzero(rank > cut)
+    first, second = parted(stage)
+    cut, end = order[first - 1], order[first + second - 1]
+    ours, theirs = np.flatnonzero(rank <= cut), np.flatnonzero((rank > cut) & (rank <= end))
     if not len(theirs):
         raise JobError("All public rows belong to one person: there is nothing to split. Nothing was read or spent.")
     if halved:
         ours = ours[rank[ours] <= order[(len(ours) - 1) // 2]]
-        theirs = theirs[rank[theirs] <= order[n - 1 - len(theirs) // 2]]
+        theirs = theirs[rank[theirs] <= np.sort(rank[theirs])[(len(theirs) - 1) // 2]]
     truth = _part(stage.table, frame[ours])
     capped = truth if stage.person is None else _part(stage.table, frame[ours].filter(_kept(stage, ours)))
     if not capped.rows:
@@ -117,8 +120,8 @@ def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Pa
 
 def parted(stage: Stage) -> tuple[int, int]:
     """How many public rows play the confidential table, and how many its relative, but for persons kept together."""
-    ours = min(stage.rows, stage.table.rows // 2)
-    return ours, stage.table.rows - ours
+    ours = min(stage.rows, stage.table.rows // 2, MOST)
+    return ours, min(stage.table.rows - ours, MOST)
 
 
 def _ranks(person: pl.Series | None, n: int, rng: np.random.Generator) -> Places:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import JobError
+from hedgerow.planning import stand_in
 from hedgerow.planning.curve import Point, Rehearsal, band
 from hedgerow.planning.rehearsal import rehearse
 from hedgerow.planning.stand_in import Stage, split
@@ -66,6 +67,13 @@ def test_the_parts_share_no_row_and_make_up_the_table() -> None:
 def test_a_small_confidential_table_takes_no_more_rows_than_it_is_assumed_to_have() -> None:
     parts = split(stage(400, assumed=50), np.random.default_rng(0))
     assert (parts.truth.rows, parts.relative.rows, parts.scale) == (50, 350, 1.0)
+
+
+def test_a_huge_public_table_is_not_played_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stand_in, "MOST", 60)
+    for halved, due in ((False, 60), (True, 30)):
+        parts = split(stage(400), np.random.default_rng(0), halved=halved)
+        assert (parts.truth.rows, parts.relative.rows, parts.scale) == (due, due, 400 / due)
 
 
 def test_a_person_is_on_one_side_only_and_counts_as_often_as_the_gate_would_count() -> None:

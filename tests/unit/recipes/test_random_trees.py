@@ -296,9 +296,8 @@ def test_the_papers_sequences_are_marked_in_the_statement_and_the_plan() -> None
     assert any("association" in line for line in old.remarks(tariff, Budget("2"), public_data()))
 
 
-@pytest.mark.parametrize("word", ["columns", "private"])
-def test_a_job_names_the_private_columns_as_columns_and_earlier_ones_are_still_read(word: str) -> None:
-    text = f"[job]\nrecipe = 'random_trees'\n[random_trees]\n{word} = ['sex']\n"
+def test_a_job_names_the_private_columns_as_columns() -> None:
+    text = "[job]\nrecipe = 'random_trees'\n[random_trees]\ncolumns = ['sex']\n"
     text += "[confidential]\ntable = 'c.csv'\n[target]\ntable = 't.csv'\n[budget]\nepsilon = 1\n"
     assert Job.loads(text, Path("job.toml")).recipe == RandomTrees(columns=("sex",))
 
