@@ -126,6 +126,6 @@ def _text(study: "Study") -> str:
         word = {True: "held    ", False: "NOT held", None: "unclear "}
         lines += ["", *(f"{word[v.held]}  {v.says}: {v.figures}" for v in study.verdicts)]
     if study.failed:
-        lines += ["", f"{study.failed} runs were refused by the recipe: see `note` in results.parquet."]
+        lines += ["", study.refusals]
     lines += ["", f"Tables and figures: {study.grid.out / 'README.md'}", COST]
     return "\n".join(lines)

@@ -48,6 +48,17 @@ class Study:
         return self.results.filter(pl.col("note") != "").select("seed", *self._factors).unique().height
 
     @property
+    def refusals(self) -> str:
+        """How many runs were refused and why; and the levels of which no run is left. Empty when none was."""
+        if not self.failed:
+            return ""
+        ran, all_ = self.results.filter(pl.col("note") == ""), self.results
+        lost = [f"{f} = {x}" for f in self._factors for x in all_[f].unique(maintain_order=True) if x not in ran[f]]
+        why = all_.filter(pl.col("note") != "")["note"][0]
+        said = f"{self.failed} runs were refused, the first with: {why}"
+        return said + (f"\nNo run is left with {', '.join(lost)}: do not read what is said of it." if lost else "")
+
+    @property
     def _factors(self) -> list[str]:
         return [f.name for f in self.grid.factors]
 
@@ -149,7 +160,7 @@ def page(study: Study, drawn: list[Path]) -> str:
     kind = "every combination" if not design.words else f"a fraction ({design.share:.3g}) of all combinations"
     lines.append(f"{len(design.cells)} cells ({kind}), {grid.file.experiment.seeds} seeds each.")
     if study.failed:
-        lines.append(f"{study.failed} runs were refused by the recipe; `results.parquet` says why in `note`.")
+        lines.append(study.refusals)
     if design.words:
         lines += ["", f"Resolution {design.resolution}. What this fraction cannot tell apart:", ""]
         lines += [f"- {x}" for x in design.confused([f.name for f in grid.factors])] or ["- nothing up to pairs"]

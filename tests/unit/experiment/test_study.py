@@ -132,6 +132,9 @@ def test_a_setting_that_the_recipe_refuses_is_a_result(tmp_path: Path) -> None:
     assert study.failed == 2
     assert "first_share" in study.results.filter(pl.col("note") != "")["note"][0]
     assert json.dumps(study.to_json(), default=str)
+    assert "2 runs were refused, the first with: " in study.refusals and "first_share" in study.refusals
+    assert "No run is left with first = 2.0" in study.refusals
+    assert study.refusals in (path.parent / "study" / "README.md").read_text("utf-8")
 
 
 WRONG = {
