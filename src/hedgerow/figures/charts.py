@@ -8,7 +8,7 @@ from typing import final
 from markupsafe import Markup, escape
 
 from hedgerow.figures.scatter import Dot
-from hedgerow.figures.svg import decades, dot, fitted, gutter, line, number, path, short, svg, text, ticks
+from hedgerow.figures.svg import decades, dot, fitted, gutter, line, number, path, roomy, short, svg, text, ticks
 
 WIDE = 520
 
@@ -155,13 +155,7 @@ def estimates(ranges: Sequence[Range], *, said: str, show: Callable[[float], str
     """Estimates under each other, each with its range, and zero where it is in sight."""
     left, right, step, top = gutter(r.label for r in ranges), 70, 22, 6
     ends = [v for r in ranges for v in (r.low, r.high)]
-    low, high = min(ends), max(ends)
-    if low > 0 and low < 0.4 * high:
-        low = 0.0
-    if high < 0 and high > 0.4 * low:
-        high = 0.0
-    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
-    low, high = low - room, high + room
+    low, high = roomy(ends, 0.4)
     ground = top + step * len(ranges)
 
     def at(v: float) -> float:

@@ -7,7 +7,7 @@ from typing import Literal, final
 from markupsafe import Markup
 
 from hedgerow.figures.charts import WIDE
-from hedgerow.figures.svg import dot, line, number, path, svg, text, ticks
+from hedgerow.figures.svg import dot, line, number, path, roomy, svg, text, ticks
 
 
 @final
@@ -44,13 +44,7 @@ def lines(
     left, right, top, ground = 62, 20, 10, 190
     ends = [v for t in traces for p in t.points for v in (p.value, p.low, p.high)]
     ends += [v for _, low, high in corridor for v in (low, high)]
-    low, high = min(ends), max(ends)
-    if low > 0 and low < 0.3 * high:
-        low = 0.0
-    if high < 0 and high > 0.3 * low:
-        high = 0.0
-    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
-    low, high = low - room, high + room
+    low, high = roomy(ends, 0.3)
     step = (wide - left - right) / max(len(times) - 1, 1)
 
     def at(i: int, v: float) -> tuple[float, float]:

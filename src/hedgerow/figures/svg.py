@@ -59,6 +59,21 @@ def fitted(words: str, room: float) -> str:
     return short(words, max(2, int(room / _LETTER)))
 
 
+def roomy(ends: Sequence[float], near: float) -> tuple[float, float]:
+    """The ends of an axis: a little room around ``ends``, and zero in sight where it is ``near``, as a share.
+
+    >>> roomy([1.0, 10.0], 0.4), roomy([8.0, 10.0], 0.4)
+    ((-0.6, 10.6), (7.88, 10.12))
+    """
+    low, high = min(ends), max(ends)
+    if 0 < low < near * high:
+        low = 0.0
+    if 0 > high > near * low:
+        high = 0.0
+    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
+    return low - room, high + room
+
+
 def ticks(low: float, high: float, about: int = 4) -> list[float]:
     """Round places on a plain axis."""
     if not high > low:
