@@ -236,10 +236,10 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
     def keep(answered: Answered) -> None:
         journal.keep(len(record), answered)
 
-    return replace(_recorded(gate, record, road.job.table, name), keep=keep)
+    return replace(recording(gate, record, road.job.table, name), keep=keep)
 
 
-def _recorded(gate: Gate, record: list[Answered], table: str, run: str) -> Recorded:
+def recording(gate: Gate, record: list[Answered], table: str, run: str) -> Recorded:
     """The gate with all that it can be asked for, its answers recorded."""
     draw, drawn = partial(urns.draw_urn, gate), partial(relabel.measure_relabelled, gate)
     return Recorded(gate.tariff, gate.budget, record, gate, urns=draw, relabel=drawn, table=table, run=run)
@@ -357,7 +357,7 @@ def open_gate(
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     gate = Gate(open_source(table), tariff, budget, account)
-    return _recorded(gate, [], called, run)
+    return recording(gate, [], called, run)
 
 
 def write_release(

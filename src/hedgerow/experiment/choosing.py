@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import final
 
@@ -23,11 +23,10 @@ from hedgerow.experiment.grid import Grid, as_toml
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.model.base import Fitted
-from hedgerow.pipeline import Drawn, Road, draw_copies
+from hedgerow.pipeline import Drawn, Road, draw_copies, recording
 from hedgerow.planning.pretend import Pretend
 from hedgerow.planning.stand_in import lacking
 from hedgerow.private.gate import Gate
-from hedgerow.private.relabel import measure_relabelled
 from hedgerow.private.selection import choose_run
 from hedgerow.public.accounting import Budget
 from hedgerow.public.files import open_source
@@ -177,7 +176,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     )
 
     def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Answered]]:
-        recorded = Recorded(gate.tariff, gate.budget, [], live=gate, relabel=partial(measure_relabelled, gate))
+        recorded = recording(gate, [], job.table, run)
         return _estimates(recipes[which].fit(recorded, road.public), choice.tables), recorded.record
 
     gate = Gate(source, choosing.tariff, choosing.budget, account)
