@@ -24,13 +24,13 @@ from hedgerow.model.attached import draw_each
 from hedgerow.model.mixed_leaves import combine
 from hedgerow.model.random_tree import reached, sketch_tree
 from hedgerow.private import noise
-from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData, RandomTrees
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RandomTrees
 
 SIZES = {"education": 24, "agency": 500, "occupation": 800, "age": 60, "region": 7, "supervisory": 5, "pay": 100}
 LABELS = 10

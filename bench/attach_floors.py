@@ -18,8 +18,8 @@ from bench.attach_utility import Judge, modelled
 from hedgerow.model.attached import Attached
 from hedgerow.model.evidence import on_target, settle
 from hedgerow.model.residual import cuts_of
-from hedgerow.recipes.attach import cells_of, lines_of
-from hedgerow.recipes.outcome import outcome_of
+from hedgerow.recipes.trees.attach import cells_of, lines_of
+from hedgerow.recipes.trees.outcome import outcome_of
 
 _DRAWS, _EXACT = 2, 1e-3
 

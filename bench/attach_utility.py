@@ -25,10 +25,11 @@ from hedgerow import pipeline
 from hedgerow.model import boosted
 from hedgerow.model.attached import Attached
 from hedgerow.model.base import AbstractAttachment
-from hedgerow.public.accounting import Budget
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import GuidedTree, PublicData, RandomTrees, guided_tree
-from hedgerow.recipes.attach import cells_of, is_ordered, lines_of
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import GuidedTree, RandomTrees
+from hedgerow.recipes.trees import guided_tree
+from hedgerow.recipes.trees.attach import cells_of, is_ordered, lines_of
 
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
 Errors = tuple[float, float]

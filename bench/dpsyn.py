@@ -26,12 +26,11 @@ import polars as pl
 
 from bench.real_tables import DATA, load, schema_of
 from hedgerow.pipeline import draw_copies, open_gate
-from hedgerow.public.accounting import Budget
+from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData
-from hedgerow.recipes.dpsyn import DPSyn
-from hedgerow.recipes.dpsyn_budget import split_budget
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes.dpsyn.budget import split_budget
+from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 
 ACS = DATA / "acs_il_oh" / "il_oh_decoded.parquet"
 JOINS = {

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.private import noise
-from hedgerow.public.question import Law, Noise
+from hedgerow.public.costs.question import Law, Noise
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(100), Fraction(1000), Fraction(10**4), Fraction(10**6)]
 LAWS: tuple[Law, ...] = ("laplace", "gaussian")

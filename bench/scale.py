@@ -46,11 +46,10 @@ def schema_text(columns: int) -> str:
 def one(recipe: str, folder: str) -> None:
     """One run in this process; says what it took."""
     from hedgerow.pipeline import draw_copies, open_gate
-    from hedgerow.public.accounting import Budget
+    from hedgerow.public.costs.accounting import Budget
     from hedgerow.public.schema import Schema
-    from hedgerow.public.table import PublicTable
+    from hedgerow.public.table import PublicData, PublicTable
     from hedgerow.recipes import RECIPES as KNOWN
-    from hedgerow.recipes import PublicData
 
     schema = Schema.load(f"{folder}/schema.toml")
     relative = None if recipe == "tree_blend" else PublicTable.read(f"{folder}/public.parquet", schema)

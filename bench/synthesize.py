@@ -23,9 +23,9 @@ import polars as pl
 
 from bench.real_tables import DATA, load, schema_of
 from hedgerow import pipeline
-from hedgerow.public.accounting import Budget
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RECIPES
 
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
 NAMES = ("adult", "adult_halves", "adult_shifted", "adult_coarse", "acs_ma", "census", "acs_by_state")

@@ -19,10 +19,11 @@ import numpy as np
 
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import noise, urns
-from hedgerow.public.question import Marginal, Measurement, Noise
+from hedgerow.public.costs.question import Marginal, Measurement, Noise
+from hedgerow.public.costs.urn import Urn
 from hedgerow.public.schema import Schema
-from hedgerow.public.urn import Urn
-from hedgerow.recipes import IntegerCounts, PublicData
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import IntegerCounts
 
 CE = np.array([816, 109, 7, 39, 6, 17])
 ORACLE = Path(__file__).parents[2] / "shared" / "oracles" / "dirichlet_multinomial.json"

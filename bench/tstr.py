@@ -18,9 +18,10 @@ import numpy as np
 import polars as pl
 
 from hedgerow.pipeline import draw_copies, open_gate
-from hedgerow.public.accounting import Budget
+from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
-from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import RECIPES
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "adult"
 LABEL = "income>50K"

@@ -20,16 +20,16 @@ import polars as pl
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.planning.agreement import Agreement, chances
+from hedgerow.model_check.agreement import Agreement, chances
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.claim import Claim
 from hedgerow.public.claim_text import make_claim
-from hedgerow.public.files import open_source
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.claim import Claim
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
 from hedgerow.public.table import PublicTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hedgerow.pipeline import run as run
     from hedgerow.pipeline import sample as sample
     from hedgerow.pipeline import write_release as write_release
-    from hedgerow.public.accounting import Budget as Budget
-    from hedgerow.public.accounting import Guarantee as Guarantee
-    from hedgerow.public.question import Marginal as Marginal
+    from hedgerow.public.costs.accounting import Budget as Budget
+    from hedgerow.public.costs.accounting import Guarantee as Guarantee
+    from hedgerow.public.costs.question import Marginal as Marginal
     from hedgerow.public.schema import Schema as Schema
     from hedgerow.public.table import PublicTable as PublicTable
     from hedgerow.recipes import PublicData as PublicData
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from hedgerow.simulate.personnel import personnel as personnel
 
 _HOME = {
-    "Budget": "hedgerow.public.accounting",
-    "Guarantee": "hedgerow.public.accounting",
-    "Marginal": "hedgerow.public.question",
+    "Budget": "hedgerow.public.costs.accounting",
+    "Guarantee": "hedgerow.public.costs.accounting",
+    "Marginal": "hedgerow.public.costs.question",
     "PublicData": "hedgerow.recipes",
     "PublicTable": "hedgerow.public.table",
     "Schema": "hedgerow.public.schema",

@@ -11,10 +11,10 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import JobError
 from hedgerow.planning.tree_report import Wanted
-from hedgerow.planning.uses import Use
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
+from hedgerow.uses.uses import Use
 
 _Number = int | float | str
 

@@ -14,31 +14,30 @@ import numpy as np
 import polars as pl
 
 from hedgerow import __version__
+from hedgerow.answers.recorded import Answered, Recorded
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
-from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.drawing import Drawn as Drawn
-from hedgerow.planning.drawing import draw_copies as draw_copies
-from hedgerow.planning.fitting import machine_memory
 from hedgerow.planning.forecast import Plan, forecast
-from hedgerow.planning.stand_in import persons
+from hedgerow.planning.memory_check import machine_memory
 from hedgerow.private import Gate, relabel, urns
-from hedgerow.public.accounting import Budget, Guarantee, Relation
-from hedgerow.public.files import Source, open_source
-from hedgerow.public.places import file_hash, same_file
+from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.statement import PublicInput, Statement
+from hedgerow.public.files.places import file_hash, same_file
+from hedgerow.public.files.sources import Source, open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.statement import PublicInput, Statement
-from hedgerow.public.table import PublicTable, Role
-from hedgerow.recipes import PublicData
-from hedgerow.recipes.replay import Answered, Recorded
+from hedgerow.public.table import PublicData, PublicTable, Role
+from hedgerow.records.drawing import Drawn as Drawn
+from hedgerow.records.drawing import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
 from hedgerow.release.rehearsed import kept
+from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.stand_in.stand_in import persons
 
 Watch = Callable[[str], None]
 

@@ -9,10 +9,10 @@ import numpy as np
 from hedgerow.errors import JobError
 from hedgerow.job import Job
 from hedgerow.pipeline import Road
-from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.quantities import check
-from hedgerow.planning.rehearsal import RUNS, rehearse
-from hedgerow.planning.stand_in import Stage, lacking
+from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.stand_in.rehearsal import RUNS, rehearse
+from hedgerow.stand_in.stand_in import Stage, lacking
+from hedgerow.uses.quantities import check
 
 
 def stage_of(road: Road) -> Stage:

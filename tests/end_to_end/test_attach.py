@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hedgerow.public.accounting import Guarantee
+from hedgerow.public.costs.accounting import Guarantee
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.test_replay_attach import attach_job
 from tests.privacy.world import frame

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from hedgerow.model.base import AbstractAttachment
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 from hedgerow.public.table import PublicTable
-from hedgerow.recipes.random_trees import RandomTrees
+from hedgerow.recipes.trees.random_trees import RandomTrees
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from tests.end_to_end.conftest import Command
 

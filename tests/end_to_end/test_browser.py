@@ -9,13 +9,13 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.evaluate.compare import compare
 from hedgerow.evaluate.page import page
-from hedgerow.planning.rehearsal import rehearse
-from hedgerow.public.accounting import Budget
+from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.release.bundle import write_bundle
 from hedgerow.release.rehearsed import write
 from hedgerow.simulate.personnel import personnel, personnel_schema
+from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.steward.report import write_report
 from tests.chromium import PROGRAM, WHY_NOT, Chromium, chromium
 from tests.unit.planning.test_rehearsal import stage

@@ -19,13 +19,13 @@ from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private import Gate, urns
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.files import open_source
-from hedgerow.public.question import TOTAL, Marginal
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import TOTAL, Marginal
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.recipes import PublicData
-from hedgerow.recipes.urn_plan import UrnPlan
+from hedgerow.public.table import PublicData
+from hedgerow.recipes.counts.urn_plan import UrnPlan
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import COLUMNS, SCHEMA, Pair, Row, frame, write_job
 

@@ -20,7 +20,7 @@ import numpy as np
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 
 with suppress(ImportError):
     import psycopg  # noqa: F401  so that no child spends its short life on this

@@ -24,11 +24,11 @@ from hedgerow.model import product
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public import accounting, spend
-from hedgerow.public.accounting import Guarantee
 from hedgerow.public.coding import CodedColumn
-from hedgerow.public.question import Counts, Measurement, Noise
-from hedgerow.public.spend import Spend, Tariff
+from hedgerow.public.costs import accounting, spend
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import Counts, Measurement, Noise
+from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.release import journal
 from tests.privacy.checks import check_run, check_verbs, quick_folder
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted

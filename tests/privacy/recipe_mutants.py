@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from hedgerow import pipeline
+from hedgerow.answers.recorded import Recorded
 from hedgerow.counting.plan import CountPlan
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.question import Counts, Measurement
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData, tree_blend
-from hedgerow.recipes.dpsyn import DPSyn
-from hedgerow.recipes.evidence import Evidence
-from hedgerow.recipes.replay import Recorded
+from hedgerow.public.costs.question import Counts, Measurement
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes.blend import tree_blend
+from hedgerow.recipes.blend.noisy_tables import Evidence
+from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 from tests.privacy.checks import check_run, quick_folder
 from tests.privacy.recipe_world import JOBS
 from tests.privacy.world import GUARANTEES, Pair, Row
@@ -144,7 +144,7 @@ def group_sizes_without_noise(patch: Patch) -> None:
             return answers
         return (Measurement(answers[0].question, exact[-1][0], answers[0].noise),)
 
-    patch.setattr("hedgerow.recipes.replay.Recorded.measure", answered)
+    patch.setattr("hedgerow.answers.recorded.Recorded.measure", answered)
 
 
 def selection_without_cost(patch: Patch) -> None:
@@ -198,7 +198,7 @@ def count_in_the_progress(patch: Patch) -> None:
         self.tell(f"{int(exact[-1][0].sum())} rows" if exact else "no rows")
         return answers
 
-    patch.setattr("hedgerow.recipes.replay.Recorded.measure", told)
+    patch.setattr("hedgerow.answers.recorded.Recorded.measure", told)
 
 
 RECIPE_MUTANTS: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (

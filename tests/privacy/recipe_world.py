@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from hedgerow.public.accounting import Guarantee
+from hedgerow.public.costs.accounting import Guarantee
 from tests.privacy.world import COLUMNS, Row, frame, write_job
 
 PUBLIC: tuple[Row, ...] = (

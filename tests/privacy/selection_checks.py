@@ -13,12 +13,12 @@ from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private import Gate, entropy, noise, selection
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.files import Source, open_source
-from hedgerow.public.question import Counts, Marginal, Measurement, Noise
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.stopping import Choice, Stopping
+from hedgerow.public.files.sources import Source, open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.stopping import Choice, Stopping
 from tests.privacy.checks import quick_folder
 from tests.privacy.world import SCHEMA, Pair, Row, frame
 

@@ -9,11 +9,11 @@ import pytest
 
 from hedgerow.private import Gate, entropy, noise, selection
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public import stopping
-from hedgerow.public.accounting import Guarantee, noise_for
-from hedgerow.public.question import Counts, Noise
-from hedgerow.public.spend import Spend
-from hedgerow.public.stopping import Choice, Stopping
+from hedgerow.public.costs import stopping
+from hedgerow.public.costs.accounting import Guarantee, noise_for
+from hedgerow.public.costs.question import Counts, Noise
+from hedgerow.public.costs.spend import Spend
+from hedgerow.public.costs.stopping import Choice, Stopping
 from tests.privacy.mutants import pairs
 from tests.privacy.selection_checks import FACTOR, check_selection
 from tests.privacy.world import GUARANTEES

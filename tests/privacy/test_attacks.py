@@ -12,10 +12,9 @@ import pytest
 
 from hedgerow.job import Job
 from hedgerow.model.base import AbstractModel
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData
+from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.steward.attribute import AttributeInference
 from hedgerow.steward.exact import ExactTable

@@ -12,9 +12,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.counting.plan import leaf_of
 from hedgerow.private import noise
-from hedgerow.public.question import Noise
-from hedgerow.recipes import PublicData
-from hedgerow.recipes.random_trees import RandomTrees
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.table import PublicData
+from hedgerow.recipes.trees.random_trees import RandomTrees
 from hedgerow.steward.leaf_attack import reconstructed
 
 GIVEN = ("a", "b", "c", "d", "e", "f")

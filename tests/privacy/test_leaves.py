@@ -22,12 +22,12 @@ from hedgerow.ledger.book import Ledger
 from hedgerow.model.mixed_leaves import combine
 from hedgerow.model.residual import Residual
 from hedgerow.private import Gate
-from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.files import open_source
-from hedgerow.public.question import Counts, Marginal, Tree
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Counts, Marginal, Tree
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
 from tests.privacy.checks import quick_folder
 from tests.privacy.mutants import charged_half, noise_only_on_observed_cells, one_noise_vector_for_all_tables
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
@@ -259,7 +259,7 @@ def one_count_a_leaf_priced_low_with_private_splits(patch: pytest.MonkeyPatch) -
 
 def every_tree_at_the_whole_price(patch: pytest.MonkeyPatch) -> None:
     """Trees of one request each get noise for the whole cost."""
-    from hedgerow.public import spend
+    from hedgerow.public.costs import spend
 
     original = spend.noise_for
     patch.setattr(spend, "noise_for", lambda cost, *rest: original(cost * len(ASKED), *rest))

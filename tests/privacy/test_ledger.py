@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hedgerow.errors import JobError, LedgerError, Refused
 from hedgerow.ledger.book import START, Entry, Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.checks import quick_folder
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from hedgerow.cli.ledger import app
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.ledger.book import Ledger
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 from hedgerow.errors import LedgerError, MissingExtra
 from hedgerow.ledger.book import Ledger
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.conftest import Forked
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow.ledger.book import Ledger
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.conftest import Forked
 

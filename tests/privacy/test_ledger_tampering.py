@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.ledger.book import START, Entry, Ledger
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 
 FIELDS = ("seq", "at", "tab", "kind", "body", "previous", "hash")

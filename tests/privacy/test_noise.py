@@ -18,7 +18,7 @@ from scipy import stats
 
 from hedgerow.errors import JobError
 from hedgerow.private import entropy, noise
-from hedgerow.public.question import Counts, Noise
+from hedgerow.public.costs.question import Counts, Noise
 from tests.privacy import reference_noise
 
 F = Fraction

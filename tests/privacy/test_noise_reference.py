@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow.private import noise
-from hedgerow.public.question import Noise
+from hedgerow.public.costs.question import Noise
 from tests.privacy import reference_noise
 
 F = Fraction

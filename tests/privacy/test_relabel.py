@@ -18,12 +18,12 @@ from hedgerow.errors import JobError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private import Gate, relabel
-from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.coding import CodedColumn, Codes, Coding
-from hedgerow.public.files import open_source
-from hedgerow.public.question import Marginal, Tree
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Marginal, Tree
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Spend, Tariff
 from tests.privacy.checks import quick_folder
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import GUARANTEES, SCHEMA, Pair, Row, frame, neighbours

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from tests.privacy.checks import quick_folder, run_job
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import GUARANTEES, SCHEMA, Pair, frame, neighbours, write_job

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from hedgerow.public.accounting import Guarantee
+from hedgerow.public.costs.accounting import Guarantee
 from tests.privacy.checks import check_run, quick_folder
 from tests.privacy.recipe_world import write_blend
 from tests.privacy.world import GUARANTEES, neighbours

@@ -16,11 +16,11 @@ from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, Source
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.files import open_source
-from hedgerow.public.question import TOTAL, Marginal
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import TOTAL, Marginal
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
 from tests.privacy.world import PERSON, SCHEMA, Row, frame
 
 CODING = Schema.loads(SCHEMA).coding

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.public.accounting import Budget
+from hedgerow.answers.recorded import Recorded
+from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import AbstractRecipe, GuidedTree, PublicData, RandomTrees
-from hedgerow.recipes.replay import Recorded
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import AbstractRecipe, GuidedTree, RandomTrees
 from tests.unit.recipes.test_random_trees import SCHEMA, world
 
 RECIPES = [RandomTrees(n_b=50, trees=2), RandomTrees(n_b=50, trees=1, sequence="chain"), GuidedTree()]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hedgerow.errors import JobError
 from hedgerow.experiment.stopping_law import all_runs_agree, expected_runs, gamma_for
 from hedgerow.private import selection
-from hedgerow.public.accounting import Guarantee
-from hedgerow.public.question import Counts, Marginal
-from hedgerow.public.spend import Spend
-from hedgerow.public.stopping import Choice, Stopping, plain
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import Counts, Marginal
+from hedgerow.public.costs.spend import Spend
+from hedgerow.public.costs.stopping import Choice, Stopping, plain
 from tests.privacy.mutants import caught_by
 from tests.privacy.selection_checks import FACTOR, check_selection
 from tests.privacy.selection_mutants import MUTANTS, check_everything

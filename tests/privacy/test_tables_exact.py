@@ -11,12 +11,13 @@ import pytest
 from hedgerow.errors import JobError, Refused
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.model import gamma_poisson as gp
-from hedgerow.public.accounting import Budget, Guarantee, Relation
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs.urn import Urn, exp_floor, price
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Spend, Tariff
-from hedgerow.public.urn import Urn, exp_floor, price
-from hedgerow.recipes import BetaBinomial, DirichletMultinomial, GammaPoisson, IntegerCounts, PublicData
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import BetaBinomial, DirichletMultinomial, GammaPoisson, IntegerCounts
 
 SCHEMA = Schema.loads("""
 [columns.area]

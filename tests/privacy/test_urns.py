@@ -11,11 +11,11 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import urns
-from hedgerow.public.accounting import Guarantee
-from hedgerow.public.question import Marginal, Tree
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import Marginal, Tree
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.urn import Urn, price
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.urn import Urn, price
 from tests.privacy import mutants
 from tests.privacy.checks import check_verbs
 from tests.privacy.urn_checks import check_crossing, check_urn_law, law_of

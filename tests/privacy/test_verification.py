@@ -15,12 +15,12 @@ from hedgerow.errors import JobError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private import Gate, verification
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.claim import Claim, plain
-from hedgerow.public.files import open_source
-from hedgerow.public.question import Counts
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.claim import Claim, plain
+from hedgerow.public.costs.question import Counts
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
 from tests.privacy.mutants import caught_by
 from tests.privacy.verification_checks import CLAIMS, MODELS, check_verification, claim_of
 from tests.privacy.verification_mutants import MUTANTS, check_everything

@@ -10,13 +10,13 @@ import pytest
 
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import urns
-from hedgerow.public.accounting import Guarantee
-from hedgerow.public.question import Counts, Marginal
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import Counts, Marginal
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.urn import Urn, exp_floor, price
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.urn import Urn, exp_floor, price
-from hedgerow.recipes import PublicData
-from hedgerow.recipes.urn_plan import UrnPlan
+from hedgerow.public.table import PublicData
+from hedgerow.recipes.counts.urn_plan import UrnPlan
 from tests.privacy.world import SCHEMA
 
 Law = dict[tuple[int, ...], Fraction]

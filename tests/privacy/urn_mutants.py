@@ -9,13 +9,13 @@ import pytest
 
 from hedgerow.private import urns
 from hedgerow.private.gate import Gate
-from hedgerow.public import urn as public_urn
-from hedgerow.public.accounting import floor_sqrt
-from hedgerow.public.question import Counts, Marginal, Measurement
-from hedgerow.public.spend import Tariff
-from hedgerow.public.urn import Urn, exp_floor
-from hedgerow.recipes import urn_plan
-from hedgerow.recipes.urn_plan import UrnPlan
+from hedgerow.public.costs import urn as public_urn
+from hedgerow.public.costs.accounting import floor_sqrt
+from hedgerow.public.costs.question import Counts, Marginal, Measurement
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.urn import Urn, exp_floor
+from hedgerow.recipes.counts import urn_plan
+from hedgerow.recipes.counts.urn_plan import UrnPlan
 
 Patch = pytest.MonkeyPatch
 
@@ -101,7 +101,7 @@ def urn_priced_at_a_third(patch: Patch) -> None:
         return 1 + (original(self, groups, cells, crosses=False) - 1) / 3
 
     patch.setattr(Urn, "ratio", ratio)
-    patch.setattr("hedgerow.recipes.urn_plan.looseness", _three_times)
+    patch.setattr("hedgerow.recipes.counts.urn_plan.looseness", _three_times)
 
 
 def _three_times(epsilon: Fraction, cells: int, *, crosses: bool) -> Fraction:

@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from hedgerow.private import Gate, noise, verification
-from hedgerow.public import claim as claims
-from hedgerow.public.accounting import Guarantee, noise_for
-from hedgerow.public.claim import Claim
-from hedgerow.public.question import Counts, Measurement, Noise
+from hedgerow.public.costs import claim as claims
+from hedgerow.public.costs.accounting import Guarantee, noise_for
+from hedgerow.public.costs.claim import Claim
+from hedgerow.public.costs.question import Counts, Measurement, Noise
 from tests.privacy.verification_checks import check_verification, claim_of
 from tests.privacy.world import GUARANTEES, Pair, Row
 

@@ -21,10 +21,10 @@ from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import entropy, noise, relabel, urns
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.accounting import Measure, floor_sqrt
-from hedgerow.public.files import Source
-from hedgerow.public.question import Counts, Measurement, Noise
-from hedgerow.public.urn import Urn, exp_floor
+from hedgerow.public.costs.accounting import Measure, floor_sqrt
+from hedgerow.public.costs.question import Counts, Measurement, Noise
+from hedgerow.public.costs.urn import Urn, exp_floor
+from hedgerow.public.files.sources import Source
 
 
 @dataclass

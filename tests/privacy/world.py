@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from hypothesis import strategies as st
 
-from hedgerow.public.accounting import Guarantee
+from hedgerow.public.costs.accounting import Guarantee
 
 SCHEMA = """
 title = "Toy"

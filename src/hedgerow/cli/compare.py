@@ -69,10 +69,10 @@ def compare(
 
 def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, PublicTable, list[PublicTable]]":
     """The schema, table A, and the copies."""
-    from hedgerow.public.draft.drafting import draft
-    from hedgerow.public.draft.fit import resolved_on
-    from hedgerow.public.draft.writing import write
-    from hedgerow.public.files import open_source
+    from hedgerow.drafting.drafting import draft
+    from hedgerow.drafting.writing import write
+    from hedgerow.public.files.sources import open_source
+    from hedgerow.public.fit import resolved_on
     from hedgerow.public.schema import Schema
     from hedgerow.public.table import PublicTable
 

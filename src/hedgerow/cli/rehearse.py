@@ -11,8 +11,8 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
-    from hedgerow.planning.curve import Rehearsal
-    from hedgerow.planning.uses import Verdict
+    from hedgerow.stand_in.curve import Rehearsal
+    from hedgerow.uses.uses import Verdict
 
 _NOTHING = "Nothing confidential was read and nothing was spent: the public table played its part."
 

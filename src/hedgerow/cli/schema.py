@@ -29,9 +29,9 @@ def init(
             f"{out} exists already and may hold your changes. To write over it, add --force; to keep it, add "
             "--out OTHER.toml. Nothing was read or written."
         )
-    from hedgerow.public.draft.drafting import draft
-    from hedgerow.public.draft.summary import done
-    from hedgerow.public.draft.writing import write
+    from hedgerow.drafting.drafting import draft
+    from hedgerow.drafting.summary import done
+    from hedgerow.drafting.writing import write
 
     drawn = draft(public, codebook)
     if out == "-":
@@ -51,9 +51,9 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Check a schema: its own mistakes, each with line and cure; then how a PUBLIC table fits it."""
-    from hedgerow.public.draft.fit import fit, resolved_on
-    from hedgerow.public.draft.summary import fit_rows, fit_table
-    from hedgerow.public.files import open_source
+    from hedgerow.drafting.summary import fit_rows, fit_table
+    from hedgerow.public.files.sources import open_source
+    from hedgerow.public.fit import fit, resolved_on
     from hedgerow.public.schema import Schema
 
     declared = Schema.load(schema)

@@ -11,7 +11,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError, Refused
 
 if TYPE_CHECKING:
-    from hedgerow.verification import Answer, Check
+    from hedgerow.model_check.check import Answer, Check
 
 _NOTHING = "No confidential row was read and nothing was spent."
 
@@ -34,7 +34,7 @@ def verify_model(
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
 ) -> None:
     """Ask whether a coefficient holds in the confidential table. One noisy count comes back; it has its own cost."""
-    from hedgerow import verification
+    from hedgerow.model_check import check as verification
 
     references = tuple(_reference(r) for r in reference or ())
     with show.progress() as watch:

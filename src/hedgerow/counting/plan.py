@@ -20,7 +20,7 @@ import numpy as np
 from hedgerow.counting.kernel import NARROW, TILE, count_tile, count_wide, find_leaves
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Codes, Coding, JoinedColumn
-from hedgerow.public.question import Counts, Marginal, Tree
+from hedgerow.public.costs.question import Counts, Marginal, Tree
 
 MOST = 1 << 28  # cells of all answers: 2 GB of counts
 COVER = 1 << 13  # cells of a block that serves several questions: its histograms fit the first cache

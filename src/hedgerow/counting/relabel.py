@@ -17,8 +17,8 @@ import numpy.typing as npt
 from hedgerow.counting.plan import checked, leaf_of
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Codes, Coding, code_type
-from hedgerow.public.question import Marginal, Tree
-from hedgerow.public.spend import Spend, Tariff
+from hedgerow.public.costs.question import Marginal, Tree
+from hedgerow.public.costs.spend import Spend, Tariff
 
 TICKETS = 1 << 31  # the weights of a leaf add up to this, so that 31 fair bits draw a code
 

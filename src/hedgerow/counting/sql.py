@@ -15,7 +15,7 @@ import polars as pl
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.question import Counts, Marginal
+from hedgerow.public.costs.question import Counts, Marginal
 
 _AT_ONCE = 64  # questions of one statement
 _BLANKS = "".join(map(chr, [*range(9, 14), 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288]))

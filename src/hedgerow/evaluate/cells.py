@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import CountPlan
 from hedgerow.evaluate.base import DoesNotApply, Table
 from hedgerow.evaluate.sampling import Shares, shares, total_variation
-from hedgerow.public.question import Counts, Marginal
+from hedgerow.public.costs.question import Counts, Marginal
 from hedgerow.public.schema import Schema
 
 DENSE = 1 << 21

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import CountPlan
 from hedgerow.evaluate.base import DoesNotApply, Table
 from hedgerow.evaluate.cells import in_both
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
 
 Matrix = npt.NDArray[np.float64]

@@ -12,9 +12,9 @@ from hedgerow.evaluate.coefficients import Agreement, Rule, combined
 from hedgerow.evaluate.design import Design, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
 from hedgerow.figures.words import many
-from hedgerow.public.column import BINNED
 from hedgerow.public.formula import Formula, Term
 from hedgerow.public.schema import Schema
+from hedgerow.public.schema.column import BINNED
 
 _LEVELS = 60
 

@@ -9,10 +9,10 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, Result, Scale, Table
 from hedgerow.figures.words import many
-from hedgerow.public.draft.fit import ColumnFit
-from hedgerow.public.rules import violations
+from hedgerow.public.fit import ColumnFit
 from hedgerow.public.schema import Schema
-from hedgerow.public.structure import Rule, Zero
+from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema.structure import Rule, Zero
 
 
 @final

@@ -18,26 +18,26 @@ from typing import final
 import numpy as np
 
 from hedgerow import __version__
+from hedgerow.answers.recorded import Answered, Recorded
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.experiment.grid import Grid, as_toml
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Drawn, Road, draw_copies, recording
-from hedgerow.planning.pretend import Pretend
-from hedgerow.planning.stand_in import lacking
 from hedgerow.private.gate import Gate
 from hedgerow.private.selection import choose_run
-from hedgerow.public.accounting import Budget
-from hedgerow.public.files import open_source
-from hedgerow.public.question import Counts, Marginal
-from hedgerow.public.spend import Tariff
-from hedgerow.public.stopping import Choice, Stopping
-from hedgerow.recipes.replay import Answered, Recorded
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.question import Counts, Marginal
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.stopping import Choice, Stopping
+from hedgerow.public.files.sources import open_source
 from hedgerow.release import manifest, measurements
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
 from hedgerow.release.journal import flatten
+from hedgerow.stand_in.stand_in import lacking
 
 _NOTHING = "No confidential row was read and nothing was spent."
 _VARIED = ("job.recipe",)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from hedgerow.errors import JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
 from hedgerow.job import known_keys, name_of_recipe
-from hedgerow.public.column_check import nearest
+from hedgerow.public.schema.column_check import nearest
 from hedgerow.recipes import RECIPES
 
 _NOTHING = "No confidential row was read and nothing was spent."

@@ -12,10 +12,10 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.design import designs
 from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.experiment.grid import Measure
-from hedgerow.planning.quantities import Judged
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
+from hedgerow.uses.quantities import Judged
 
 Floats = npt.NDArray[np.float64]
 _NOTHING = "No confidential row was read and nothing was spent."

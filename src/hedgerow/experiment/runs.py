@@ -19,8 +19,8 @@ from hedgerow.errors import HedgerowError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.stage import Stage, play_to_table
-from hedgerow.planning.company import company
-from hedgerow.public.places import file_hash
+from hedgerow.public.files.places import file_hash
+from hedgerow.stand_in.worker_pool import company
 
 
 @final

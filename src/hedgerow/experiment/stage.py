@@ -10,22 +10,21 @@ from typing import Any, final
 import numpy as np
 import polars as pl
 
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.measured import Figures, Reading, figures, readings
 from hedgerow.job import Job
 from hedgerow.pipeline import Road
-from hedgerow.planning.drawing import draw_one
-from hedgerow.planning.pretend import Pretend
-from hedgerow.planning.quantities import Judged
-from hedgerow.planning.stand_in import FEWEST, judged
-from hedgerow.public.files import open_source
-from hedgerow.public.places import same_file
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.places import same_file
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.records.drawing import draw_one
+from hedgerow.stand_in.stand_in import FEWEST, judged
+from hedgerow.uses.quantities import Judged
 
 _NOTHING = "No confidential row was read and nothing was spent."
 

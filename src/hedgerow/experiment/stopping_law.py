@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import log
 
 from hedgerow.errors import JobError
-from hedgerow.public.stopping import Stopping
+from hedgerow.public.costs.stopping import Stopping
 
 _NOTHING = "No confidential row was read and nothing was spent."
 

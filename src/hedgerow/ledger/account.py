@@ -4,8 +4,8 @@ from fractions import Fraction
 from typing import final
 
 from hedgerow.ledger.book import Ledger
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.spend import Spend
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.spend import Spend
 
 
 @final

@@ -26,7 +26,7 @@ from typing import Any, final
 
 from hedgerow.errors import LedgerError, MissingExtra, Refused, VerifyFailed
 from hedgerow.ledger.exhausted import BudgetExhausted
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 
 START = "0" * 64  # what the first entry follows
 _UNREAD = "No confidential row was read and nothing was spent."

@@ -12,7 +12,7 @@ from hedgerow.model.descent import PairTargets, Records, descend
 from hedgerow.model.junction import JunctionModel
 from hedgerow.model.tree import TreeModel
 from hedgerow.public.coding import Codes, Coding, code_type
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 
 _SHOWN = 200_000  # the most records from which expected counts are worked out
 

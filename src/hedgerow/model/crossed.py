@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.model.base import AbstractModel, Expected
 from hedgerow.public.coding import Codes, Coding, code_type
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 
 
 @final

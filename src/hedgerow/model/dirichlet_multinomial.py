@@ -16,7 +16,7 @@ from math import ceil, comb, expm1, log, prod, sqrt
 from typing import Literal
 
 from hedgerow.errors import JobError
-from hedgerow.public.urn import exp_floor
+from hedgerow.public.costs.urn import exp_floor
 
 Number = int | float | str | Fraction
 Table = tuple[int, ...]

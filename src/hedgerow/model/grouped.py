@@ -13,9 +13,9 @@ from hedgerow.model.fitters import AbstractFitter, fit_groups
 from hedgerow.model.gum import PairTargets, Records
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.public.coding import Codes, code_type
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
-from hedgerow.public.splitting import column_codes
+from hedgerow.public.schema.splitting import column_codes
 
 
 @final

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
-from hedgerow.public.question import Tree
+from hedgerow.public.costs.question import Tree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

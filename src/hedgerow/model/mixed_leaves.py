@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.random_tree import parents
-from hedgerow.public.question import Tree
+from hedgerow.public.costs.question import Tree
 
 Combine = Literal["mean", "pooled", "precision"]
 Floats = npt.NDArray[np.float64]

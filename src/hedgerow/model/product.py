@@ -11,7 +11,7 @@ from hedgerow.model.base import AbstractModel, Expected
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.model.simplex import pooled_total, project
 from hedgerow.public.coding import Codes, Coding, code_type
-from hedgerow.public.question import Marginal, Measurement
+from hedgerow.public.costs.question import Marginal, Measurement
 
 
 @final

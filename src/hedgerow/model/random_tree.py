@@ -14,7 +14,7 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Codes
-from hedgerow.public.question import Tree
+from hedgerow.public.costs.question import Tree
 
 _MOST_SLOTS = 1 << 27
 _CHUNK = 1024

@@ -20,7 +20,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.public.question import Tree
+from hedgerow.public.costs.question import Tree
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -13,7 +13,7 @@ from hedgerow.model.blend import coded, counts_of, fixed_stream, with_parts
 from hedgerow.model.descent import PairTargets, Records, descend
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.public.coding import Codes, Coding
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 
 
 @final

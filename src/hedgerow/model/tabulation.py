@@ -14,7 +14,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractTabulation, Expected
 from hedgerow.model.rounding import whole_counts
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
 
 FIGURES = ("count", "standard_error", "low", "high")

@@ -14,7 +14,7 @@ from hedgerow.model.blend import fixed_stream, with_parts
 from hedgerow.model.raking import Floats, Keys, rake_rows
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.public.coding import Codes, Coding
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 
 _SHOWN = 200_000
 _SWEEPS, _POWER = 4, 0.5  # more brings the tables no nearer: they have the last word anyway

@@ -7,13 +7,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.planning.forecast import Plan
-from hedgerow.planning.pretend import Pretend
 from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
-from hedgerow.public.accounting import Relation, epsilon_of
-from hedgerow.public.question import Marginal
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import AbstractRecipe, PublicData
+from hedgerow.public.costs.accounting import Relation, epsilon_of
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import AbstractRecipe
 
 _MOST = 100_000  # public rows of the pretended run
 _RUNS = 3  # that a run plays before it asks, if it has uses

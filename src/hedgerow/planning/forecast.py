@@ -9,17 +9,18 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
-from hedgerow.planning.fitting import check_fits
-from hedgerow.planning.quantities import check
-from hedgerow.planning.rehearsal import quick
-from hedgerow.planning.stand_in import FEWEST, Stage, lacking
+from hedgerow.planning.memory_check import check_fits
 from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
-from hedgerow.planning.uses import Use, Verdict
-from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Noise
-from hedgerow.public.spend import Asked, Spend, Tariff
-from hedgerow.public.statement import spend_to_json
-from hedgerow.recipes import AbstractRecipe, PublicData
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.spend import Asked, Spend, Tariff
+from hedgerow.public.costs.statement import spend_to_json
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import AbstractRecipe
+from hedgerow.stand_in.rehearsal import quick
+from hedgerow.stand_in.stand_in import FEWEST, Stage, lacking
+from hedgerow.uses.quantities import check
+from hedgerow.uses.uses import Use, Verdict
 
 _RUNS = 3
 

@@ -11,7 +11,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from hedgerow.planning.tables import Imagined, error_curves
-from hedgerow.public.accounting import Budget
+from hedgerow.public.costs.accounting import Budget
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2", "3", "5", "8", "10")
 _INK, _SOFT = "#222222", "#8a8a8a"

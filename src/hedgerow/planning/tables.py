@@ -14,16 +14,17 @@ import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
 from hedgerow.model.simplex import project
-from hedgerow.public.accounting import Budget, noise_for
-from hedgerow.public.question import Marginal
-from hedgerow.public.spend import Tariff
-from hedgerow.public.urn import Urn
-from hedgerow.recipes import AbstractRecipe, IntegerCounts, PublicData
-from hedgerow.recipes.beta_binomial import BetaBinomial
-from hedgerow.recipes.dirichlet_multinomial import DirichletMultinomial
-from hedgerow.recipes.gamma_poisson import GammaPoisson
-from hedgerow.recipes.integer_counts import public_counts
-from hedgerow.recipes.urn_plan import Size, UrnPlan
+from hedgerow.public.costs.accounting import Budget, noise_for
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.urn import Urn
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import AbstractRecipe, IntegerCounts
+from hedgerow.recipes.counts.beta_binomial import BetaBinomial
+from hedgerow.recipes.counts.dirichlet_multinomial import DirichletMultinomial
+from hedgerow.recipes.counts.gamma_poisson import GammaPoisson
+from hedgerow.recipes.counts.integer_counts import public_counts
+from hedgerow.recipes.counts.urn_plan import Size, UrnPlan
 
 Floats = npt.NDArray[np.float64]
 SMALL = 10

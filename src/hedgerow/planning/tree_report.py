@@ -14,10 +14,9 @@ import numpy.typing as npt
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.planning.interval import EPSILONS, MOST, least_n
-from hedgerow.public.question import Tree
-from hedgerow.public.spend import Asked
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData
+from hedgerow.public.costs.question import Tree
+from hedgerow.public.costs.spend import Asked
+from hedgerow.public.table import PublicData, PublicTable
 
 _QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 

@@ -8,15 +8,15 @@ The core, at most 1,000:
     rows.py      the confidential rows: streamed, capped per person, counted
     gate.py      price, book, count, mark, add noise, answer
 
-    hedgerow/errors.py  public/question.py  public/accounting.py  public/spend.py  public/coding.py
+    hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
 Further mechanisms, at most 160 each; the core does not import them, and a job that uses none needs none:
 
-    urns.py public/urn.py             synthetic counts drawn from Polya urns
-    verification.py public/claim.py   how many parts of the table bear out a claim about a coefficient
-    selection.py public/stopping.py   the best of a random number of runs
-    relabel.py counting/relabel.py    counts of rows whose label was drawn by a public law first
+    urns.py public/costs/urn.py             synthetic counts drawn from Polya urns
+    verification.py public/costs/claim.py   how many parts of the table bear out a claim about a coefficient
+    selection.py public/costs/stopping.py   the best of a random number of runs
+    relabel.py counting/relabel.py          counts of rows whose label was drawn by a public law first
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
 (but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.

@@ -10,9 +10,9 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows, Source, T
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Counts, Law, Marginal, Measurement, Shares
-from hedgerow.public.spend import Spend, Tariff
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement, Shares
+from hedgerow.public.costs.spend import Spend, Tariff
 
 
 @runtime_checkable

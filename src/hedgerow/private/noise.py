@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.errors import JobError
 from hedgerow.private import entropy
-from hedgerow.public.question import Counts, Noise
+from hedgerow.public.costs.question import Counts, Noise
 
 Below = Callable[[int], int]
 Weights = Iterator[tuple[int, int, int]]  # of each weight a lower and an upper bound; of all that follow, an upper

@@ -16,7 +16,7 @@ from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
 from hedgerow.public.coding import Coding
-from hedgerow.public.question import Counts, Marginal, Measurement
+from hedgerow.public.costs.question import Counts, Marginal, Measurement
 
 
 def measure_relabelled(

@@ -10,9 +10,9 @@ import polars as pl
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import TableMismatch
-from hedgerow.public.accounting import Guarantee
 from hedgerow.public.coding import Coding, as_text
-from hedgerow.public.question import Counts
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import Counts
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 T = TypeVar("T")

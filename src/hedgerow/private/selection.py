@@ -17,10 +17,10 @@ import polars as pl
 from hedgerow.errors import JobError, Refused
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Counts, Marginal
-from hedgerow.public.spend import Spend
-from hedgerow.public.stopping import Choice, Stopping, plain
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Counts, Marginal
+from hedgerow.public.costs.spend import Spend
+from hedgerow.public.costs.stopping import Choice, Stopping, plain
 
 Trial = Callable[[int, Gate], tuple[Mapping[Marginal, Counts], Any]]
 _WORST = -(1 << 62)  # the score of a run that failed: that it failed tells no more than its noisy answers

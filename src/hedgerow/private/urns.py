@@ -6,8 +6,8 @@ import numpy as np
 
 from hedgerow.private import entropy
 from hedgerow.private.gate import Gate
-from hedgerow.public.question import Counts, Marginal, Measurement
-from hedgerow.public.urn import Urn, price
+from hedgerow.public.costs.question import Counts, Marginal, Measurement
+from hedgerow.public.costs.urn import Urn, price
 
 _BLOCK = 1 << 18  # balls that are drawn at once: how many it is changes nothing but memory
 

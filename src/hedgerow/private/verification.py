@@ -16,9 +16,9 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
-from hedgerow.public.claim import Claim, plain
 from hedgerow.public.coding import CodedColumn, Coding, as_text, code_type
-from hedgerow.public.question import Counts, Marginal, Measurement
+from hedgerow.public.costs.claim import Claim, plain
+from hedgerow.public.costs.question import Counts, Marginal, Measurement
 
 _PART = "\0part"  # no column of a file has this name
 

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.public.claim import Claim
+from hedgerow.public.costs.claim import Claim
+from hedgerow.public.costs.question import Counts
 from hedgerow.public.formula import Floats, Formula
-from hedgerow.public.question import Counts
 from hedgerow.public.schema import Schema
 
 _GRAIN = 1 << 18  # numbers are whole multiples of this part of half their range: sums of 2^27 rows stay exact

@@ -18,11 +18,11 @@ import polars as pl
 
 from hedgerow.errors import TableMismatch
 from hedgerow.public.coding import Codes
-from hedgerow.public.column_check import nearest
-from hedgerow.public.draft.fit import ColumnFit
-from hedgerow.public.files import Source, open_source
+from hedgerow.public.files.sources import Source, open_source
+from hedgerow.public.fit import ColumnFit
 from hedgerow.public.schema import Schema
-from hedgerow.public.typed import typed_as
+from hedgerow.public.schema.column_check import nearest
+from hedgerow.public.schema.typed import typed_as
 
 Role = Literal["public", "target", "synthetic"]
 
@@ -101,6 +101,25 @@ class PublicTable:
         present = [c for c in self.schema.columns if c.name in self.frame.columns]
         fits = [ColumnFit(c.name).plus(c, self.frame[c.name]) for c in present]
         return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}
+
+
+@dataclass(frozen=True)
+class PublicData:
+    """What a recipe may use freely.
+
+    Attributes:
+        schema: what the columns mean, settled.
+        relative: the public relative of the confidential table, if there is one.
+        target: the rows that receive private columns, if the job has them.
+        assumed_rows: a public guess of the confidential table's number of rows, for plans only.
+        wanted: the columns of each table that an intended use is read from.
+    """
+
+    schema: Schema
+    relative: PublicTable | None = None
+    target: PublicTable | None = None
+    assumed_rows: int | None = None
+    wanted: tuple[tuple[str, ...], ...] = ()
 
 
 def _lacking(source: Source, role: str, names: list[str]) -> str:

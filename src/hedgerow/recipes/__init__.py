@@ -1,18 +1,18 @@
 """Recipes: named ways to spend a budget. One recipe, one file, one docs page."""
 
+from hedgerow.answers.protocol import Answers as Answers
+from hedgerow.public.table import PublicData as PublicData
 from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
-from hedgerow.recipes.base import Answers as Answers
-from hedgerow.recipes.base import PublicData as PublicData
-from hedgerow.recipes.beta_binomial import BetaBinomial as BetaBinomial
-from hedgerow.recipes.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
-from hedgerow.recipes.dpsyn import DPSyn as DPSyn
-from hedgerow.recipes.gamma_poisson import GammaPoisson as GammaPoisson
-from hedgerow.recipes.guided_tree import GuidedTree as GuidedTree
+from hedgerow.recipes.blend.public_blend import PublicBlend as PublicBlend
+from hedgerow.recipes.blend.tree_blend import TreeBlend as TreeBlend
+from hedgerow.recipes.counts.beta_binomial import BetaBinomial as BetaBinomial
+from hedgerow.recipes.counts.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
+from hedgerow.recipes.counts.gamma_poisson import GammaPoisson as GammaPoisson
+from hedgerow.recipes.counts.integer_counts import IntegerCounts as IntegerCounts
+from hedgerow.recipes.dpsyn.dpsyn import DPSyn as DPSyn
 from hedgerow.recipes.independent import Independent as Independent
-from hedgerow.recipes.integer_counts import IntegerCounts as IntegerCounts
-from hedgerow.recipes.public_blend import PublicBlend as PublicBlend
-from hedgerow.recipes.random_trees import RandomTrees as RandomTrees
-from hedgerow.recipes.tree_blend import TreeBlend as TreeBlend
+from hedgerow.recipes.trees.guided_tree import GuidedTree as GuidedTree
+from hedgerow.recipes.trees.random_trees import RandomTrees as RandomTrees
 
 _RECORDS = (Independent, DPSyn, PublicBlend, TreeBlend)
 _COLUMNS = (RandomTrees, GuidedTree)

@@ -1,76 +1,14 @@
 """What every recipe is: settings, the requests it will make, and how answers become a model."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import ClassVar, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import ClassVar
 
-from hedgerow.counting.relabel import LabelLaw
+from hedgerow.answers.protocol import Answers
 from hedgerow.model.base import Fitted
-from hedgerow.public.accounting import Budget, Relation
-from hedgerow.public.question import Counts, Law, Marginal, Measurement
-from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Spend, Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.public.urn import Urn
-
-
-@dataclass(frozen=True)
-class PublicData:
-    """What a recipe may use freely.
-
-    Attributes:
-        schema: what the columns mean, settled.
-        relative: the public relative of the confidential table, if there is one.
-        target: the rows that receive private columns, if the job has them.
-        assumed_rows: a public guess of the confidential table's number of rows, for plans only.
-        wanted: the columns of each table that an intended use is read from.
-    """
-
-    schema: Schema
-    relative: PublicTable | None = None
-    target: PublicTable | None = None
-    assumed_rows: int | None = None
-    wanted: tuple[tuple[str, ...], ...] = ()
-
-
-@runtime_checkable
-class Measures(Protocol):
-    """Who answers the two kinds of questions that every recipe may ask."""
-
-    def measure(
-        self,
-        questions: Sequence[Marginal],
-        cost: Fraction,
-        *,
-        weights: Sequence[Fraction] | None = None,
-        law: Law | None = None,
-    ) -> tuple[Measurement, ...]:
-        """The noisy counts of ``questions``."""
-
-    def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
-        """The question whose estimate is furthest from the truth, chosen with noise."""
-
-
-@runtime_checkable
-class Answers(Measures, Protocol):
-    """What a recipe may ask. Recorded answers, and a public stand-in, are among those who give them."""
-
-    tariff: Tariff
-    budget: Budget
-
-    @property
-    def left(self) -> Fraction:
-        """What may still be spent, in the measure of the budget."""
-
-    def measure_relabelled(
-        self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
-    ) -> tuple[Measurement, ...]:
-        """The noisy counts of ``questions`` over rows whose labels were drawn by ``laws`` first."""
-
-    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
-        """Synthetic counts of ``question``, drawn from urns: one table per copy."""
+from hedgerow.public.costs.accounting import Budget, Relation
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.table import PublicData
 
 
 class AbstractRecipe(ABC):

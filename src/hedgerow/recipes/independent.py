@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
+from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.product import ProductModel, fit_product
-from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Spend, Tariff
-from hedgerow.recipes.base import AbstractRecipe, Answers, PublicData
-from hedgerow.recipes.memory import noise_on_total
+from hedgerow.public.table import PublicData
+from hedgerow.recipes.base import AbstractRecipe
+from hedgerow.recipes.blend.memory import noise_on_total
 
 
 @final

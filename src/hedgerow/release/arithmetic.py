@@ -6,16 +6,16 @@ from math import isclose
 from re import fullmatch
 
 from hedgerow.errors import HedgerowError, VerifyFailed
-from hedgerow.public.accounting import (
+from hedgerow.public.costs.accounting import (
     Guarantee,
     Measure,
     epsilon_of,
     noise_for,
     selection_rate,
 )
-from hedgerow.public.question import Noise
-from hedgerow.public.spend import Asked, Spend, Tariff
-from hedgerow.public.urn import Urn, price
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.spend import Asked, Spend, Tariff
+from hedgerow.public.costs.urn import Urn, price
 from hedgerow.release.choice import OpenedChoice
 from hedgerow.release.opened import Opened
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, final
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.public.accounting import Budget
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.spend import Spend
+from hedgerow.public.costs.statement import Statement, question_from_json, question_to_json
+from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Spend
-from hedgerow.public.statement import Statement, question_from_json, question_to_json
-from hedgerow.public.stopping import Choice, Stopping
 from hedgerow.release.measurements import Answers
 from hedgerow.release.opened import Opened
 from hedgerow.release.story import promise_more, promise_sentence

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.uses import Verdict
+from hedgerow.public.costs.statement import Statement
 from hedgerow.public.schema import Schema
-from hedgerow.public.statement import Statement
 from hedgerow.release.measurements import Answers
+from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.uses.uses import Verdict
 
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
 """The formats of records besides Parquet, which is always written."""

@@ -8,10 +8,10 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.model.tabulation import ALL
-from hedgerow.public.column import BINNED, Column, as_float
-from hedgerow.public.files import open_source
-from hedgerow.public.rules import violations
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
+from hedgerow.public.schema.column import BINNED, Column, as_float
+from hedgerow.public.schema.rules import violations
 from hedgerow.release.contents import FIGURES, label_columns
 
 _TYPES: tuple[Any, ...] = (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hedgerow.answers.recorded import Answered
 from hedgerow.errors import JobError
-from hedgerow.public.question import Measurement
-from hedgerow.public.statement import question_from_json, question_to_json, spend_from_json, spend_to_json
-from hedgerow.recipes.replay import Answered
+from hedgerow.public.costs.question import Measurement
+from hedgerow.public.costs.statement import question_from_json, question_to_json, spend_from_json, spend_to_json
 from hedgerow.release import measurements
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.public.question import Counts, Measurement
+from hedgerow.public.costs.question import Counts, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.release.measurements import Answers
 from hedgerow.release.words import plus_minus

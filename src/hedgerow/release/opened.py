@@ -10,8 +10,8 @@ from typing import Any, NoReturn, final
 import polars as pl
 
 from hedgerow.errors import VerifyFailed
+from hedgerow.public.costs.statement import Statement
 from hedgerow.public.schema import Schema
-from hedgerow.public.statement import Statement
 from hedgerow.release import measurements, package
 from hedgerow.release.contents import FORMATS, Contents
 from hedgerow.release.disk import open_plain

@@ -9,7 +9,7 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.errors import VerifyFailed
 from hedgerow.job import Job
-from hedgerow.public.write import write_table
+from hedgerow.public.files.write import write_table
 from hedgerow.release import manifest
 from hedgerow.release.contents import FORMATS, Contents, label_columns
 from hedgerow.release.domain import counts_outside_schema, holds_the_same, margins_outside_counts, outside_schema

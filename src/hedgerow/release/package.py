@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.uses import Verdict
-from hedgerow.public.column import LISTED, Column
+from hedgerow.public.schema.column import LISTED, Column
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
 from hedgerow.release.story import made_sentence
 from hedgerow.release.tables import count_tables
+from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.uses.uses import Verdict
 
 NAME = "datapackage.json"
 FORMAT = "hedgerow-bundle/1"

@@ -7,9 +7,9 @@ from hedgerow import __version__
 from hedgerow.errors import JobError
 from hedgerow.figures import page
 from hedgerow.job import Job
-from hedgerow.planning.curve import Rehearsal
 from hedgerow.release.sections import curves, groups, told
 from hedgerow.release.story import use_rows
+from hedgerow.stand_in.curve import Rehearsal
 
 NAME, PAGE = "rehearsal.json", "rehearsal.html"
 

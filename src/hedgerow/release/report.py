@@ -6,8 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hedgerow.public.question import Noise
-from hedgerow.public.statement import Statement
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.statement import Statement
 from hedgerow.release import figures, story
 from hedgerow.release.contents import Contents
 from hedgerow.release.count_figures import count_figures

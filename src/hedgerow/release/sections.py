@@ -10,15 +10,15 @@ from markupsafe import Markup
 from hedgerow.figures import charts
 from hedgerow.figures.lines import Point, Trace, lines
 from hedgerow.figures.scatter import Dot, scatter
-from hedgerow.planning.curve import Rehearsal
-from hedgerow.planning.quantities import Judged, Places, labels, over_time, quantity, time_labels
-from hedgerow.planning.uses import Use, Verdict
-from hedgerow.public.rules import violations
 from hedgerow.public.schema import Schema
+from hedgerow.public.schema.rules import violations
 from hedgerow.release import figures
 from hedgerow.release.contents import Contents
 from hedgerow.release.together import Joint, Level, copies_of, joints, levels
 from hedgerow.release.words import decimal, percent, small
+from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.uses.quantities import Judged, Places, labels, over_time, quantity, time_labels
+from hedgerow.uses.uses import Use, Verdict
 
 _MOST_JOINTS, _MOST_ROWS, _MOST_DOTS, _MOST_FIELDS, _MOST_GROUPS = 12, 60, 400, 600, 40
 _MOST_LISTED = 200

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hedgerow.planning.uses import Verdict
-from hedgerow.public.spend import Spend
-from hedgerow.public.statement import Statement
+from hedgerow.public.costs.spend import Spend
+from hedgerow.public.costs.statement import Statement
 from hedgerow.release.contents import Contents
 from hedgerow.release.words import Promise, beside, decimal, many, of_100, percent, small
+from hedgerow.uses.uses import Verdict
 
 
 @dataclass(frozen=True)

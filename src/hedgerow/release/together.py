@@ -11,13 +11,13 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.planning.quantities import Judged, labels
-from hedgerow.planning.uses import Use
-from hedgerow.public.question import Marginal, Measurement
+from hedgerow.public.costs.question import Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.release.contents import Contents
 from hedgerow.release.oneway import OneWay
 from hedgerow.release.words import plus_minus
+from hedgerow.uses.quantities import Judged, labels
+from hedgerow.uses.uses import Use
 
 Floats = npt.NDArray[np.float64]
 _MOST_CELLS = 2_000_000

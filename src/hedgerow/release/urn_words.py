@@ -1,7 +1,7 @@
 """What a drawn table promises, in plain words: sizes, prior weights, copies, the neighbours that are covered."""
 
-from hedgerow.public.statement import Statement
-from hedgerow.public.urn import Urn
+from hedgerow.public.costs.statement import Statement
+from hedgerow.public.costs.urn import Urn
 from hedgerow.release.words import decimal
 
 

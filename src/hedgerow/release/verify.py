@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError, VerifyFailed
-from hedgerow.public.statement import Statement
+from hedgerow.public.costs.statement import Statement
 from hedgerow.release import arithmetic, choice_verify, outside
 from hedgerow.release.choice import OpenedChoice
 from hedgerow.release.opened import Opened

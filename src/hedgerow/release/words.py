@@ -17,9 +17,9 @@ from hedgerow.figures.words import beside as beside
 from hedgerow.figures.words import many as many
 from hedgerow.figures.words import percent as percent
 from hedgerow.figures.words import small as small
-from hedgerow.public.accounting import Guarantee
-from hedgerow.public.question import Noise
-from hedgerow.public.statement import Statement
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.statement import Statement
 
 PRIORS = (0.5, 0.1)
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public.files import open_source
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.steward.inside import InsideOnly
 

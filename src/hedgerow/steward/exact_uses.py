@@ -13,12 +13,12 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.job import Job
-from hedgerow.planning.judging import half_sample_error, judge, like_sample
-from hedgerow.planning.quantities import Floats, Judged, Quantity, labels, over_time, quantity, time_labels
-from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.schema import Schema
 from hedgerow.steward.exact import ExactTable, exact_table
 from hedgerow.steward.inside import InsideOnly, in_fixed_words
+from hedgerow.uses.judging import half_sample_error, judge, like_sample
+from hedgerow.uses.quantities import Floats, Judged, Quantity, labels, over_time, quantity, time_labels
+from hedgerow.uses.uses import Use, Verdict
 
 _NOTE = "exact: the confidential table itself; not protected"
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.ledger.book import START, Entry, Ledger
-from hedgerow.public.accounting import Budget, epsilon_of
-from hedgerow.public.statement import Statement
+from hedgerow.public.costs.accounting import Budget, epsilon_of
+from hedgerow.public.costs.statement import Statement
 
 Pair = tuple[Fraction, Fraction]
 _NOTHING: Pair = (Fraction(0), Fraction(0))

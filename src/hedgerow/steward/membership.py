@@ -18,17 +18,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
 from hedgerow.evaluate.telling_apart import auc
 from hedgerow.job import Job
 from hedgerow.model.base import AbstractAttachment, AbstractModel
-from hedgerow.planning.pretend import Pretend
 from hedgerow.public.coding import Codes
-from hedgerow.public.files import open_source
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData
+from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.records.draw import draw_records
 
 Watch = Callable[[str], None]

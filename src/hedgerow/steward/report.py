@@ -13,12 +13,12 @@ from hedgerow.figures.lines import Point, Trace, lines
 from hedgerow.figures.page import render
 from hedgerow.figures.words import small
 from hedgerow.job import Job
-from hedgerow.planning.quantities import Floats
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.exact_uses import ExactUse, exact_uses
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
 from hedgerow.steward.use_rows import use_lines, use_row
 from hedgerow.steward.writing import SUFFIX, inside_folder
+from hedgerow.uses.quantities import Floats
 
 NAME = "uses.html"
 _MOST, _DRAWN, _PANELS = 60, 24, 12

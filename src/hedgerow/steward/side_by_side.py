@@ -13,8 +13,8 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.job import Job
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.files import open_source
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from hedgerow.figures.words import aligned, beside, percent, small
-from hedgerow.planning.uses import Verdict
 from hedgerow.steward.exact_uses import ExactUse
+from hedgerow.uses.uses import Verdict
 
 
 def use_lines(found: Sequence[ExactUse]) -> list[str]:

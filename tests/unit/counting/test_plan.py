@@ -14,7 +14,7 @@ from hedgerow.counting import plan as plan_module
 from hedgerow.counting.kernel import TILE
 from hedgerow.counting.plan import COVER, MOST, CountPlan
 from hedgerow.errors import JobError, SchemaError
-from hedgerow.public.question import TOTAL, Marginal
+from hedgerow.public.costs.question import TOTAL, Marginal
 from tests.unit.counting.worlds import codes_of, coding_of, plainly
 
 SIZES = st.dictionaries(

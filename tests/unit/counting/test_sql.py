@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hedgerow.counting import count, count_sql
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.question import TOTAL, Marginal
+from hedgerow.public.costs.question import TOTAL, Marginal
 from tests.unit.counting.worlds import World, coding_of, worlds
 
 duckdb = pytest.importorskip("duckdb", reason="needs hedgerow[sql]")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow.counting import count, stream
 from hedgerow.errors import JobError, TableMismatch
-from hedgerow.public.question import TOTAL, Marginal
+from hedgerow.public.costs.question import TOTAL, Marginal
 from tests.unit.counting.worlds import World, coding_of, plainly, worlds
 
 
@@ -95,7 +95,7 @@ from itertools import combinations
 import polars as pl
 from hedgerow.counting import count
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 
 path, memory = sys.argv[1], int(sys.argv[2])
 names = [f"c{i}" for i in range(5)]

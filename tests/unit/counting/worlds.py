@@ -16,7 +16,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from hedgerow.public.coding import CodedColumn, Codes, Coding, JoinedColumn, code_type
-from hedgerow.public.question import TOTAL, Counts, Marginal
+from hedgerow.public.costs.question import TOTAL, Counts, Marginal
 
 TEXTS = ["F", "M", "10", "12", "1250", "0", "-1", "2.5", "1e3", "inf", "true", "é", "2020-02-29", "1999-12-31", "69"]
 STRAYS = [None, "", "  ", " F", "M\u3000", "\t10\n", "?", "1_000", "+-1", "nan", "x'y\"z", "2020-13-01", "1,5", "12x"]

@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from hedgerow.public.draft.drafting import draft
-from hedgerow.public.draft.fit import ColumnFit, fit, resolved_on
-from hedgerow.public.draft.sketch import Draft, LeftOut, Sketch
-from hedgerow.public.draft.writing import write
-from hedgerow.public.files import open_source
+from hedgerow.drafting.drafting import draft
+from hedgerow.drafting.sketch import Draft, LeftOut, Sketch
+from hedgerow.drafting.writing import write
+from hedgerow.public.files.sources import open_source
+from hedgerow.public.fit import ColumnFit, fit, resolved_on
 from hedgerow.public.schema import Schema
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.drafting.drafting import draft
+from hedgerow.drafting.writing import write
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
-from hedgerow.public.draft.drafting import draft
-from hedgerow.public.draft.writing import write
 from hedgerow.public.schema import Schema
 from tests.unit.draft.drafting_tools import drafted, fits
 

@@ -9,10 +9,10 @@ import polars as pl
 import pyreadstat
 import pytest
 
+from hedgerow.drafting.drafting import draft
+from hedgerow.drafting.sketch import Draft, LeftOut, Sketch
+from hedgerow.drafting.writing import write
 from hedgerow.errors import JobError
-from hedgerow.public.draft.drafting import draft
-from hedgerow.public.draft.sketch import Draft, LeftOut, Sketch
-from hedgerow.public.draft.writing import write
 from hedgerow.public.schema import Schema
 
 PEOPLE = pl.DataFrame(

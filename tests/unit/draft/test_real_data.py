@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.public.draft.drafting import draft
-from hedgerow.public.draft.sketch import Draft
+from hedgerow.drafting.drafting import draft
+from hedgerow.drafting.sketch import Draft
 from tests.unit.draft.drafting_tools import DATA, fits
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data of ../shared/data")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from hedgerow.public.draft.drafting import draft
-from hedgerow.public.draft.relations import Relations
-from hedgerow.public.draft.rules import always_below, splits
-from hedgerow.public.draft.writing import write
+from hedgerow.drafting.drafting import draft
+from hedgerow.drafting.relations import Relations
+from hedgerow.drafting.rules import always_below, splits
+from hedgerow.drafting.writing import write
 from hedgerow.public.schema import Schema
 from tests.unit.draft.drafting_tools import drafted
 

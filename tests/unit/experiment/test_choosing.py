@@ -15,8 +15,8 @@ from hedgerow.job import Job
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.private import selection
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.stopping import Stopping
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.stopping import Stopping
 from hedgerow.release import manifest, measurements
 from hedgerow.release.verify import verify
 from tests.end_to_end.conftest import ROWS, Command

@@ -7,10 +7,10 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.experiment.grid import Measure
 from hedgerow.experiment.measured import coefficients, figures, readings
-from hedgerow.planning.quantities import Judged
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.simulate.personnel import personnel, personnel_schema
+from hedgerow.uses.quantities import Judged
 
 TABLE = personnel(rows=3000, seed=8).confidential
 SCHEMA = Schema.loads(personnel_schema())

@@ -12,7 +12,7 @@ from hedgerow.model.product import ProductModel, fit_product
 from hedgerow.model.rounding import systematic_counts
 from hedgerow.model.simplex import pooled_total, project
 from hedgerow.public.coding import CodedColumn, Coding, JoinedColumn
-from hedgerow.public.question import TOTAL, Marginal, Measurement, Noise
+from hedgerow.public.costs.question import TOTAL, Marginal, Measurement, Noise
 
 counts = arrays(np.int64, st.integers(1, 30), elements=st.integers(-50, 200))
 A = CodedColumn("a", "text", 2, missing=1, other=1, values=("x", "y"), codes=(0, 1))

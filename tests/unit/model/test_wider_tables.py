@@ -5,7 +5,7 @@ import pytest
 
 from hedgerow.model.product import ProductModel
 from hedgerow.model.wider_tables import WiderTables
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
 
 NAMES = ("a", "b", "c", "d")

@@ -6,8 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from hedgerow.planning.agreement import Agreement, chances
-from hedgerow.public.question import Noise
+from hedgerow.model_check.agreement import Agreement, chances
+from hedgerow.public.costs.question import Noise
 
 LAWS = {
     "laplace": Noise("laplace", Fraction(2)),

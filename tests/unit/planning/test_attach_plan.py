@@ -8,11 +8,11 @@ from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.planning.interval import least_n
 from hedgerow.planning.tree_report import Wanted
-from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import AbstractRecipe, GuidedTree, PublicData, RandomTrees
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import AbstractRecipe, GuidedTree, RandomTrees
 
 SCHEMA = Schema.loads(
     "\n".join(

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from hedgerow.planning.forecast import forecast, mean_absolute
-from hedgerow.planning.uses import Use
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Noise
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import Independent, PublicBlend, PublicData
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import Independent, PublicBlend
+from hedgerow.uses.uses import Use
 from tests.privacy.world import SCHEMA, frame
 
 SCHEMA_ = Schema.loads(SCHEMA)

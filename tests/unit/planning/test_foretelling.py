@@ -10,19 +10,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.planning.drawing import draw_one
-from hedgerow.planning.judging import judge
-from hedgerow.planning.pretend import Pretend
-from hedgerow.planning.quantities import Judged, quantity
-from hedgerow.planning.rehearsal import rehearse
-from hedgerow.planning.stand_in import Stage
-from hedgerow.planning.uses import Use
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RECIPES
+from hedgerow.records.drawing import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
+from hedgerow.stand_in.rehearsal import rehearse
+from hedgerow.stand_in.stand_in import Stage
+from hedgerow.uses.judging import judge
+from hedgerow.uses.quantities import Judged, quantity
+from hedgerow.uses.uses import Use
 
 YEARS, ROWS, WORLDS = (2010, 2011), 5000, 8  # fewer worlds are ruled by the luck of single tables
 USES = (

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.planning.judging import half_sample_error, judge, like_sample
-from hedgerow.planning.quantities import Judged, Quantity, check, labels, quantity
-from hedgerow.planning.uses import Use, Verdict
 from hedgerow.public.schema import Schema
+from hedgerow.uses.judging import half_sample_error, judge, like_sample
+from hedgerow.uses.quantities import Judged, Quantity, check, labels, quantity
+from hedgerow.uses.uses import Use, Verdict
 
 SCHEMA = Schema.loads(
     """

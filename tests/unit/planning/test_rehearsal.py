@@ -7,16 +7,16 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.planning import stand_in
-from hedgerow.planning.curve import Point, Rehearsal, band
-from hedgerow.planning.rehearsal import rehearse
-from hedgerow.planning.stand_in import Stage, split
-from hedgerow.planning.uses import Use, Verdict
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RECIPES
+from hedgerow.stand_in import stand_in
+from hedgerow.stand_in.curve import Point, Rehearsal, band
+from hedgerow.stand_in.rehearsal import rehearse
+from hedgerow.stand_in.stand_in import Stage, split
+from hedgerow.uses.uses import Use, Verdict
 from tests.contract.test_every_recipe import SETTINGS
 from tests.privacy.world import SCHEMA, frame
 

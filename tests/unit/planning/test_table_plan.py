@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from hedgerow import pipeline
 from hedgerow.cli.main import app
 from hedgerow.planning.tables import error_curves
-from hedgerow.public.accounting import Budget
+from hedgerow.public.costs.accounting import Budget
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "tabulate-ce"
 

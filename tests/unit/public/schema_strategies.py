@@ -10,10 +10,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hedgerow.public.bins import Bins
-from hedgerow.public.column import Column
 from hedgerow.public.schema import Schema
-from hedgerow.public.structure import Condition, Join, Rule, Zero
+from hedgerow.public.schema.bins import Bins
+from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.structure import Condition, Join, Rule, Zero
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6).map(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError
-from hedgerow.public.accounting import (
+from hedgerow.public.costs.accounting import (
     Budget,
     Guarantee,
     Relation,

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
-from hedgerow.public.bins import Bins
-from hedgerow.public.column import Column
-from hedgerow.public.decode import decode
 from hedgerow.public.schema import Schema
-from hedgerow.public.structure import Join, Rule
+from hedgerow.public.schema.bins import Bins
+from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.decode import decode
+from hedgerow.public.schema.structure import Join, Rule
 from tests.unit.public.schema_strategies import a_column, a_schema
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.public.grid import Grid
+from hedgerow.public.schema.grid import Grid
 
 UNITS = [Fraction(1, 10), Fraction(1, 100), Fraction(3, 10), Fraction(7, 1000), Fraction(5), Fraction(1)]
 

@@ -8,8 +8,8 @@ import pytest
 from hedgerow.counting.sql import count_sql
 from hedgerow.errors import JobError
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.question import Marginal, Tree
-from hedgerow.public.statement import question_from_json, question_to_json
+from hedgerow.public.costs.question import Marginal, Tree
+from hedgerow.public.costs.statement import question_from_json, question_to_json
 
 TREE = Tree.of(("age", "job"), 3, [0, 1], [0, 2], [1, -1, -2, -3])
 

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import TableMismatch
-from hedgerow.public.bins import Bins
-from hedgerow.public.column import Collapse, Column
-from hedgerow.public.decode import decode
-from hedgerow.public.rules import violations
 from hedgerow.public.schema import Schema
-from hedgerow.public.structure import Join, Rule
+from hedgerow.public.schema.bins import Bins
+from hedgerow.public.schema.column import Collapse, Column
+from hedgerow.public.schema.decode import decode
+from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema.structure import Join, Rule
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared public tables are not on this machine")

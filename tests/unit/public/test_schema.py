@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
-from hedgerow.public.bins import Bins
-from hedgerow.public.column import Collapse, Column
 from hedgerow.public.schema import Schema
-from hedgerow.public.structure import Condition, Join, Rule, Zero
+from hedgerow.public.schema.bins import Bins
+from hedgerow.public.schema.column import Collapse, Column
+from hedgerow.public.schema.structure import Condition, Join, Rule, Zero
 from tests.unit.public.schema_strategies import a_schema
 
 PERSONNEL = """

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import TableMismatch
-from hedgerow.public.column import Column
 from hedgerow.public.schema import Schema
+from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.typed import typed_as
 from hedgerow.public.table import PublicTable
-from hedgerow.public.typed import typed_as
 
 SCHEMA = Schema.loads("""
 [columns.sex]

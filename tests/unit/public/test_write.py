@@ -12,12 +12,12 @@ import pyreadstat
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.public import labelled
-from hedgerow.public.decode import decode
-from hedgerow.public.files import open_source
+from hedgerow.public.files import labelled
+from hedgerow.public.files.sources import open_source
+from hedgerow.public.files.write import WRITERS, write_table
 from hedgerow.public.schema import Schema
+from hedgerow.public.schema.decode import decode
 from hedgerow.public.table import PublicTable
-from hedgerow.public.write import WRITERS, write_table
 
 SCHEMA = Schema.loads("""
 title = "Personnel"
@@ -162,7 +162,7 @@ FULL = """
 import resource, signal, sys
 import polars as pl
 from hedgerow.errors import JobError
-from hedgerow.public.write import write_table
+from hedgerow.public.files.write import write_table
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 frame = pl.DataFrame({"x": [i * 0.37 for i in range(100_000)]})

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.recipes.allocation import Key, Stakes, shares_by_error
-from hedgerow.recipes.pairs import Price
+from hedgerow.recipes.blend.allocation import Key, Stakes, shares_by_error
+from hedgerow.recipes.blend.pairs import Price
 
 KEYS: list[Key] = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
 SHAPE = (3, 5, 40)

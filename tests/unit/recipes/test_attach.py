@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import pipeline
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.counting.plan import CountPlan, checked, leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.model.attached import draw_stratified
 from hedgerow.model.mixed_leaves import combine, leaf_counts
 from hedgerow.model.random_tree import joined, named, reached, sketch_tree
-from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.question import Marginal, Tree
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Marginal, Tree
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData, RandomTrees
-from hedgerow.recipes.forest import plan_steps
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RandomTrees
+from hedgerow.recipes.trees.forest import plan_steps
 from tests.unit.recipes.attach_world import SCHEMA, world
 
 

@@ -6,16 +6,16 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.answers.recorded import Recorded
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
 from hedgerow.pipeline import draw_copies
-from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.rules import violations
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import RECIPES, PublicData, TreeBlend
-from hedgerow.recipes.replay import Recorded
+from hedgerow.public.schema.rules import violations
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RECIPES, TreeBlend
 
 BLENDS = ("tree_blend", "public_blend")
 SCHEMA = """

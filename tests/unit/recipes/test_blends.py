@@ -4,15 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
 from hedgerow.pipeline import draw_copies
-from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.rules import violations
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import RECIPES, PublicData
+from hedgerow.public.schema.rules import violations
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RECIPES
 
 SCHEMA = """
 [columns.age]

@@ -8,17 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
 from hedgerow.model import fitters
 from hedgerow.pipeline import draw_copies
 from hedgerow.planning.forecast import forecast
-from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Marginal, Measurement, Noise
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Marginal, Measurement, Noise
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import RECIPES, DPSyn, PublicData
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RECIPES, DPSyn
 
 AREAS = [f"a{i}" for i in range(12)]
 SCHEMA = Schema.loads(

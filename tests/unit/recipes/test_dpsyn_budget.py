@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError
-from hedgerow.recipes.dpsyn_budget import Rule, split_budget, total_share
+from hedgerow.recipes.dpsyn.budget import Rule, split_budget, total_share
 
 ORACLE = Path(__file__).parents[4] / "shared" / "oracles" / "dpsyn_budget.json"
 SCALES = {

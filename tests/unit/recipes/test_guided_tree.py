@@ -9,17 +9,17 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
 from hedgerow.model.growing import above, as_tree, grow, pruned
-from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Marginal
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import GuidedTree, PublicData
-from hedgerow.recipes.attach import cells_of
-from hedgerow.recipes.guided_tree_asked import as_shares, known, leaves_and_tables
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import GuidedTree
+from hedgerow.recipes.trees.attach import cells_of
+from hedgerow.recipes.trees.guided_tree_asked import as_shares, known, leaves_and_tables
 from tests.unit.recipes.attach_world import SCHEMA as TEXT
 from tests.unit.recipes.attach_world import world
 

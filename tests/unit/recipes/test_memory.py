@@ -5,14 +5,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.pipeline import draw_copies
-from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData, TreeBlend
-from hedgerow.recipes.memory import pair_cells
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import TreeBlend
+from hedgerow.recipes.blend.memory import pair_cells
 from tests.contract.test_hard_columns import RECIPES, TEXT, table
 
 

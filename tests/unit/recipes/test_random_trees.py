@@ -9,18 +9,18 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
+from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.job import Job
 from hedgerow.model.random_tree import named, sketch_tree
-from hedgerow.planning.pretend import Pretend
-from hedgerow.public.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.public.table import PublicTable
-from hedgerow.recipes import PublicData, RandomTrees
-from hedgerow.recipes.forest import plan_steps
-from hedgerow.recipes.matching import matched
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes import RandomTrees
+from hedgerow.recipes.blend.matching import matched
+from hedgerow.recipes.trees.forest import plan_steps
 from tests.unit.recipes.attach_world import SCHEMA, world
 
 LABEL_CHANGE = Guarantee(relation="label-change", public_columns=("age", "job"))

@@ -6,7 +6,7 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.model.shrinkage import shrink
 from hedgerow.recipes import TreeBlend
-from hedgerow.recipes.rare import merged, shrunk_together
+from hedgerow.recipes.blend.merge_rare import merged, shrunk_together
 
 RARE, COMMON = 60, 3
 MARGIN = np.array([*[4.0] * RARE, *[3000.0] * COMMON])

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hedgerow.answers.recorded import Answered, Recorded
 from hedgerow.errors import Refused
-from hedgerow.public.question import Marginal
-from hedgerow.recipes.replay import Answered, Recorded
+from hedgerow.public.costs.question import Marginal
 from tests.contract.test_every_recipe import BUDGETS, pretend, world
 
 

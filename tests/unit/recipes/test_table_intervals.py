@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from hedgerow.model.tabulation import laplace_reach
-from hedgerow.public.question import Marginal, Measurement, Noise
+from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.schema import Schema
-from hedgerow.recipes import IntegerCounts, PublicData
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import IntegerCounts
 
 SCHEMA = Schema.loads(
     "\n".join(

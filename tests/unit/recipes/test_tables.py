@@ -14,11 +14,12 @@ from hedgerow.model.rounding import whole_counts
 from hedgerow.model.simplex import project
 from hedgerow.model.table_margins import Margin, reconcile
 from hedgerow.model.table_prior import shrink
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Marginal, Measurement, Noise
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Marginal, Measurement, Noise
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Tariff
-from hedgerow.recipes import IntegerCounts, PublicData
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import IntegerCounts
 from hedgerow.release.verify import assert_holds
 
 CE = np.array([816, 109, 7, 39, 6, 17])

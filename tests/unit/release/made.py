@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 
 from hedgerow import __version__
-from hedgerow.planning.uses import Use, Verdict
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.decode import decode
-from hedgerow.public.question import TOTAL, Marginal, Measurement
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import TOTAL, Marginal, Measurement
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.public.schema import Schema
-from hedgerow.public.spend import Spend, Tariff
-from hedgerow.public.statement import PublicInput, Statement
+from hedgerow.public.schema.decode import decode
 from hedgerow.release.contents import Contents
+from hedgerow.uses.uses import Use, Verdict
 
 SCHEMA = """
 title = "Personnel of a pretended agency"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.public.accounting import Budget
+from hedgerow.public.costs.accounting import Budget
 from hedgerow.release import manifest
 from hedgerow.release.verify import verify
 

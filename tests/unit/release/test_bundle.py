@@ -18,11 +18,11 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.figures.page import script
-from hedgerow.planning.uses import Use, Verdict
-from hedgerow.public.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.release import bundle
 from hedgerow.release.bundle import read_bundle, write_bundle
 from hedgerow.release.contents import Contents
+from hedgerow.uses.uses import Use, Verdict
 from tests.unit.release.made import a_release
 
 EVERY = {

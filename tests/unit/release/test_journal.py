@@ -3,9 +3,9 @@
 from fractions import Fraction
 from pathlib import Path
 
-from hedgerow.public.question import Marginal, Tree
-from hedgerow.public.spend import Spend
-from hedgerow.recipes.replay import Answered
+from hedgerow.answers.recorded import Answered
+from hedgerow.public.costs.question import Marginal, Tree
+from hedgerow.public.costs.spend import Spend
 from hedgerow.release.journal import Journal
 
 

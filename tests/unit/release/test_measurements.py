@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.public.question import TOTAL, Counts, Law, Marginal, Measurement, Noise
+from hedgerow.public.costs.question import TOTAL, Counts, Law, Marginal, Measurement, Noise
 from hedgerow.release import measurements
 
 # Plain values only: the checks at run time draw at random, which a strategy may not.

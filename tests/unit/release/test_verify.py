@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Measurement
-from hedgerow.public.statement import Statement
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Measurement
+from hedgerow.public.costs.statement import Statement
 from hedgerow.release.bundle import read_bundle, write_bundle
 from hedgerow.release.opened import Opened
 from hedgerow.release.verify import CHECKS, assert_holds

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.public.accounting import Budget, Guarantee
-from hedgerow.public.question import Noise
-from hedgerow.public.statement import PublicInput, Statement
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release import story
 from hedgerow.release.words import decimal, grown, of_100, one_in, plus_minus, promise_of
 

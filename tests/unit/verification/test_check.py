@@ -11,16 +11,16 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
-from hedgerow.planning.agreement import Agreement
+from hedgerow.model_check.agreement import Agreement
+from hedgerow.model_check.check import Check, carry_out, prepare
 from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.accounting import Budget, Guarantee
 from hedgerow.public.claim_text import make_claim
-from hedgerow.public.files import open_source
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.formula import Formula
-from hedgerow.public.question import Noise
 from hedgerow.public.schema import Schema
-from hedgerow.verification import Check, carry_out, prepare
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
 from tests.unit.experiment.world import write

@@ -1,0 +1,169 @@
+"""Sketches of columns with a list of values: their order, the rare and the very many."""
+
+import re
+from dataclasses import replace
+
+from hedgerow.drafting import names
+from hedgerow.drafting.profile import Profile
+from hedgerow.drafting.sketch import Kind, LeftOut, Sketch
+from hedgerow.public.schema.text import value
+
+MOST_LABELS = 1_000
+"""A longer list is cut: to a prefix when the labels are codes, else to the frequent labels."""
+_LISTED, _RARE_SHARE = 300, 0.02
+OTHER = "other"
+
+
+def sketch_list(profile: Profile) -> Sketch | LeftOut:
+    """A closed list of values, ordered when they lie on a scale we know; cut when there are too many."""
+    if profile.distinct > MOST_LABELS or not profile.complete:
+        return _sketch_many(profile)
+    values = profile.values
+    scale = names.in_order(values)
+    kind: Kind = "ordered" if scale or _steps(profile) else "categorical"
+    sketch = Sketch(
+        profile.name,
+        kind,
+        values=scale or names.naturally(values),
+        other=_other(values) if is_open(profile) else "",
+        settings=(("type", "integer"),) if are_whole(values) else (),
+        notes=(_counted(profile, kind),),
+    )
+    return replace(sketch, notes=(*sketch.notes, *_why(profile, sketch)), hints=_hints(profile, sketch))
+
+
+def is_open(profile: Profile) -> bool:
+    """Whether the list is probably longer than what was seen: labels seen once mean labels not yet seen."""
+    once = int((profile.counts["n"] == 1).sum())
+    return once > 0 and profile.distinct > 5 or profile.distinct > 50
+
+
+def are_whole(values: tuple[str, ...]) -> bool:
+    """Whether every value is a whole number written the plain way, without leading zeros."""
+    return all(re.fullmatch(r"0|-?[1-9]\d{0,17}", v) for v in values)
+
+
+def _other(values: tuple[str, ...]) -> str:
+    """A cell for what is not listed: a word, or a number below all whole numbers listed."""
+    if are_whole(values):
+        return str(min(-1, min(map(int, values)) - 1))
+    return OTHER if OTHER not in values else "not listed"
+
+
+def _steps(profile: Profile) -> bool:
+    """Whether name and values say a scale: a grade, level or decile in whole numbers."""
+    return names.says(profile.name, names.ORDER) and are_whole(profile.values) and profile.distinct > 2
+
+
+def _counted(profile: Profile, kind: Kind) -> str:
+    if profile.distinct == 1:
+        return (
+            f"One value only in all {profile.rows:,} rows. If the confidential table has others, list them too "
+            "(a year, a state); if not, this column can go."
+        )
+    codes = kind == "categorical" and are_whole(profile.values)
+    return f"{profile.distinct} values{', taken as codes' if codes else ''}."
+
+
+def _why(profile: Profile, sketch: Sketch) -> list[str]:
+    """The reasons of a list, for the comment above it."""
+    out = []
+    if sketch.kind == "ordered":
+        out.append("Ordered: check that the values run from low to high.")
+    elif names.says(profile.name, names.ORDER) and profile.distinct > 2:
+        out.append('If their order has meaning, sort them from low to high and say kind = "ordered".')
+    once = int((profile.counts["n"] == 1).sum())
+    if sketch.other and once:
+        said = "1 was" if once == 1 else f"{once} were"
+        out.append(f"{said} seen only once, so there may be more: values not listed go to `{sketch.other}`.")
+    elif sketch.other:
+        out.append(f"A long list is rarely complete: values not listed go to `{sketch.other}`.")
+    return out
+
+
+def _hints(profile: Profile, sketch: Sketch) -> tuple[str, ...]:
+    return (*_prefix_hint(profile), *_collapse_hint(profile, sketch.other or _other(sketch.values)))
+
+
+def _prefix_hint(profile: Profile) -> tuple[str, ...]:
+    cut = prefix_of(profile.values)
+    if not cut:
+        return ()
+    groups = len({v[:cut] for v in profile.values})
+    return (
+        f"prefix = {cut}    # cut the codes to their first {cut} positions: "
+        f"{groups} groups instead of {profile.distinct} values",
+    )
+
+
+def _collapse_hint(profile: Profile, into: str) -> tuple[str, ...]:
+    """A threshold that folds away many labels and few rows."""
+    if profile.distinct < 20:
+        return ()
+    best = None
+    for below in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000):
+        rare = profile.counts.filter(profile.counts["n"] < below)
+        share = int(rare["n"].sum()) / max(profile.known, 1)
+        if share <= _RARE_SHARE and rare.height >= max(3, profile.distinct // 10):
+            best = (below, rare.height, share)
+    if best is None:
+        return ()
+    below, labels, share = best
+    cell = into if are_whole((into,)) else value(into)
+    return (
+        f"collapse = {{ below = {below}, into = {cell} }}    # folds the {labels} rarest of "
+        f"{profile.distinct} labels, {share:.1%} of the rows",
+    )
+
+
+def prefix_of(values: tuple[str, ...]) -> int:
+    """How many leading positions group these codes well, 2 or 3; 0 when they are no such codes."""
+    if len(values) < 20 or not all(re.fullmatch(r"[A-Z0-9][A-Z0-9.*/_-]{1,11}", v) for v in values):
+        return 0
+    if are_whole(values) and len({len(v) for v in values}) > 1:
+        return 0
+    shortest = min(len(v) for v in values)
+    for cut in (2, 3):
+        groups = len({v[:cut] for v in values})
+        if cut < shortest and 2 <= groups <= len(values) / 2:
+            return cut
+    return 0
+
+
+def _sketch_many(profile: Profile) -> Sketch | LeftOut:
+    """A list too long to write: cut to a prefix, or to the frequent labels, or left out."""
+    many = f"{profile.distinct:,}" if profile.complete else f"More than {profile.distinct:,}"
+    cut = prefix_of(profile.values)
+    if cut and len({v[:cut] for v in profile.values}) <= MOST_LABELS:
+        return Sketch(
+            profile.name,
+            "categorical",
+            values=names.naturally({v[:cut] for v in profile.values}),
+            other=OTHER,
+            settings=(("prefix", cut),),
+            notes=(
+                f"{many} values, too many to list. They look like codes, so they are cut to their first "
+                f"{cut} positions. A decoded record has the cut code.",
+            ),
+        )
+    top = profile.counts.filter(profile.counts["n"] >= 10).head(_LISTED)
+    share = int(top["n"].sum()) / max(profile.rows, 1)
+    if share < 0.05:
+        return LeftOut(
+            profile.name,
+            "free text",
+            (
+                f"{many} different texts, hardly any repeated: free text or names. Such a column cannot be "
+                "published from counts. To keep a part of it, make a column with a short list of values.",
+            ),
+        )
+    return Sketch(
+        profile.name,
+        "categorical",
+        values=names.naturally(top["value"].to_list()),
+        other=OTHER,
+        notes=(
+            f"{many} values, too many to list: these {top.height} are the most frequent, with {share:.0%} of the "
+            f"rows. The rest go to `{OTHER}`. Shorten or lengthen the list as you need.",
+        ),
+    )

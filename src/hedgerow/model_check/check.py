@@ -1,0 +1,247 @@
+"""Does a coefficient found in the synthetic file hold in the confidential table? Asked, priced and answered.
+
+What can be known without the confidential table is worked out first and costs nothing: the claim as plain data, how
+many parts of the synthetic (or public) file agree with it, and how likely each verdict is if the confidential table
+is like that.  Then one noisy count is bought.
+"""
+
+import json
+import os
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.errors import JobError, SchemaError
+from hedgerow.job import Job
+from hedgerow.ledger.account import RunAccount
+from hedgerow.model_check.agreement import Agreement, Verdict, chances
+from hedgerow.pipeline import Road
+from hedgerow.private.gate import Gate
+from hedgerow.private.verification import verify_model
+from hedgerow.public.claim_text import make_claim
+from hedgerow.public.coding import Codes
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.claim import Claim
+from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.files.places import same_file
+from hedgerow.public.files.sources import open_source
+from hedgerow.public.formula import Formula
+from hedgerow.public.table import PublicTable
+
+ROWS_EACH = 2
+"""A part must have at least so many rows for every coefficient, fixed effects included."""
+_NOTHING = "No confidential row was read and nothing was spent."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Check:
+    """A claim about a job's confidential table, and what it would take to check it.
+
+    Attributes:
+        road: the job with its public tables.
+        model: the model as it was written.
+        text: the claim as it was written, or just the name of a coefficient, whose sign is then the claim.
+        budget: what the check may cost: its own line in the ledger.
+        parts: how many parts the table is divided into.
+        references: for columns taken as labels, the one that others are compared with.
+        synthetic: the file, or the folder of the release, in which the coefficient was found; the public table takes
+            its place without one.
+    """
+
+    road: Road
+    model: str
+    text: str
+    budget: Budget
+    parts: int = 50
+    references: tuple[tuple[str, str], ...] = ()
+    synthetic: Path | None = None
+
+    def __post_init__(self) -> None:
+        secret = self.road.job.beside(self.road.job.file.confidential.table)
+        if self._file is not None and same_file(secret, self._file.resolve()):
+            raise JobError(
+                "--synthetic names the confidential table itself. Name the synthetic file: its coefficients may be\n"
+                f"looked at freely. {_NOTHING}"
+            )
+        if self.rows is not None and self.rows < ROWS_EACH * self.parts * self.size:
+            most = self.rows // (ROWS_EACH * self.size)
+            cure = (
+                f"Use --parts {most} or fewer"
+                if most >= 10
+                else "Leave out terms or fixed effects, or give up the check"
+            )
+            raise JobError(
+                f"{self.rows:,} rows in {self.parts} parts leave about {self.rows // self.parts:,} for each, but the "
+                f"model has {self.size} coefficients,\nfixed effects included, and needs {ROWS_EACH} rows for each. "
+                f"{cure}.\nThe number of rows is that of {self._stands_in}. {_NOTHING}"
+            )
+
+    @cached_property
+    def formula(self) -> Formula:
+        """The model."""
+        try:
+            return Formula.parse(self.model, dict(self.references)).bound(self.road.schema)
+        except SchemaError as wrong:
+            raise JobError(f"The model {self.model!r} cannot be checked. {wrong} {_NOTHING}") from None
+
+    @cached_property
+    def claim(self) -> Claim:
+        """The claim as plain data."""
+        if "<" in self.text or ">" in self.text:
+            return make_claim(self.text, self.formula, self.road.schema)
+        found = self._coefficient(make_claim(f"{self.text} > 0", self.formula, self.road.schema))
+        if found is None or not np.isfinite(found):
+            raise JobError(
+                f"{self.text!r} alone claims the sign it has in the synthetic file, which does not determine it.\n"
+                f"Write the claim out, like '{self.text} < 0', or name the file with --synthetic. {_NOTHING}"
+            )
+        return make_claim(f"{self.text} {'<' if found < 0 else '>'} 0", self.formula, self.road.schema)
+
+    @cached_property
+    def size(self) -> int:
+        """How many coefficients the model has, fixed effects included."""
+        schema = self.road.schema
+        return 1 + len(self.formula.names(schema)) + sum(schema.size([c]) - 1 for c in self.formula.absorbed)
+
+    @cached_property
+    def stand_in(self) -> PublicTable | None:
+        """The synthetic file, or else the public table: what may be looked at freely."""
+        if self._file is not None:
+            return PublicTable.read(self._file, self.road.schema, role="synthetic")
+        return self.road.public.relative
+
+    @cached_property
+    def _file(self) -> Path | None:
+        """The synthetic records: the file itself, or the first copy of a release."""
+        if self.synthetic is None or not self.synthetic.is_dir():
+            return self.synthetic
+        for name in ("records.parquet", "records-1.parquet"):
+            if (self.synthetic / name).is_file():
+                return self.synthetic / name
+        raise JobError(
+            f"The folder {self.synthetic} has no records.parquet, so it is no release of records. A model needs\n"
+            f"records: name their file, or the folder of a release that has them, with --synthetic. {_NOTHING}"
+        )
+
+    @property
+    def rows(self) -> int | None:
+        """A public guess of the number of rows."""
+        assumed = self.road.job.file.confidential.assumed_rows
+        return assumed or (self.stand_in.rows if self.stand_in is not None else None)
+
+    @property
+    def spend(self) -> Spend:
+        """The request, priced."""
+        tariff = Tariff(self.road.schema.coding, self.road.guarantee, self.budget.measure)
+        return self.claim.price(tariff, self.parts, self.budget.total)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise on the count of agreeing parts."""
+        return self.spend.asked[0].noise
+
+    def foreseen(self) -> tuple[float | None, float, dict[Verdict, float]] | None:
+        """On the file that stands in: the coefficient, the share of parts that agree, the chance of each verdict."""
+        if self.stand_in is None:
+            return None
+        rng = np.random.Generator(np.random.PCG64(0))
+        plan = CountPlan(self.claim.questions, self.road.schema.coding)
+        codes, keep = self._codes(self.claim)
+        part = rng.integers(0, self.parts, self.stand_in.rows)
+        agreed = 0
+        for p in range(self.parts):
+            mine = {c: x[keep & (part == p)] for c, x in codes.items()}
+            agreed += self.claim.holds(plan.split(plan.count(mine)))
+        share = (agreed + 0.5) / (self.parts + 1)
+        return self._coefficient(self.claim), agreed / self.parts, chances(share, self.parts, self.noise)
+
+    def _codes(self, claim: Claim) -> tuple[dict[str, Codes], npt.NDArray[np.bool_]]:
+        """The codes of the file that stands in, and its rows that have all numbers of the model."""
+        assert self.stand_in is not None
+        codes = self.stand_in.codes(claim.columns)
+        return codes, np.logical_and.reduce([u[codes[c]] for c, u in zip(claim.columns, claim.usable, strict=True)])
+
+    def _coefficient(self, claim: Claim) -> float | None:
+        """The coefficient in the file that stands in."""
+        if self.stand_in is None:
+            return None
+        codes, keep = self._codes(claim)
+        plan = CountPlan(claim.questions, self.road.schema.coding)
+        return claim.coefficient(plan.split(plan.count({c: x[keep] for c, x in codes.items()})))
+
+    @property
+    def _stands_in(self) -> str:
+        if self.road.job.file.confidential.assumed_rows:
+            return "assumed_rows in the job"
+        return "the synthetic file" if self.synthetic is not None else "the public table"
+
+
+@final
+@dataclass(frozen=True)
+class Answer:
+    """The noisy answer and what it says. Everything here may be published.
+
+    Attributes:
+        claim: what was claimed, in which model.
+        agreement: the noisy count of the parts that agree.
+        budget: what was promised for it.
+        unit: who is protected, in words.
+        table: the ledger's name of the table.
+        run: the name of this check in the ledger.
+    """
+
+    claim: str
+    agreement: Agreement
+    budget: Budget
+    unit: str
+    table: str
+    run: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as plain data."""
+        return {
+            "claim": self.claim,
+            **self.agreement.to_json(),
+            "epsilon": float(self.budget.epsilon),
+            "delta": float(self.budget.delta),
+            "protects": self.unit,
+            "ledger": {"table": self.table, "run": self.run},
+        }
+
+
+def prepare(path: str | Path, model: str, text: str, *, epsilon: str, **more: Any) -> Check:
+    """A check of the job in ``path``. Reads no confidential row and costs nothing."""
+    return Check(Road(Job.load(path)), model, text, Budget(epsilon), **more)
+
+
+def carry_out(check: Check, out: Path) -> Answer:
+    """Book the check, ask, and write the answer to ``out`` before anything is done with it."""
+    road, job = check.road, check.road.job
+    if out.exists():
+        raise JobError(f"{out} exists already. Choose another place with --out. {_NOTHING}")
+    if not out.parent.is_dir():
+        raise JobError(f"There is no folder {out.parent} for the answer. {_NOTHING}")
+    source, claim, run = open_source(job.beside(job.file.confidential.table)), check.claim, uuid.uuid4().hex[:16]
+    tariff = Tariff(road.schema.coding, road.guarantee, check.budget.measure)
+    gate = Gate(source, tariff, check.budget, RunAccount(road.ledger(), table=job.table, run=run))
+    found = verify_model(gate, claim, check.parts, check.budget.total)
+    agreement = Agreement(int(found.counts[0]), check.parts, found.noise)
+    answer = Answer(claim.text, agreement, check.budget, _unit(road), job.table, run)
+    unfinished = out.with_name(f".{out.name}.part")
+    unfinished.write_text(json.dumps(answer.to_json(), indent=2) + "\n", "utf-8")
+    os.replace(unfinished, out)
+    return answer
+
+
+def _unit(road: Road) -> str:
+    g = road.guarantee
+    who = "one record" if g.unit == "record" else f"one person with at most {g.rows_per_person} rows"
+    return f"{who}, {g.relation}"

@@ -1,0 +1,92 @@
+"""A request at the gate, priced: what is asked, with which noise, at what cost. Decided before a row is read."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from hedgerow.errors import JobError
+from hedgerow.public.coding import Coding
+from hedgerow.public.costs.accounting import Guarantee, Measure, noise_for, selection_rate
+from hedgerow.public.costs.question import Law, Marginal, Noise, Shares
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question of a request: its cells, the noise on each of them, and its part of the cost."""
+
+    question: Marginal
+    cells: int
+    noise: Noise
+    cost: Fraction
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One request. ``measure``: every question answered with noise; ``select``: one candidate chosen, at ``rate``.
+
+    Any other verb is that of a further mechanism, whose public settings are its ``detail`` (JSON).
+    """
+
+    verb: str
+    asked: tuple[Asked, ...]
+    cost: Fraction
+    candidates: tuple[Marginal, ...] = ()
+    rate: Fraction = Fraction(0)
+    detail: str = ""
+
+    @property
+    def digest(self) -> str:
+        """A name for this request: the hash of what it asks."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        tables = [str(q) for q in (*(a.question for a in self.asked), *self.candidates)]
+        shown = ", ".join(tables[:3]) + ", ..." * (len(tables) > 3)
+        return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} table(s): {shown}"
+
+
+@dataclass(frozen=True)
+class Tariff:
+    """Under what promise, and in what measure, requests on a coded table are priced."""
+
+    coding: Coding
+    guarantee: Guarantee
+    measure: Measure
+
+    def measure_all(
+        self, questions: Sequence[Marginal], cost: Fraction, *, weights: Shares = None, law: Law | None = None
+    ) -> Spend:
+        """Every question answered; the cost is divided by ``weights`` (equally by default) and adds up.
+
+        One unit moves every table at once, so the costs of the tables add: sum of epsilons or of rhos.
+        """
+        questions = tuple(questions)
+        shares = [Fraction(1)] * len(questions) if weights is None else [Fraction(w) for w in weights]
+        fits = {type(q) for q in questions} == {Marginal} and len(questions) == len(shares) and min(shares) > 0
+        if not (fits and isinstance(cost, Fraction) and cost > 0):
+            raise JobError(
+                f"Cannot price {len(questions)} questions at cost {cost} with {len(shares)} weights: ask at least\n"
+                "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
+            )
+        law = law or ("laplace" if self.measure == "pure" else "gaussian")
+        asked, unit = list[Asked](), cost / sum(shares)
+        for question, share in zip(questions, shares, strict=True):
+            part = unit * share
+            noise = noise_for(part, law, self.measure, self.guarantee_of(question))
+            asked.append(Asked(question, question.leaves * self.coding.cells(question.columns), noise, part))
+        return Spend("measure", tuple(asked), cost)
+
+    def guarantee_of(self, question: Marginal) -> Guarantee:
+        """By what promise a table is priced: add-remove, when its cells are public and labels say only who counts."""
+        g, tree = self.guarantee, question.tree.columns if question.tree else ()
+        fixed = set(self.coding.needs((*question.columns, *tree))) <= set(g.public_columns)
+        one_sided = g.relation == "label-change" and question.only and fixed
+        return replace(g, relation="add-remove", public_columns=()) if one_sided else g
+
+    def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:
+        """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""
+        if not isinstance(cost, Fraction) or {type(c) for c in candidates} != {Marginal} or cost <= 0:
+            raise JobError("A selection needs a candidate and a cost above 0. Nothing was read or spent.")
+        rate = selection_rate(cost, self.measure, self.guarantee)
+        return Spend("select", (), cost, tuple(candidates), rate)

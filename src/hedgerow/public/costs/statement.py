@@ -1,0 +1,212 @@
+"""The statement: the published part of the audit trail, and the promise in plain words.
+
+>>> from hedgerow.public.costs.accounting import Budget, Guarantee
+>>> s = Statement(table="personnel", guarantee=Guarantee(), budget=Budget(1), spends=())
+>>> [round(100 * s.odds(p)) for p in (0.5, 0.1)]
+[73, 23]
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import exp
+from typing import Any
+
+from hedgerow.errors import VerifyFailed
+from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.question import Marginal, Noise, Tree
+from hedgerow.public.costs.spend import Asked, Spend
+
+FORMAT = "hedgerow-statement/1"
+
+
+@dataclass(frozen=True)
+class PublicInput:
+    """Something that was used and does not come from the confidential table.
+
+    Attributes:
+        role: public, target, schema or job.
+        name: the file's name.
+        sha256: of its bytes.
+        provenance: where it comes from: ``independent``, or ``already released``, in the steward's words.
+    """
+
+    role: str
+    name: str
+    sha256: str
+    provenance: str = ""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What was promised, to whom, and every request that was answered.
+
+    Attributes:
+        table: the steward's name of the confidential table.
+        guarantee: who is protected against which change.
+        budget: the promised (epsilon, delta).
+        spends: every request, in order.
+        public_inputs: everything that was not derived from the confidential table.
+        recipe: the name of the recipe.
+        run: the run's name in the ledger.
+        anchor: the hash of this run's promise in the ledger; proves later that nothing up to it was cut off.
+        version: the version of Hedgerow.
+        choices: what each ``select`` answered: (position in ``spends``, the chosen question).
+    """
+
+    table: str
+    guarantee: Guarantee
+    budget: Budget
+    spends: tuple[Spend, ...]
+    public_inputs: tuple[PublicInput, ...] = ()
+    recipe: str = ""
+    run: str = ""
+    anchor: str = ""
+    version: str = ""
+    choices: tuple[tuple[int, Marginal], ...] = ()
+
+    @property
+    def spent(self) -> Fraction:
+        """What all requests cost, in the measure of the budget."""
+        return sum((s.cost for s in self.spends), Fraction(0))
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of what was really spent, at the promised delta; the tighter of the valid bounds."""
+        if self.budget.measure == "pure":
+            return float(self.spent)
+        return min(epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon))
+
+    def odds(self, prior: float) -> float:
+        """How sure somebody can be that you are in the table, with the release, who was ``prior`` sure without it.
+
+        Under replace-one and label-change it bounds any fact about you; under add-remove a value of
+        somebody known to be in the table is two steps away, so twice the epsilon.
+        """
+        grown = prior * exp(float(self.budget.epsilon))
+        return grown / (grown + 1 - prior)
+
+    @property
+    def invariants(self) -> tuple[str, ...]:
+        """What is public by declaration and therefore not protected."""
+        fixed = ["the schema: columns, labels, bins", "the public inputs listed here"]
+        if self.guarantee.relation == "replace-one" and self.guarantee.unit == "record":
+            fixed.append("the number of rows")
+        if self.guarantee.relation == "replace-one" and self.guarantee.unit == "person":
+            fixed.append("the number of people")
+        if self.guarantee.relation == "label-change":
+            known = (*self.guarantee.public_columns, *filter(None, [self.guarantee.person]))
+            fixed.append("the number of rows, and row by row the columns " + ", ".join(known))
+        return tuple(fixed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The statement as plain data, fractions exact."""
+        return {
+            "format": FORMAT,
+            "hedgerow": self.version,
+            "table": self.table,
+            "recipe": self.recipe,
+            "guarantee": {**asdict(self.guarantee), "public_columns": list(self.guarantee.public_columns)},
+            "measure": self.budget.measure,
+            "promised": {"epsilon": str(self.budget.epsilon), "delta": str(self.budget.delta)},
+            "total": str(self.budget.total),
+            "spent": str(self.spent),
+            "spent_epsilon": self.epsilon,
+            "invariants": list(self.invariants),
+            "noise": "exact whole-number noise from operating-system entropy, no seed",
+            "events": [spend_to_json(s) for s in self.spends],
+            "choices": [[i, question_to_json(q)] for i, q in self.choices],
+            "public_inputs": [asdict(i) for i in self.public_inputs],
+            "ledger": {"run": self.run, "anchor": self.anchor},
+        }
+
+    def dumps(self) -> str:
+        """The statement as the text of ``statement.json``."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Statement":
+        """The statement of a ``statement.json``; fails loudly on anything that does not belong there."""
+        try:
+            if data["format"] != FORMAT:
+                raise ValueError(data["format"])
+            g = data["guarantee"]
+            return cls(
+                table=data["table"],
+                guarantee=Guarantee(**{**g, "public_columns": tuple(g["public_columns"])}),
+                budget=Budget(Fraction(data["promised"]["epsilon"]), Fraction(data["promised"]["delta"])),
+                spends=tuple(spend_from_json(e) for e in data["events"]),
+                public_inputs=tuple(PublicInput(**i) for i in data["public_inputs"]),
+                recipe=data["recipe"],
+                run=data["ledger"]["run"],
+                anchor=data["ledger"]["anchor"],
+                version=data["hedgerow"],
+                choices=tuple((int(i), question_from_json(q)) for i, q in data["choices"]),
+            )
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as wrong:
+            raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
+
+
+def question_to_json(question: Marginal) -> list[str] | dict[str, Any]:
+    """A question as plain data: the columns of a cross; with a tree, or of some rows only, an object that says so."""
+    if question.tree is None and not question.only:
+        return list(question.columns)
+    held: dict[str, Any] = {"columns": list(question.columns)}
+    if (tree := question.tree) is not None:
+        held["tree"] = {"columns": list(tree.columns), "leaves": tree.leaves, "sha256": tree.sha256}
+    return held | ({"only": question.only} if question.only else {})
+
+
+def question_from_json(data: Any) -> Marginal:
+    """The question that ``question_to_json`` wrote; a tree comes back by name only."""
+    given: dict[str, Any] = {"columns": data} if isinstance(data, list) else dict(data)
+    columns, tree, only = given.pop("columns"), given.pop("tree", None), given.pop("only", "")
+    held = None
+    if tree is not None:
+        if set(tree) != {"columns", "leaves", "sha256"} or type(tree["leaves"]) is not int or tree["leaves"] < 1:
+            raise ValueError("a tree has columns, leaves and sha256")
+        held = Tree(_names(tree["columns"]), tree["leaves"], _names([tree["sha256"]])[0])
+    if given:
+        raise ValueError(f"a question does not say {', '.join(map(str, given))}")
+    return Marginal(_names(columns), held, *_names([only]))
+
+
+def _names(listed: Any) -> tuple[str, ...]:
+    if not isinstance(listed, list) or not all(isinstance(c, str) for c in listed):
+        raise ValueError("a question names columns")
+    return tuple(listed)
+
+
+def spend_to_json(spend: Spend) -> dict[str, Any]:
+    """A request as plain data, fractions exact."""
+    asked = [
+        {
+            **({"columns": data} if isinstance(data := question_to_json(a.question), list) else data),
+            "cells": a.cells,
+            "law": a.noise.law,
+            "scale": str(a.noise.scale),
+            "cost": str(a.cost),
+        }
+        for a in spend.asked
+    ]
+    candidates = [question_to_json(c) for c in spend.candidates]
+    rest = {"asked": asked, "candidates": candidates, "rate": str(spend.rate)}
+    further = {"detail": json.loads(spend.detail)} if spend.detail else {}
+    return {"verb": spend.verb, "cost": str(spend.cost), **rest, **further}
+
+
+def spend_from_json(data: Mapping[str, Any]) -> Spend:
+    """The request that ``spend_to_json`` wrote."""
+    asked = tuple(
+        Asked(
+            question_from_json({k: a[k] for k in ("columns", "tree", "only") if k in a}),
+            int(a["cells"]),
+            Noise(a["law"], Fraction(a["scale"])),
+            Fraction(a["cost"]),
+        )
+        for a in data["asked"]
+    )
+    candidates = tuple(map(question_from_json, data["candidates"]))
+    detail = json.dumps(data["detail"], sort_keys=True) if "detail" in data else ""
+    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]), detail)

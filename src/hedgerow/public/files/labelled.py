@@ -1,0 +1,183 @@
+"""Stata, SPSS and SAS files: values with the descriptions and labels that the schema gives them.
+
+Whole numbers are stored as such and yes-no as 0 and 1.  Values that are whole numbers written as text become
+numbers, because Stata has labels for numbers only; labels of other text stand in its description instead.
+SAS files have descriptions only.  Names that a program does not take are changed as little as possible.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import polars as pl
+
+from hedgerow.public.schema import Schema
+from hedgerow.public.schema.column import LISTED, Column
+
+_RESERVED = re.compile(
+    r"byte|int|long|float|double|strl|str\d+|if|in|using|with|all|and|by|eq|ge|gt|le|lt|ne|not|or|to", re.IGNORECASE
+)
+_LARGEST = 2_147_483_620
+"""The largest whole number that is not a missing value in Stata."""
+
+
+@final
+@dataclass(frozen=True)
+class Labelled:
+    """A table as statistical programs want it.
+
+    Attributes:
+        frame: columns of text, numbers and dates under names that are allowed.
+        title: of the table.
+        descriptions: of the columns.
+        labels: of the values of some columns.
+        ordered: the columns whose values have an order.
+    """
+
+    frame: pl.DataFrame
+    title: str
+    descriptions: dict[str, str]
+    labels: dict[str, dict[int | str, str]]
+    ordered: frozenset[str]
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, schema: Schema | None) -> "Labelled":
+        """The table with the words that the schema has for it."""
+        columns = {c.name: c for c in schema.columns} if schema is not None else {}
+        names = dict(zip(frame.columns, legal_names(frame.columns), strict=True))
+        labels = {n: _labels(columns[n]) for n in frame.columns if n in columns}
+        series = [_plain(frame[n], labels.get(n, {})) for n in frame.columns]
+        told = {n: columns[n].description if n in columns else "" for n in frame.columns}
+        return cls(
+            frame=pl.DataFrame(series).rename(names),
+            title=schema.title if schema is not None else "",
+            descriptions={new: told[n] or (n if n != new else "") for n, new in names.items()},
+            labels={
+                names[s.name]: {int(v) if s.dtype.is_integer() else v: text for v, text in labels[s.name].items()}
+                for s in series
+                if labels.get(s.name)
+            },
+            ordered=frozenset(names[n] for n in frame.columns if n in columns and columns[n].kind == "ordered"),
+        )
+
+
+def write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+    """Writes a Stata file."""
+    table = Labelled.of(frame, schema)
+    texts = {n: label for n, label in table.labels.items() if not table.frame[n].dtype.is_integer()}
+    keys = {n: "; ".join(f"{v} = {text}" for v, text in label.items()) for n, label in texts.items()}
+    told = {n: f"{words} ({keys[n]})" if words else keys[n] for n, words in table.descriptions.items() if n in keys}
+    _write(
+        "dta",
+        table.frame,
+        path,
+        version=14,  # what every Stata since 14 opens; pyreadstat's default asks for Stata/MP
+        file_label=_cut(table.title, 80),
+        column_labels={n: _cut(w, 80) for n, w in (table.descriptions | told).items() if w},
+        variable_value_labels={n: label for n, label in table.labels.items() if n not in texts},
+    )
+    head = path.read_bytes()[:4096]
+    _forget_time(path, [head.index(b"<timestamp>") + len("<timestamp>") + 1], b"01 Jan 1970 00:00")
+
+
+def write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+    """Writes an SPSS file."""
+    table = Labelled.of(frame, schema)
+    _write(
+        "sav",
+        table.frame,
+        path,
+        file_label=_cut(table.title, 64),
+        column_labels={n: _cut(w, 255) for n, w in table.descriptions.items() if w},
+        variable_value_labels={n: {v: _cut(t, 120) for v, t in label.items()} for n, label in table.labels.items()},
+        variable_measure={n: "ordinal" if n in table.ordered else "nominal" for n in table.labels},
+        variable_format={n: "F12.0" for n, kind in table.frame.schema.items() if kind.is_integer()},
+    )
+    _forget_time(path, [92], b"01 Jan 7000:00:00")
+
+
+def write_sas(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+    """Writes a SAS transport file."""
+    table = Labelled.of(frame, schema)
+    _write(
+        "xport",
+        table.frame,
+        path,
+        file_label=_cut(table.title, 40),
+        column_labels={n: _cut(w, 40) for n, w in table.descriptions.items() if w},
+    )
+    _forget_time(path, [144, 160, 464, 480], b"01JAN70:00:00:00")
+
+
+def _write(kind: str, frame: pl.DataFrame, path: Path, **words: object) -> None:
+    """Writes the file and reads its last row again: on a full disk pyreadstat stops short without a word."""
+    import pyreadstat
+
+    try:
+        getattr(pyreadstat, f"write_{kind}")(frame, str(path), **words)
+    except Exception as wrong:
+        raise OSError(str(wrong)) from None
+    last = {"row_offset": max(len(frame) - 1, 0), "row_limit": 1, "output_format": "polars"}
+    try:
+        whole = len(getattr(pyreadstat, f"read_{kind}")(path, **last)[0]) == min(len(frame), 1)
+    except Exception:
+        whole = False
+    if not whole:
+        raise OSError("the disk took only a part of it")
+
+
+def legal_names(names: Iterable[str]) -> list[str]:
+    """Names that all three programs take, no two alike in any case.
+
+    >>> legal_names(["pay", "Pay", "pay (USD)", "2nd job", "long"])
+    ['pay', 'Pay_2', 'pay__USD_', 'v2nd_job', 'long_']
+    """
+    taken: dict[str, str] = {}
+    for name in names:
+        legal = re.sub(r"[^A-Za-z0-9_]", "_", name)[:28]
+        legal = legal if legal[:1].isalpha() else f"v{legal}"
+        legal += "_" if _RESERVED.fullmatch(legal) else ""
+        more = (f"{legal}_{i}" for i in range(2, len(taken) + 3))
+        new = next(n for n in (legal, *more) if n.lower() not in taken)
+        taken[new.lower()] = new
+    return list(taken.values())
+
+
+def _labels(column: Column) -> dict[str, str]:
+    """The labels that say more than the value does."""
+    if column.kind == "yes-no":
+        return {} if column.yes or column.no else {"0": "no", "1": "yes"}
+    pairs = zip(column.values, column.labels, strict=True) if column.kind in LISTED else column.special
+    return {value: label for value, label in pairs if value != label}
+
+
+def _plain(series: pl.Series, labels: dict[str, str]) -> pl.Series:
+    """The column as text, a whole number that Stata can hold, a float or a date."""
+    kind = series.dtype
+    if kind == pl.Boolean:
+        return series.cast(pl.Int32)
+    if kind == pl.String and labels:
+        number = series.cast(pl.Int64, strict=False)
+        if all(re.fullmatch(r"0|-?[1-9]\d{0,8}", v) for v in labels) and (number.cast(pl.String) == series).all():
+            return number.cast(pl.Int32)
+    if kind.is_integer():
+        small = series.is_between(-_LARGEST, _LARGEST).all()
+        return series.cast(pl.Int32 if small else pl.Float64)
+    if kind.is_float() or kind.is_decimal():
+        return series.cast(pl.Float64).fill_nan(None)
+    return series if kind.is_temporal() else series.cast(pl.String)
+
+
+def _cut(text: str, longest: int) -> str:
+    """The text, shortened to so many bytes."""
+    return text if len(text.encode()) <= longest else text.encode()[: longest - 3].decode("utf-8", "ignore") + "..."
+
+
+def _forget_time(path: Path, places: list[int], text: bytes) -> None:
+    """Writes a fixed time over the time of writing, which is nobody's business and never the same."""
+    with path.open("r+b") as file:
+        for place in places:
+            file.seek(place)
+            file.write(text)

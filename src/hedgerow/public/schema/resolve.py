@@ -1,0 +1,146 @@
+"""What a schema takes from a public table, written out: afterwards it stands on its own.
+
+Quantile bins become edges, rare labels are merged, joins list the combinations seen, determined columns
+get their map, and ``decode = "public"`` gets values to draw from.  Only ever a *public* table.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from hedgerow.errors import TableMismatch
+from hedgerow.public.schema.bins import Bins, Edge, Floats, as_date
+from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.structure import Join, Parts
+
+DRAWS_PER_BIN = 100
+"""How many public values of a bin are kept at most: evenly spaced in rank."""
+
+
+def resolve(parts: Parts, public: pl.DataFrame) -> Parts:
+    """The same declarations with nothing left to take from a public table."""
+    _must_have(parts, public)
+    columns = {c.name: c for c in parts.columns}
+    for name, c in columns.items():
+        if c.bins is not None and c.bins.quantiles is not None:
+            columns[name] = c = _with_edges(c, public[name])
+        if c.collapse is not None:
+            columns[name] = c = _collapsed(c, public[name])
+        if c.decode == "public" and c.public_values is None:
+            columns[name] = _with_values(c, public[name])
+    for name, c in columns.items():
+        if c.determined_by and c.map is None:
+            columns[name] = _with_map(c, [columns[n] for n in c.determined_by], public)
+    joined = tuple(
+        _with_combinations(j, [columns[n] for n in j.columns], public) if j.combinations is None else j
+        for j in parts.joined
+    )
+    return replace(parts, columns=tuple(columns.values()), joined=joined)
+
+
+def _must_have(parts: Parts, public: pl.DataFrame) -> None:
+    needed = [n for c in parts.columns if c.unresolved for n in (c.name, *c.determined_by)]
+    needed += [n for j in parts.joined if j.combinations is None for n in j.columns]
+    lacking = [n for n in dict.fromkeys(needed) if n not in public.columns]
+    if lacking or public.is_empty():
+        what = f"lacks {', '.join(map(repr, lacking))}" if lacking else "has no row"
+        raise TableMismatch(
+            f"The public table {what}, from which the schema is to be completed.\n"
+            "Give another public table, or write bins, values, map or combinations into the schema.\n"
+            "No confidential row was read and nothing was spent."
+        )
+
+
+def _numbers(c: Column, series: pl.Series) -> Floats:
+    """The numbers of a public column, sorted, without those that have a code of their own."""
+    probe = replace(c, bins=Bins(edges=(as_date(0), as_date(1)) if c.kind == "date" else (0, 1)))
+    number = probe.coded.numbers(series)
+    number = number[np.isfinite(number) & ~np.isin(number, probe.grid.avoid)]
+    return np.sort(np.floor(number) if c.kind == "integer" else number)
+
+
+def _with_edges(c: Column, series: pl.Series) -> Column:
+    """Quantile edges, with a bin of its own for a value that is as frequent as a whole bin."""
+    assert c.bins is not None and c.bins.quantiles is not None
+    number = _numbers(c, series)
+    if not len(number):
+        raise TableMismatch(
+            f"Column {c.name!r} of the public table has no {'date' if c.kind == 'date' else 'number'} to take "
+            "quantiles from.\nWrite bins with low, high and width into the schema. Nothing was read or spent."
+        )
+    n = c.bins.quantiles
+    at = number[np.minimum(np.arange(n + 1) * len(number) // n, len(number) - 1)]
+    often = np.unique(at[:-1][at[:-1] == at[1:]])
+    after = np.nextafter(often, np.inf) if c.kind == "real" else often + 1
+    edges = np.unique(np.concatenate([at, after[after <= number[-1]]]))
+    if len(edges) == 1 or at[-2] == at[-1]:
+        edges = np.append(edges, number[-1])
+    full = replace(c, bins=Bins(edges=_edges(c, edges)))
+    while full.grid.empty.any():  # all of a bin is special: widen it
+        gone = max(int(full.grid.empty.argmax()), 1)
+        edges = np.delete(edges, gone)
+        full = replace(c, bins=Bins(edges=_edges(c, edges)))
+    return full
+
+
+def _edges(c: Column, numbers: Floats) -> tuple[Edge, ...]:
+    if c.kind == "date":
+        return tuple(as_date(x) for x in numbers.tolist())
+    return tuple(int(x) if c.kind == "integer" else x for x in numbers.tolist())
+
+
+def _collapsed(c: Column, series: pl.Series) -> Column:
+    """Labels with enough public rows stay; the rest goes to the cell ``into``, now the column's ``other``."""
+    assert c.collapse is not None
+    probe = replace(c, collapse=None, other=c.collapse.into, missing=True)
+    counts = np.bincount(probe.coded.encode(series), minlength=probe.size)
+    kept = [
+        (v, label)
+        for v, label, n in zip(c.values, c.labels, counts.tolist(), strict=False)
+        if n >= c.collapse.below or v == c.collapse.into
+    ]
+    if len(kept) == len(c.values):
+        return replace(c, collapse=None)
+    values, labels = zip(*kept, strict=True) if kept else ((c.collapse.into,), (c.collapse.into,))
+    return replace(c, collapse=None, values=tuple(values), labels=tuple(labels), other=c.collapse.into)
+
+
+def _with_values(c: Column, series: pl.Series) -> Column:
+    """Public values of every bin, at most ``DRAWS_PER_BIN``, evenly spaced in rank."""
+    number = _numbers(c, series)
+    starts = np.searchsorted(number, c.cuts)
+    have = np.diff(starts)
+    keep = np.minimum(have, DRAWS_PER_BIN)
+    ends = np.cumsum(keep)
+    bins = np.repeat(np.arange(len(keep)), keep)
+    place = np.arange(len(bins)) - (ends - keep)[bins]
+    picked = number[starts[bins] + (2 * place + 1) * have[bins] // (2 * keep[bins])]
+    values = _edges(c, c.grid.rounded(bins, picked))
+    spans = zip((ends - keep).tolist(), ends.tolist(), strict=True)
+    return replace(c, public_values=tuple(values[a:b] for a, b in spans))
+
+
+def _with_map(c: Column, keys: list[Column], public: pl.DataFrame) -> Column:
+    """The most frequent value for every combination of the determining columns, the first of equals."""
+    names = [str(i) for i in range(len(keys))]
+    frame = pl.DataFrame(
+        {n: k.coded.encode(public[k.name]) for n, k in zip(names, keys, strict=True)}
+        | {"value": c.coded.encode(public[c.name])}
+    )
+    seen = (
+        frame.group_by([*names, "value"])
+        .len()
+        .sort([*names, "len", "value"], descending=[False] * len(names) + [True, False])
+    )
+    best = seen.unique(names, keep="first", maintain_order=True)
+    columns = [
+        [col.cell_texts[i] for i in best[n].to_list()] for n, col in zip([*names, "value"], [*keys, c], strict=True)
+    ]
+    return replace(c, map=tuple(zip(*columns, strict=True)))
+
+
+def _with_combinations(j: Join, columns: list[Column], public: pl.DataFrame) -> Join:
+    codes = pl.DataFrame({c.name: c.coded.encode(public[c.name]) for c in columns}).unique().sort(j.columns)
+    texts = [[c.cell_texts[i] for i in codes[c.name].to_list()] for c in columns]
+    return replace(j, combinations=tuple(zip(*texts, strict=True)))

@@ -1,0 +1,129 @@
+"""How much of a cost each table gets, so that the predicted error of all together is least. Public arithmetic.
+
+A cell of a table scatters around its expectation with variance S; measured with noise of variance v, S v / (S + v)
+is left.  The error of a one-way table is in every table of its column, in proportion.  So what is left in a cell of
+expectation m, in columns i and j with margins m_i and m_j, is
+
+    q = S v / (S + v) + (m / m_i)^2 V_i + (m / m_j)^2 V_j,
+
+and the error of all tables is the sum of sqrt(q).  Its slope in each table's precision is known in closed form.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.recipes.blend.pairs import Price, in_steps
+
+Floats = npt.NDArray[np.float64]
+Key = tuple[int, ...]
+_ROUNDS = 30
+_LEAST = 0.05  # of an equal share: less than this is not worth a question
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Stakes:
+    """What is expected of every table, and how far the truth may be from it.
+
+    Attributes:
+        shape: how many values each column has.
+        means: the expected counts of each pair of columns, flat.
+        spread: the variance of their true cells around them.
+        margins: the expected counts of each column.
+        margin_spread: the variance of the true ones around them.
+    """
+
+    shape: tuple[int, ...]
+    means: Mapping[Key, Floats]
+    spread: Mapping[Key, Floats]
+    margins: Sequence[Floats]
+    margin_spread: Sequence[Floats]
+
+    def error(self, precision: Mapping[Key, float]) -> float:
+        """The predicted error: the sum over all cells of all pairs of the standard deviation that is left."""
+        return float(np.sqrt(self._left(precision)[1]).sum())
+
+    def slopes(self, precision: Mapping[Key, float], keys: Sequence[Key]) -> Floats:
+        """How fast the predicted error falls as the precision of each of ``keys`` grows."""
+        own, cells = self._left(precision)
+        steep = 0.5 / np.sqrt(cells + 1e-9)
+        direct = dict(zip(self.means, np.add.reduceat(steep * own**2, self._starts), strict=True))
+        steep *= self._squares
+        felt = np.zeros(sum(self.shape))
+        for at in self._at:
+            felt += np.bincount(at, steep, len(felt))
+        known, spread = np.repeat(self._known(precision), self.shape), np.concatenate(self.margin_spread)
+        felt *= (spread / (spread * known + 1) / np.maximum(np.concatenate(self.margins), 1.0)) ** 2
+        column = [float(part.sum()) for part in np.split(felt, np.cumsum(self.shape)[:-1])]
+        return np.array(
+            [direct.get(k, 0.0) + sum(column[i] * self.shape[i] / self._size(k) for i in k) for k in keys]
+        )
+
+    def _left(self, precision: Mapping[Key, float]) -> tuple[Floats, Floats]:
+        """The variance left in every cell of every pair: its own part, and all of it."""
+        sizes = [len(m) for m in self.means.values()]
+        own = self._spread / (self._spread * np.repeat([precision.get(k, 0.0) for k in self.means], sizes) + 1)
+        spread = np.concatenate(self.margin_spread)
+        relative = spread / (spread * np.repeat(self._known(precision), self.shape) + 1)
+        relative = relative / np.maximum(np.concatenate(self.margins), 1.0) ** 2
+        return own, own + self._squares * (relative[self._at[0]] + relative[self._at[1]])
+
+    def _known(self, precision: Mapping[Key, float]) -> list[float]:
+        """What all tables together tell of each column: the sums of a table of more columns tell of it too."""
+        known = [0.0] * len(self.shape)
+        for k, p in precision.items():
+            for i in k:
+                known[i] += p * self.shape[i] / self._size(k)
+        return known
+
+    def _size(self, key: Key) -> int:
+        return prod(self.shape[i] for i in key)
+
+    @cached_property
+    def _spread(self) -> Floats:
+        return np.concatenate(list(self.spread.values()))
+
+    @cached_property
+    def _squares(self) -> Floats:
+        return np.concatenate(list(self.means.values())) ** 2
+
+    @cached_property
+    def _starts(self) -> npt.NDArray[np.intp]:
+        """Where each pair begins among the cells of all."""
+        return np.cumsum([0, *(len(m) for m in self.means.values())])[:-1]
+
+    @cached_property
+    def _at(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The place of every cell's two values among the values of all columns."""
+        first = np.cumsum([0, *self.shape])
+        values = [np.arange(first[i], first[i + 1], dtype=np.int32) for i in range(len(self.shape))]
+        along = np.concatenate([np.repeat(values[i], self.shape[j]) for i, j in self.means])
+        return along, np.concatenate([np.tile(values[j], self.shape[i]) for i, j in self.means])
+
+
+def shares_by_error(
+    stakes: Stakes, known: Mapping[Key, float], price: Price, cost: float, *, keys: Sequence[Key]
+) -> Floats:
+    """The share of ``cost`` of each of ``keys`` with which the predicted error is least, given precisions ``known``.
+
+    Shares move towards tables whose error falls faster per cost until none does.  A table that would get less
+    than a twentieth of an equal share gets nothing.
+    """
+    shares = np.full(len(keys), 1 / len(keys))
+    power = 2 if price.tariff.measure == "pure" else 1
+    for _ in range(_ROUNDS):
+        new = [1 / price.variance(max(cost * s, 1e-300)) for s in shares]
+        precision = dict(known)
+        for k, p in zip(keys, new, strict=True):
+            precision[k] = precision.get(k, 0.0) + p
+        gain = stakes.slopes(precision, keys) * power * np.array(new)  # per share of share
+        shares = np.sqrt(np.maximum(gain * shares, 1e-300))
+        shares = np.maximum(shares / shares.sum(), 1e-9)
+    shares[shares < _LEAST / len(shares)] = 0.0
+    return in_steps(shares)

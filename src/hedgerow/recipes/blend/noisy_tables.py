@@ -1,0 +1,195 @@
+"""All that noisy tables say together: totals, margins, a tree, and denoised pairs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.model.blend import BlendModel
+from hedgerow.model.descent import pair_targets
+from hedgerow.model.junction import JunctionModel
+from hedgerow.model.shrinkage import drift_of, fit_margins, shrink
+from hedgerow.model.simplex import pooled_total, project
+from hedgerow.model.tree import TreeModel, spanning_forest
+from hedgerow.public.costs.question import Marginal, Measurement
+from hedgerow.public.schema.rules import impossible
+from hedgerow.recipes.blend.axes import Axes
+from hedgerow.recipes.blend.merge_rare import merged, shrunk_together
+
+Floats = npt.NDArray[np.float64]
+Pair = tuple[int, int]
+
+
+def outer(margins: Sequence[Floats], i: int, j: int) -> Floats:
+    """The counts of a pair if its columns were independent, flat."""
+    return np.asarray(np.outer(margins[i], margins[j]).ravel() / max(float(margins[i].sum()), 1.0))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All noisy tables so far, by the positions of their columns, and what follows from them."""
+
+    axes: Axes
+    tables: dict[tuple[int, ...], list[Measurement]]
+    rows: int | None = None
+    rare: float = 0.0  # in pairs, values that count less than so many standard deviations of noise are one
+
+    def plus(self, more: Mapping[tuple[int, ...], Measurement]) -> "Evidence":
+        """The same with further answers."""
+        tables = {k: list(v) for k, v in self.tables.items()}
+        for key, m in more.items():
+            tables.setdefault(key, []).append(m)
+        return Evidence(self.axes, tables, self.rows, self.rare)
+
+    def question(self, key: tuple[int, ...]) -> Marginal:
+        """The table of these columns."""
+        return self.axes.question(key)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return self.axes.names
+
+    def pooled(self, key: tuple[int, ...]) -> tuple[Floats, float]:
+        """All answers to one table as one, weighted by precision, and the variance of its noise."""
+        return self._pooled[key]
+
+    @cached_property
+    def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
+        found, wide = {}, [k for k in self.tables if len(k) > 2]
+        for key, answers in self.tables.items():
+            known = [(m.counts.astype(np.float64), m.noise.variance) for m in answers]
+            for larger in (k for k in wide if len(k) > len(key) > 1 and set(key) < set(k)):
+                known += [self._summed(m, larger, key) for m in self.tables[larger]]
+            weights = np.array([1 / max(v, 1e-12) for _, v in known])
+            found[key] = (
+                np.asarray(weights @ np.stack([c for c, _ in known]) / weights.sum()),
+                float(1 / weights.sum()),
+            )
+        return found
+
+    def _summed(self, m: Measurement, key: tuple[int, ...], to: tuple[int, ...]) -> tuple[Floats, float]:
+        """What a noisy table says of a smaller one within it, and the variance of its noise."""
+        others = tuple(a for a, i in enumerate(key) if i not in to)
+        square = m.counts.astype(np.float64).reshape([self.shape[i] for i in key]).sum(axis=others)
+        return square.ravel(), m.noise.variance * (m.counts.size / square.size)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """How many values each attribute has."""
+        return self.axes.shape
+
+    @cached_property
+    def total(self) -> int:
+        """The number of records: public, or from the noisy tables."""
+        if self.rows is not None:
+            return self.rows
+        known = [self.pooled(k) for k in self.tables]
+        return max(1, round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known])))
+
+    @cached_property
+    def noisy_margins(self) -> list[tuple[Floats, float]]:
+        """Every attribute's own table and the sums of its pairs, pooled by precision; and what noise is left."""
+        found = []
+        for i in range(len(self.names)):
+            counts, precision = np.zeros(self.shape[i]), 0.0
+            for key in (k for k in self.tables if i in k and len(k) < 3):  # larger ones are in their pairs
+                table, noise = self.pooled(key)
+                square = table.reshape([self.shape[k] for k in key])
+                other = tuple(a for a, k in enumerate(key) if k != i)
+                weight = 1 / (noise * table.size / self.shape[i])
+                counts += weight * square.sum(axis=other)
+                precision += weight
+            found.append((counts / precision, 1 / precision))
+        return found
+
+    def margins(self) -> list[Floats]:
+        """The counts of every attribute, projected to possible ones."""
+        return [project(counts, self.total) for counts, _ in self.noisy_margins]
+
+    def pairs(self) -> list[Pair]:
+        """The pairs that were measured."""
+        return [(k[0], k[1]) for k in self.tables if len(k) == 2]
+
+    def spread(self, pairs: Sequence[Pair]) -> list[Floats]:
+        """The variance of the true cells of ``pairs`` around what the tree says of them."""
+        tree, margins = self.tree(), self.margins()
+        means = self._under(tree, margins, pairs)
+        found = []
+        for p in pairs:
+            mean = outer(margins, *p) if p in tree.tables else means[p]
+            table, noise = self.pooled(p)
+            found.append(drift_of([table], [mean], [noise]).variance(mean))
+        return found
+
+    def tree(self) -> TreeModel:
+        """The maximum spanning forest of the measured pairs, each drawn towards independence."""
+        margins, total = self.margins(), float(self.total)
+        shrunk, strength = {}, {}
+        for p in self.pairs():
+            mean = outer(margins, *p)
+            shrunk[p] = self._possible(self._drawn(p, mean + 1e-9, margins), p, margins)
+            strength[p] = float(np.abs(shrunk[p] - mean).sum())
+        edges = spanning_forest(len(self.names), strength)
+        square = {p: shrunk[p].reshape(self.shape[p[0]], self.shape[p[1]]) / total for p in edges}
+        return TreeModel([m / total for m in margins], square)
+
+    def model(self, cliques: Mapping[tuple[int, int, int], Floats] | None = None) -> BlendModel:
+        """The tree, and every other measured pair drawn towards it; ``cliques``: estimates of paths of the tree."""
+        tree, margins, total = self.tree(), self.margins(), float(self.total)
+        means = self._under(tree, margins, self.pairs())
+        targets = {}
+        for p in self.pairs():
+            if p in tree.tables:
+                targets[p] = tree.tables[p].ravel() * total
+            else:
+                targets[p] = self._possible(self._drawn(p, means[p], margins), p, margins)
+        layout = pair_targets(self.shape, targets, total)
+        start: TreeModel | JunctionModel = tree
+        if cliques:
+            start = JunctionModel(
+                tree, {k: (t / t.sum()).reshape([self.shape[i] for i in k]) for k, t in cliques.items()}
+            )
+        return BlendModel(self.total, self.names, self.axes.coding, start, layout)
+
+    def _drawn(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> Floats:
+        """A noisy pair drawn towards ``mean``; its rare values, if they are merged, as one."""
+        table, noise = self.pooled(pair)
+        if not self.rare:
+            return shrink(table, mean, noise)
+        return shrunk_together(table, mean, noise, [merged(margins[i], self.rare * noise**0.5) for i in pair])
+
+    def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
+        """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
+        square = np.maximum(table, 0.0).reshape(self.shape[pair[0]], self.shape[pair[1]])
+        mixed = self.allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
+        return fit_margins(mixed, [margins[pair[0]], margins[pair[1]]], sweeps=5).ravel()
+
+    def allowed(self, pair: Pair) -> "Floats | float":
+        """0 where a structural zero or rule forbids every record of a cell, else 1."""
+        schema = self.axes.schema
+        if not (schema.zeros or schema.rules):
+            return 1.0
+        size = (self.shape[pair[0]], self.shape[pair[1]])
+        codes: dict[str, npt.NDArray[np.intp]] = {}
+        for axis, at in zip(pair, np.indices(size).reshape(2, -1), strict=True):
+            parts = self.axes.parts[axis]
+            codes |= dict(zip(parts, np.unravel_index(at, self.axes.coding.shape(parts)), strict=True))
+        free = ~impossible(schema, codes)
+        return np.asarray(free.reshape(size), np.float64) if free.any() else 1.0
+
+    def _under(self, tree: TreeModel, margins: Sequence[Floats], pairs: Sequence[Pair]) -> dict[Pair, Floats]:
+        """What the tree says of ``pairs``, and a trace of independence."""
+        said = said_by(tree, pairs)
+        return {p: 0.98 * self.total * said[p] + 0.02 * outer(margins, *p) for p in pairs}
+
+
+def said_by(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:
+    """The joint shares of each of ``pairs`` under the tree, flat; independent where nothing links them."""
+    linked = {i: tree.pairs_of(i) for i in {p[0] for p in pairs}}
+    alone = tree.margins
+    return {(i, j): (linked[i][j] if j in linked[i] else np.outer(alone[i], alone[j])).ravel() for i, j in pairs}

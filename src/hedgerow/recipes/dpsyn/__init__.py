@@ -1,0 +1,1 @@
+"""DPSyn: the method of the NIST temporal map challenge, by group."""

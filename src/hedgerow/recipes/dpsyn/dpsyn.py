@@ -1,0 +1,269 @@
+"""``dpsyn``: the DPSyn paper's method. Group sizes, as many tables as the budget bears, then records by group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import ClassVar, Literal, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.answers.protocol import Answers
+from hedgerow.errors import JobError
+from hedgerow.model.consistency import pairs_of
+from hedgerow.model.grouped import GroupedModel
+from hedgerow.model.gum import Records
+from hedgerow.model.public_pool import MOST_KEYS
+from hedgerow.model.shrinkage import shrink
+from hedgerow.model.simplex import Floats, project
+from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.question import TOTAL, Law, Marginal, Measurement
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes.base import AbstractRecipe
+from hedgerow.recipes.blend.memory import pair_records_memory
+from hedgerow.recipes.dpsyn.budget import PAPER, Rule, Split, split_budget, total_share
+from hedgerow.recipes.dpsyn.prices import Prices, first_price, prices_of, said_in_plan
+from hedgerow.recipes.dpsyn.tables import PaperWay, RepairedWay
+
+
+@final
+@dataclass(frozen=True)
+class DPSyn(AbstractRecipe):
+    """Group sizes with noise; public, one-way or two-way tables as the budget bears; records by gradual update.
+
+    Attributes:
+        groups: the columns whose cross makes the groups (PUMA and YEAR in the paper); none: one group.
+        rows: the number of records when it is public; otherwise the noisy group sizes tell.
+        total, low, middle, high, one_way, two_way: the constants of the budget rule; see ``Rule``.
+        round_public, round_measured: group sizes are rounded to multiples of these (the paper's K).
+        floor: a smaller group is given this many records; the paper's 300. 0 turns it off.
+        pool: how many records are fitted before groups are sampled from them; the paper's 10,000.
+        rounds: of gradual update, in the paper's variant.
+        sweeps: how many pool records each record of a group is offered, in the repaired variant.
+        variant: ``paper`` is the plain method of the paper: its noise (Laplace on one-way tables, what joint
+            accounting leaves is kept), gradual update of records drawn at random.  ``repaired`` is ours: Gaussian
+            noise where the job has a delta, the whole promise spent, noisy tables drawn towards the public ones,
+            public records weighed anew and exchanged whole.
+        reuse: groups of equal size are copies of one another, as in the paper; off by default.
+    """
+
+    name: ClassVar[str] = "dpsyn"
+    groups: Sequence[str] = ()
+    rows: int | None = None
+    total: float = PAPER.total
+    low: float = PAPER.low
+    middle: float = PAPER.middle
+    high: float = PAPER.high
+    one_way: float = PAPER.one_way
+    two_way: float = PAPER.two_way
+    round_public: int = PAPER.round_public
+    round_measured: int = PAPER.round_measured
+    floor: int = 300
+    pool: int = 10_000
+    rounds: int = 10
+    sweeps: int = 60
+    variant: Literal["repaired", "paper"] = "repaired"
+    reuse: bool = False
+
+    def __post_init__(self) -> None:
+        self.rule  # noqa: B018  checks the constants
+        wrong = [n for n, least in _LEAST.items() if (getattr(self, n) or 0) < least and getattr(self, n) is not None]
+        if wrong or self.variant not in ("repaired", "paper"):
+            raise JobError(
+                f"[dpsyn] {', '.join(wrong) or 'variant'} is out of range: variant is repaired or paper, "
+                f"and the least allowed numbers are {_LEAST}.\nNothing was read or spent."
+            )
+
+    @property
+    def rule(self) -> Rule:
+        """The constants of the budget rule."""
+        return Rule(
+            self.total,
+            self.low,
+            self.middle,
+            self.high,
+            self.one_way,
+            self.two_way,
+            self.round_public,
+            self.round_measured,
+        )
+
+    def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
+        """What will be asked if the table has the assumed number of rows; only the first request is certain."""
+        columns, relative = self._columns(public), _relative(public)
+        rows = public.assumed_rows or self.rows or relative.rows
+        left, found = budget.total, []
+        if cost := self._first(tariff, budget):
+            found.append(tariff.measure_all([TOTAL], cost, law="laplace"))
+            left -= cost
+        split = self._split(tariff, budget, rows, len(columns))
+        prices = self._prices(split, budget, left, len(columns))
+        found.append(tariff.measure_all([Marginal(tuple(self.groups))], prices.group, law="laplace"))
+        if prices.tables:
+            questions, law = self._tables(split, columns, budget)
+            found.append(tariff.measure_all(questions, prices.tables, law=law))
+        return tuple(found)
+
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """The regime, the split and the scales for the assumed number of rows; the paper's sum, and the joint one."""
+        columns, relative = self._columns(public), _relative(public)
+        rows = public.assumed_rows or self.rows or relative.rows
+        split = self._split(tariff, budget, rows, len(columns))
+        return said_in_plan(split, self.requests(tariff, budget, public), tariff, budget, rows)
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
+        columns, known = self._columns(public), _relative(public).rows
+        records = self._records(public, rows)
+        tables = max(len(columns) * (len(columns) - 1) // 2, 1)
+        support = min(known, max(MOST_KEYS // tables, 1))
+        return (
+            pair_records_memory(public.schema, columns, records=records, support=support) + 8 * len(columns) * known
+        )
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """What noise adds to the group sizes. As the paper has it, those below zero do not make up for it."""
+        (sizes,) = [r.asked for r in requests if r.asked[0].question == Marginal(tuple(self.groups))][-1]
+        if self.rows:
+            return 0
+        spread = sqrt(sizes.noise.variance)
+        return round(sizes.cells * spread if self.variant == "paper" else 3 * spread * sqrt(sizes.cells))
+
+    def lighter(self, public: PublicData, rows: int) -> str:
+        """Groups that are filled up to the floor may hold far more records than the table has rows."""
+        if self._records(public, rows) <= (self.rows or rows):
+            return ""
+        groups = public.schema.size(self.groups)
+        return (
+            f"Each of the {groups:,} groups ({' x '.join(self.groups)}) gets at least {self.floor:,} records: "
+            "name fewer groups, or set\n[dpsyn] floor = 0, or declare rows."
+        )
+
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """Counting, weighing the public rows, and fitting records to every pair; as measured on two files."""
+        columns, records = len(self._columns(public)), self._records(public, rows)
+        pairs = columns * (columns - 1) / 2
+        each = 3.5e-8 * (max(self.rounds, 1) if self.variant == "paper" else 3)
+        return super().seconds(public, rows) + pairs * (each * records + 4e-8 * _relative(public).rows) + 2.0
+
+    def _records(self, public: PublicData, rows: int) -> int:
+        """How many records there will be of a table of ``rows`` rows, at most about."""
+        filled = public.schema.size(self.groups) * self.floor if self.groups else 0
+        return self.rows or max(rows, filled)
+
+    def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
+        """Ask for the number of rows, the group sizes and the tables; make them agree; fit the pool."""
+        columns, relative = self._columns(public), _relative(public)
+        tariff, budget = gate.tariff, gate.budget
+        noisy_rows = 1.0
+        if cost := self._first(tariff, budget):
+            (number,) = gate.measure([TOTAL], cost, law="laplace")
+            noisy_rows = float(number.counts[0])
+        split = self._split(tariff, budget, noisy_rows, len(columns))
+        prices = self._prices(split, budget, gate.left, len(columns))
+        (grouped,) = gate.measure([Marginal(tuple(self.groups))], prices.group, law="laplace")
+        answers: tuple[Measurement, ...] = ()
+        if prices.tables:
+            questions, law = self._tables(split, columns, budget)
+            answers = gate.measure(questions, prices.tables, law=law)
+        sizes = self._sizes(self._nearer(grouped, relative), split)
+        way = PaperWay if self.variant == "paper" else RepairedWay
+        shape = tariff.coding.shape(columns)
+        made = way(_coded(relative, columns), columns, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
+        return GroupedModel(
+            total=int(sizes.sum()),
+            schema=public.schema,
+            groups=tuple(self.groups),
+            sizes=sizes,
+            pool=made.pool,
+            targets=made.targets,
+            fitter=made.fitter,
+            at_random=self.variant == "paper",
+            reuse=self.reuse,
+        )
+
+    def _columns(self, public: PublicData) -> tuple[str, ...]:
+        """The attributes besides the group columns, which must be attributes themselves."""
+        attributes = public.schema.attributes
+        strange = [g for g in self.groups if g not in attributes]
+        rest = tuple(a for a in attributes if a not in self.groups)
+        if strange or len(set(self.groups)) < len(self.groups) or not rest:
+            raise JobError(
+                f"[dpsyn] groups = {list(self.groups)}: name columns that are neither joined nor determined, "
+                f"each once, and leave at least one for the records.\nThe schema has: {', '.join(attributes)}. "
+                "No confidential row was read and nothing was spent."
+            )
+        if max(public.schema.shape(rest)) > 1 << 16:
+            raise JobError("dpsyn takes columns of at most 65,536 values. Use fewer bins. Nothing was read or spent.")
+        return rest
+
+    def _first(self, tariff: Tariff, budget: Budget) -> Fraction:
+        share = total_share(float(budget.epsilon), tariff.guarantee.l1, self.rule)
+        return first_price(share, budget) if share else Fraction(0)
+
+    def _split(self, tariff: Tariff, budget: Budget, rows: float, columns: int) -> Split:
+        """The paper's rule; with a single column there are no pairs, so it stops at one-way as with delta 0."""
+        delta = float(budget.delta) if columns > 1 else 0.0
+        return split_budget(float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule)
+
+    def _prices(self, split: Split, budget: Budget, left: Fraction, columns: int) -> Prices:
+        return prices_of(split, budget, left, tables=columns, as_written=self.variant == "paper")
+
+    def _tables(self, split: Split, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
+        if split.regime == "one_way":
+            gaussian = budget.measure == "zcdp" and self.variant == "repaired"
+            return [Marginal((c,)) for c in columns], "gaussian" if gaussian else "laplace"
+        return [Marginal(p) for p in pairs_of(columns)], "gaussian"
+
+    def _nearer(self, grouped: Measurement, relative: PublicTable) -> Floats:
+        """The noisy group sizes; repaired, drawn towards equal or public ones, as far as the noise recommends.
+
+        Which of the two is the nearer one is told by the noisy sizes themselves, as is how far the truth seems to
+        be from it.  So a small budget does not fill a file with groups of nothing but noise.
+        """
+        noisy = grouped.counts.astype(np.float64)
+        if self.variant == "paper" or not self.groups:
+            return noisy
+        codes = relative.codes(self.groups)
+        shape = relative.schema.shape(self.groups)
+        cell = np.ravel_multi_index([codes[g].astype(np.intp) for g in self.groups], shape)
+        known = np.bincount(cell, minlength=noisy.size) + 0.5
+        total = max(float(noisy.sum()), 1.0)
+        means = (np.full(noisy.size, total / noisy.size), total * known / known.sum())
+        return shrink(noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), grouped.noise.variance)
+
+    def _sizes(self, noisy: Floats, split: Split) -> npt.NDArray[np.int64]:
+        """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""
+        sizes = noisy
+        clamped = self.groups and self.floor
+        sizes = np.maximum(sizes, self.floor) if clamped else project(sizes, max(sizes.sum(), 1.0))
+        if self.groups:
+            sizes = np.rint(sizes / split.round_to) * split.round_to
+        if self.rows is not None and sizes.sum() > 0:
+            edges = np.rint(np.cumsum(sizes) / sizes.sum() * self.rows)
+            sizes = np.diff(edges, prepend=0.0)
+        whole = np.rint(sizes).astype(np.int64)
+        if whole.sum() < 1:
+            whole[int(np.argmax(noisy))] = self.rows or 1
+        return whole
+
+
+_LEAST = {"rows": 1, "floor": 0, "pool": 1, "rounds": 0, "sweeps": 0}
+
+
+def _relative(public: PublicData) -> PublicTable:
+    if public.relative is None:
+        raise JobError(
+            "dpsyn starts from a public relative of the confidential table, and there is none.\n"
+            "Name it in the job: [public] table = '...'; when sampling a release: --public TABLE. Without one, "
+            "use another recipe.\nNo confidential row was read and nothing was spent."
+        )
+    return public.relative
+
+
+def _coded(relative: PublicTable, columns: Sequence[str]) -> Records:
+    """The public rows in codes."""
+    known = relative.codes(columns)
+    return np.stack([known[c].astype(np.uint16) for c in columns], axis=1)

@@ -1,0 +1,1 @@
+"""Trees: private columns for given public rows."""

@@ -1,0 +1,253 @@
+"""The figures a use is about, worked out on one table: counts, means, rates, quantiles, coefficients.
+
+The same functions serve a public stand-in, synthetic records, a table of synthetic counts and, inside, the
+steward's own table; so a forecast and an exact look mean the same thing.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.errors import JobError
+from hedgerow.public.coding import Codes
+from hedgerow.public.schema import Schema
+from hedgerow.public.schema.column_check import nearest
+from hedgerow.uses.coefficients import Fits, by_group, settled
+from hedgerow.uses.uses import Use
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+_TIMES = ("ordered", "integer", "real", "date")
+_NUMBERS = ("integer", "real", "yes-no", "ordered")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A table as a use sees it.
+
+    Attributes:
+        schema: what its columns mean.
+        frame: a row per record, or, of a table of counts, a row per cell.
+        counts: how often each row of ``frame`` counts; None: once.
+        fits: models already fitted to it.
+    """
+
+    schema: Schema
+    frame: pl.DataFrame
+    counts: Floats | None = None
+    fits: Fits = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_counts(cls, schema: Schema, frame: pl.DataFrame) -> "Judged":
+        """A table of counts: label columns, and ``count``."""
+        return cls(schema, frame.drop("count"), frame["count"].cast(pl.Float64).to_numpy())
+
+    @property
+    def rows(self) -> float:
+        """The number of rows it stands for."""
+        return float(self.frame.height if self.counts is None else self.counts.sum())
+
+    def cells(self, columns: tuple[str, ...]) -> Places:
+        """The place of every row in the cross of ``columns``, last column fastest."""
+        if not columns:
+            return np.zeros(self.frame.height, np.int64)
+        codes = self._codes(columns)
+        shape = self.schema.shape(columns)
+        return np.asarray(np.ravel_multi_index([np.asarray(codes[c], np.int64) for c in columns], shape))
+
+    def _codes(self, columns: tuple[str, ...]) -> dict[str, Codes]:
+        if self.counts is None:
+            return self.schema.coding.encode(self.frame, list(columns))
+        found: dict[str, Codes] = {}
+        known = {c.name for c in self.schema.columns}
+        for name in columns:  # a table of counts has labels where records have values
+            if name not in self.frame.columns:
+                raise JobError(
+                    f"An intended use needs the column {name!r}, which the table of counts does not have. It has: "
+                    f"{', '.join(c for c in self.frame.columns if c in known)}.\n"
+                    "Change the use or the recipe's columns. No confidential row was read and nothing was spent."
+                )
+            found[name] = _place(self.frame[name].cast(pl.String), self._words(name))
+        return found
+
+    def _words(self, name: str) -> dict[str, int]:
+        """What may stand in a table of counts for each code: the value as in the file, or else its label."""
+        labels = {word: code for code, word in enumerate(self.schema.cell_labels(name))}
+        if any(j.name == name for j in self.schema.joined):
+            return labels
+        return {**labels, **{word: code for code, word in enumerate(self.schema.column(name).cell_texts)}}
+
+    def numbers(self, name: str) -> Floats:
+        """The values of a column as numbers, NaN where there is none; of counts, the middle of each bin."""
+        column = self.schema.column(name)
+        if self.counts is not None and column.bin_count:
+            middle = np.full(column.size, np.nan)
+            middle[: column.bin_count] = column.grid.middle(np.arange(column.bin_count))
+            return np.asarray(middle[np.asarray(self._codes((name,))[name], np.int64)])
+        values = self.frame[name]
+        if column.kind == "yes-no" and values.dtype != pl.Boolean:
+            code = np.asarray(self._codes((name,))[name], np.float64)
+            return np.where(code <= 1, code, np.nan)
+        return values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+
+    def has(self, name: str, values: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+        """Which rows have one of ``values`` in a column, as the schema codes them."""
+        wanted = pl.DataFrame({name: pl.Series(values, dtype=pl.String)})
+        codes = self.schema.coding.encode(wanted, [name])[name]
+        return np.isin(self._codes((name,))[name], codes)
+
+
+def _place(values: pl.Series, words: dict[str, int]) -> Codes:
+    found = values.fill_null("").replace_strict(words, default=max(words.values()), return_dtype=pl.UInt32)
+    return np.asarray(found.to_numpy())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """What a use asks of one table: a figure per cell or group.
+
+    Attributes:
+        values: the figures; NaN where a group has none.
+        sizes: the rows behind each.
+        errors: the standard error of each, where one is known; else empty.
+    """
+
+    values: Floats
+    sizes: Floats
+    errors: Floats
+
+    @cached_property
+    def total(self) -> float:
+        """The rows behind all of them."""
+        return float(self.sizes.sum())
+
+
+def quantity(use: Use, table: Judged) -> Quantity:
+    """The figures of ``use`` on ``table``."""
+    weight = table.counts
+    if use.kind == "coefficient":
+        return _coefficients(use, table)
+    group = table.cells(use.columns)
+    size = prod(table.schema.shape(use.columns))
+    if use.kind == "table":
+        counts = np.bincount(group, weight, size).astype(np.float64)
+        return Quantity(counts, counts, np.empty(0))
+    if use.kind == "rate":
+        held = np.bincount(group, weight, size).astype(np.float64)
+        hit = table.has(use.of, use.values) * (1.0 if weight is None else weight)
+        return Quantity(_ratio(np.bincount(group, hit, size), held), held, np.empty(0))
+    number = table.numbers(use.of)
+    known = ~np.isnan(number)
+    group, number = group[known], number[known]
+    weight = np.ones(len(group)) if weight is None else weight[known]
+    held = np.bincount(group, weight, size).astype(np.float64)
+    if use.kind == "mean":
+        return Quantity(_ratio(np.bincount(group, weight * number, size), held), held, np.empty(0))
+    return Quantity(
+        _quantiles(number, group, weight, size, use.at).ravel(), np.repeat(held, len(use.at)), np.empty(0)
+    )
+
+
+def _ratio(top: npt.NDArray[Any], bottom: Floats) -> Floats:
+    return np.asarray(np.divide(top, bottom, out=np.full(len(bottom), np.nan), where=bottom > 0))
+
+
+def _quantiles(number: Floats, group: Places, weight: Floats, size: int, at: tuple[float, ...]) -> Floats:
+    """For every group the least values below or at which lies a share ``at`` of its rows; a row per group."""
+    order = np.lexsort((number, group))
+    number, group, weight = number[order], group[order], weight[order]
+    summed = np.cumsum(weight)
+    ends = np.searchsorted(group, np.arange(size), side="right")
+    before = np.concatenate([[0.0], summed])[np.searchsorted(group, np.arange(size), side="left")]
+    held = np.concatenate([[0.0], summed])[ends] - before
+    found = np.full((size, len(at)), np.nan)
+    for j, share in enumerate(at):
+        place = np.searchsorted(summed, before + share * held * (1 - 1e-12))
+        some = held > 0
+        found[some, j] = number[np.minimum(place, ends - 1)[some]]
+    return found
+
+
+def _coefficients(use: Use, table: Judged) -> Quantity:
+    if table.counts is not None:
+        raise JobError("A coefficient cannot be judged on a table of counts: it needs records. Nothing was spent.")
+    values, errors, sizes = by_group(use, table.schema, table.frame, table.cells(use.columns), table.fits)
+    return Quantity(values, sizes, errors)
+
+
+def labels(use: Use, schema: Schema, places: Places) -> tuple[str, ...]:
+    """A label for the cells or groups at ``places``."""
+    repeats = max(1, len(use.at))
+    shape = schema.shape(use.columns)
+    names = [schema.cell_labels(c) for c in use.columns]
+    found = []
+    for place in places.tolist():
+        group, which = divmod(place, repeats)
+        codes = np.unravel_index(group, shape) if shape else ()
+        said = ", ".join(n[int(c)] for n, c in zip(names, codes, strict=True)) or "all rows"
+        found.append(f"{said} at {use.at[which]:g}" if repeats > 1 else said)
+    return tuple(found)
+
+
+def over_time(use: Use, schema: Schema, places: Places) -> tuple[tuple[str, int], ...]:
+    """For the groups at ``places``, what they are besides their time, and which time of the schema's list it is.
+
+    Empty where a use is not about a figure over time: where not exactly one of its group columns has an order, or
+    fewer than three times of it are there, or rows without one.
+    """
+    lasts = {c.name: c.bin_count or len(c.values) for c in schema.columns if c.kind in _TIMES}
+    ordered = [i for i, c in enumerate(use.columns) if c in lasts]
+    if use.kind == "table" or len(ordered) != 1:
+        return ()
+    repeats, shape = max(1, len(use.at)), schema.shape(use.columns)
+    names, found = [schema.cell_labels(c) for c in use.columns], []
+    for place in places.tolist():
+        group, which = divmod(place, repeats)
+        codes = [int(c) for c in np.unravel_index(group, shape)]
+        rest = [n[c] for i, (n, c) in enumerate(zip(names, codes, strict=True)) if i not in ordered]
+        rest += [f"at {use.at[which]:g}"] if repeats > 1 else []
+        found.append((", ".join(rest), codes[ordered[0]]))
+    times = {t for _, t in found}
+    return tuple(found) if len(times) > 2 and max(times) < lasts[use.columns[ordered[0]]] else ()
+
+
+def time_labels(use: Use, schema: Schema) -> tuple[str, ...]:
+    """What the times of a use over time are called, in order."""
+    (time,) = (c for c in use.columns if any(d.name == c and d.kind in _TIMES for d in schema.columns))
+    return schema.cell_labels(time)
+
+
+def check(use: Use, schema: Schema) -> None:
+    """Refuse a use that the schema cannot answer, before anything is done."""
+    known = (*schema.attributes, *(c.name for c in schema.columns))
+    for name in (*use.columns, *filter(None, [use.of])):
+        if name not in known:
+            raise JobError(
+                f"The use {use.name!r} names a column {name!r} that the schema lacks: {nearest(name, known)}\n"
+                "No confidential row was read and nothing was spent."
+            )
+    if use.kind == "coefficient":
+        settled(use, schema)
+    if use.kind in ("mean", "quantile"):
+        column = schema.column(use.of)
+        if column.kind not in _NUMBERS or (column.kind == "ordered" and column.type != "integer"):
+            raise JobError(
+                f"The use {use.name!r} wants the {use.kind} of {use.of!r}, which is {column.kind}, not a number.\n"
+                "Ask for a rate of its values, or a table. No confidential row was read and nothing was spent."
+            )
+    if use.kind == "rate":
+        column = schema.column(use.of)
+        listed = [v for v in use.values if v not in column.cell_texts]
+        if column.bin_count or (listed and not (column.yes or column.kind == "yes-no")):
+            raise JobError(
+                f"The use {use.name!r} wants the share of {use.of} = {' or '.join(listed or use.values)}, which the\n"
+                f"schema does not list. Its values are: {', '.join(t for t in column.cell_texts[:12] if t)}.\n"
+                "No confidential row was read and nothing was spent."
+            )
