@@ -20,7 +20,7 @@ import polars as pl
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model_check.agreement import Agreement, chances
+from hedgerow.model_check.agreement import AgreementPosterior, chances
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
 from hedgerow.public.claim_text import make_claim
@@ -62,7 +62,7 @@ def main() -> None:
     print(f"{time.process_time() - began:.0f} s of CPU")
 
 
-def _checks(claim: Claim, table: pl.DataFrame, options: argparse.Namespace) -> Iterator[Agreement]:
+def _checks(claim: Claim, table: pl.DataFrame, options: argparse.Namespace) -> Iterator[AgreementPosterior]:
     """What some checks of one table answer."""
     budget, tariff = Budget(str(options.epsilon)), Tariff(SCHEMA.coding, Guarantee(), "pure")
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +70,7 @@ def _checks(claim: Claim, table: pl.DataFrame, options: argparse.Namespace) -> I
         for _ in range(options.checks):
             gate = Gate(open_source(table), tariff, budget, RunAccount(book, table="t", run=uuid.uuid4().hex))
             answer = verify_model(gate, claim, options.parts, budget.total)
-            yield Agreement(int(answer.counts[0]), options.parts, answer.noise)
+            yield AgreementPosterior(int(answer.counts[0]), options.parts, answer.noise)
 
 
 def _share(claim: Claim, frame: pl.DataFrame, parts: int) -> float:

@@ -35,7 +35,7 @@ from hedgerow.records.drawing import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
-from hedgerow.release.rehearsed import kept
+from hedgerow.release.rehearsal_folder import saved_rehearsal
 from hedgerow.stand_in.curve import Rehearsal
 from hedgerow.stand_in.stand_in import persons
 
@@ -153,7 +153,7 @@ class Road:
     @cached_property
     def rehearsal(self) -> Rehearsal | None:
         """What ``hedgerow rehearse`` found of this very job, if it was asked."""
-        return kept(self.job, self.rehearsal_key)
+        return saved_rehearsal(self.job, self.rehearsal_key)
 
     @property
     def digest(self) -> str:

@@ -13,7 +13,7 @@ from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.release.bundle import write_bundle
-from hedgerow.release.rehearsed import write
+from hedgerow.release.rehearsal_folder import write
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.steward.report import write_report

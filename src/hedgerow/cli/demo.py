@@ -82,7 +82,7 @@ def demo(
     """Simulate three personnel tables and run the whole road on them, in under a minute."""
     from hedgerow import pipeline
     from hedgerow.rehearse import rehearsed
-    from hedgerow.release.rehearsed import write
+    from hedgerow.release.rehearsal_folder import write
     from hedgerow.release.verify import verify
     from hedgerow.simulate.personnel import personnel, personnel_schema
     from hedgerow.steward import ledger_book

@@ -30,7 +30,7 @@ def rehearse(
     """Play a job on its public table, cost zero. Exit 5 when the job's own epsilon misses a tolerance."""
     from hedgerow.job import Job
     from hedgerow.rehearse import rehearsed
-    from hedgerow.release.rehearsed import folder_of, write
+    from hedgerow.release.rehearsal_folder import folder_of, write
 
     tried = _numbers(epsilons)
     with show.progress() as watch:

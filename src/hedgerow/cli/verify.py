@@ -19,16 +19,16 @@ def verify(
 ) -> None:
     """Check a release without the confidential data: exit 0 when it holds, 6 when it does not."""
     from hedgerow.release.choice_verify import is_choice
-    from hedgerow.release.verify import paid_for, tried
+    from hedgerow.release.verify import booked_statement, outcome
     from hedgerow.release.verify import verify as check
 
     if not folder.is_dir():
         raise JobError(f"There is no folder {folder}. Name the folder of a release, such as: hedgerow verify release")
     checks = check(folder)
     if ledger is not None:
-        from hedgerow.steward.ledger_book import booked
+        from hedgerow.steward.ledger_book import booking_of
 
-        checks += (tried("the ledger has it, at its price", lambda: booked(ledger, paid_for(folder))),)
+        checks += (outcome("the ledger has it, at its price", lambda: booking_of(ledger, booked_statement(folder))),)
     if as_json:
         rows = [{"check": c.name, "held": c.held, "detail": c.detail} for c in checks]
         show.echo(json.dumps({"holds": all(c.held for c in checks), "checks": rows}, indent=2))

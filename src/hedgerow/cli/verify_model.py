@@ -11,7 +11,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError, Refused
 
 if TYPE_CHECKING:
-    from hedgerow.model_check.check import Answer, Check
+    from hedgerow.model_check.check import Answer, ModelCheck
 
 _NOTHING = "No confidential row was read and nothing was spent."
 
@@ -70,7 +70,7 @@ def _confirm(yes: bool) -> None:
         raise Refused(f"You said no. {_NOTHING}")
 
 
-def _foreseen(check: "Check") -> str:
+def _foreseen(check: "ModelCheck") -> str:
     """What the check costs and what to expect of it."""
     from hedgerow.release.words import plus_minus
 
@@ -81,7 +81,7 @@ def _foreseen(check: "Check") -> str:
         + ("" if left is None else f"; left under the cap: {float(left[0]):g}"),
         f"answer     how many of {check.parts} parts agree, +/- {plus_minus(check.noise):.0f} (95 %)",
     ]
-    found = check.foreseen()
+    found = check.forecast()
     if found is None:
         return "\n".join([*lines, "expect     no public or synthetic file to tell from: name one with --synthetic"])
     coefficient, share, chance = found
@@ -94,8 +94,8 @@ def _foreseen(check: "Check") -> str:
     return "\n".join(lines)
 
 
-def _plan_json(check: "Check") -> dict[str, object]:
-    found = check.foreseen()
+def _plan_json(check: "ModelCheck") -> dict[str, object]:
+    found = check.forecast()
     plan: dict[str, object] = {
         "claim": check.claim.text,
         "parts": check.parts,

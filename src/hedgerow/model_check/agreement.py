@@ -4,7 +4,7 @@ Of M parts each agrees with probability r; noise of a known law is added to thei
 anywhere between 0 and 1 beforehand, the posterior of r is a sum of binomial terms weighted by the noise.
 
     >>> from fractions import Fraction
-    >>> a = Agreement(47, 50, Noise("laplace", Fraction(2)))
+    >>> a = AgreementPosterior(47, 50, Noise("laplace", Fraction(2)))
     >>> round(a.estimate, 2), [round(x, 2) for x in a.interval(0.9)], a.verdict
     (0.91, [0.84, 1.0], 'holds')
 """
@@ -28,7 +28,7 @@ SURE = 0.95
 
 @final
 @dataclass(frozen=True)
-class Agreement:
+class AgreementPosterior:
     """A noisy count of the parts that agree with a claim.
 
     Attributes:
@@ -106,7 +106,7 @@ def chances(share: float, parts: int, noise: Noise) -> dict[Verdict, float]:
     weights /= np.exp(_log_weights(noise, np.arange(-4 * reach, 4 * reach + 1))).sum()
     found: dict[Verdict, float] = {"holds": 0.0, "does not hold": 0.0, "cannot tell": 0.0}
     for s, mass in zip(seen.tolist(), (weights * binomial).sum(axis=1).tolist(), strict=True):
-        found[Agreement(s, parts, noise).verdict] += mass
+        found[AgreementPosterior(s, parts, noise).verdict] += mass
     return found
 
 

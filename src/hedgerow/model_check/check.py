@@ -20,7 +20,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, SchemaError
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
-from hedgerow.model_check.agreement import Agreement, Verdict, chances
+from hedgerow.model_check.agreement import AgreementPosterior, Verdict, chances
 from hedgerow.pipeline import Road
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
@@ -42,7 +42,7 @@ _NOTHING = "No confidential row was read and nothing was spent."
 
 @final
 @dataclass(frozen=True, eq=False)
-class Check:
+class ModelCheck:
     """A claim about a job's confidential table, and what it would take to check it.
 
     Attributes:
@@ -148,7 +148,7 @@ class Check:
         """The noise on the count of agreeing parts."""
         return self.spend.asked[0].noise
 
-    def foreseen(self) -> tuple[float | None, float, dict[Verdict, float]] | None:
+    def forecast(self) -> tuple[float | None, float, dict[Verdict, float]] | None:
         """On the file that stands in: the coefficient, the share of parts that agree, the chance of each verdict."""
         if self.stand_in is None:
             return None
@@ -199,7 +199,7 @@ class Answer:
     """
 
     claim: str
-    agreement: Agreement
+    agreement: AgreementPosterior
     budget: Budget
     unit: str
     table: str
@@ -217,12 +217,12 @@ class Answer:
         }
 
 
-def prepare(path: str | Path, model: str, text: str, *, epsilon: str, **more: Any) -> Check:
+def prepare(path: str | Path, model: str, text: str, *, epsilon: str, **more: Any) -> ModelCheck:
     """A check of the job in ``path``. Reads no confidential row and costs nothing."""
-    return Check(Road(Job.load(path)), model, text, Budget(epsilon), **more)
+    return ModelCheck(Road(Job.load(path)), model, text, Budget(epsilon), **more)
 
 
-def carry_out(check: Check, out: Path) -> Answer:
+def carry_out(check: ModelCheck, out: Path) -> Answer:
     """Book the check, ask, and write the answer to ``out`` before anything is done with it."""
     road, job = check.road, check.road.job
     if out.exists():
@@ -233,7 +233,7 @@ def carry_out(check: Check, out: Path) -> Answer:
     tariff = Tariff(road.schema.coding, road.guarantee, check.budget.measure)
     gate = Gate(source, tariff, check.budget, RunAccount(road.ledger(), table=job.table, run=run))
     found = verify_model(gate, claim, check.parts, check.budget.total)
-    agreement = Agreement(int(found.counts[0]), check.parts, found.noise)
+    agreement = AgreementPosterior(int(found.counts[0]), check.parts, found.noise)
     answer = Answer(claim.text, agreement, check.budget, _unit(road), job.table, run)
     unfinished = out.with_name(f".{out.name}.part")
     unfinished.write_text(json.dumps(answer.to_json(), indent=2) + "\n", "utf-8")

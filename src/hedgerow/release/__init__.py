@@ -8,13 +8,13 @@ tables.py        records and counts as files
 pages.py         every text file: report, codebook, privacy statement, data card
   words.py       the promise in plain words, and numbers as people read them
   story.py       sentences and rows that pages share
-  report.py, sections.py, oneway.py, together.py, figures.py   what the report shows
+  report.py, sections.py, one_way_tables.py, joint_tables.py, figures.py   what the report shows
   codebook.py, package.py   the other pages
-rehearsed.py     a rehearsal on disk, and its page
+rehearsal_folder.py  a rehearsal on disk, and its page
 manifest.py      sizes and hashes
 disk.py          files that are there in full or not at all
 verify.py        the checks of a bundle, one by one
-  opened.py      a bundle as found, trusted in nothing
+  bundle_reader.py  a bundle as found, trusted in nothing
   arithmetic.py  costs, cells and sums worked out anew
-  outside.py, domain.py   files, job, tables and pages
+  bundle_checks.py, domain.py   files, job, tables and pages
 """

@@ -16,18 +16,18 @@ from hedgerow.public.costs.accounting import (
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.spend import Asked, Spend, Tariff
 from hedgerow.public.costs.urn import Urn, price
-from hedgerow.release.choice import OpenedChoice
-from hedgerow.release.opened import Opened
+from hedgerow.release.bundle_reader import BundleReader
+from hedgerow.release.choice import ChoiceReader
 
 _GRAIN = Fraction(2, 10**12)
 """Two steps of the rounding of rho, which another machine's logarithm may take differently."""
 
 
-Stated = Opened | OpenedChoice
+Stated = BundleReader | ChoiceReader
 """A release, or the best run of a choice."""
 
 
-def says_what_follows(bundle: Opened) -> str:
+def says_what_follows(bundle: BundleReader) -> str:
     """Every figure and sentence of the statement that follows from its promise and events."""
     raw, statement = bundle.raw, bundle.statement
     due = statement.to_json()

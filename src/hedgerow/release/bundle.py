@@ -13,9 +13,9 @@ from typing import BinaryIO
 
 from hedgerow.errors import JobError
 from hedgerow.release import manifest, measurements
+from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.contents import Contents
 from hedgerow.release.disk import cannot_write, settle, write_whole
-from hedgerow.release.opened import Opened
 from hedgerow.release.pages import pages
 from hedgerow.release.tables import write_tables
 
@@ -89,4 +89,4 @@ def _move(draft: Path, place: Path) -> None:
 
 def read_bundle(directory: Path | str) -> Contents:
     """The contents of the bundle at ``directory``; trust them only as far as ``verify`` goes."""
-    return Opened(Path(directory)).contents
+    return BundleReader(Path(directory)).contents

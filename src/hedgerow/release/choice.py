@@ -19,8 +19,8 @@ from hedgerow.public.costs.spend import Spend
 from hedgerow.public.costs.statement import Statement, question_from_json, question_to_json
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.schema import Schema
+from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.measurements import Answers
-from hedgerow.release.opened import Opened
 from hedgerow.release.story import promise_more, promise_sentence
 from hedgerow.release.words import decimal, promise_of
 
@@ -154,11 +154,11 @@ def page(made: ChoiceStatement) -> str:
 
 
 @final
-class OpenedChoice:
+class ChoiceReader:
     """The parts of the choice in ``folder``: what a release has, and the choice that it is the best run of."""
 
     def __init__(self, folder: Path) -> None:
-        self.files = Opened(folder)
+        self.files = BundleReader(folder)
 
     @cached_property
     def made(self) -> ChoiceStatement:

@@ -9,7 +9,7 @@ from typing import Any
 from hedgerow.errors import VerifyFailed
 from hedgerow.job import Job
 from hedgerow.release import arithmetic, choice, manifest
-from hedgerow.release.choice import OpenedChoice
+from hedgerow.release.choice import ChoiceReader
 from hedgerow.release.domain import counts_outside_schema, outside_schema
 
 _FILES = {choice.NAME, choice.PAGE, "job.toml", "schema.toml", "measurements.parquet"}
@@ -21,7 +21,7 @@ def is_choice(folder: Path) -> bool:
     return (folder / choice.NAME).is_file() and not (folder / "statement.json").exists()
 
 
-def files_are_listed(opened: OpenedChoice) -> str:
+def files_are_listed(opened: ChoiceReader) -> str:
     """The folder holds the files of the manifest, with their sizes and hashes, and nothing else."""
     there = set(opened.files.names) - {manifest.NAME}
     listed = manifest.loads(opened.files.text(manifest.NAME))
@@ -40,7 +40,7 @@ def files_are_listed(opened: OpenedChoice) -> str:
     return f"{len(listed)} files"
 
 
-def price_follows(opened: OpenedChoice) -> str:
+def price_follows(opened: ChoiceReader) -> str:
     """One run, answers and score, times what the stopping law makes of it, is the price of the whole."""
     made = opened.made
     if made.run.budget.measure != "pure" or made.run.budget.total != made.choice.each(made.epsilon)[0]:
@@ -57,7 +57,7 @@ def price_follows(opened: OpenedChoice) -> str:
     )
 
 
-def job_is_chosen(opened: OpenedChoice) -> str:
+def job_is_chosen(opened: ChoiceReader) -> str:
     """``job.toml`` has the chosen settings, the promise and the budget of the best run."""
     text, made = opened.files.text("job.toml"), opened.made
     job, data = Job.loads(text, Path("job.toml")), tomllib.loads(text)
@@ -76,7 +76,7 @@ def job_is_chosen(opened: OpenedChoice) -> str:
     return f"recipe {made.run.recipe}, {made.run.guarantee.unit}, {made.run.guarantee.relation}"
 
 
-def tables_fit(opened: OpenedChoice) -> str:
+def tables_fit(opened: ChoiceReader) -> str:
     """Every synthetic record, or every label of the counts, is one that the schema allows."""
     for frame in opened.files.records:
         if wrong := outside_schema(opened.schema, frame):
@@ -87,7 +87,7 @@ def tables_fit(opened: OpenedChoice) -> str:
     return f"{sum(len(f) for f in opened.files.records):,} records" if counts is None else f"{len(counts):,} cells"
 
 
-def page_agrees(opened: OpenedChoice) -> str:
+def page_agrees(opened: ChoiceReader) -> str:
     """The page says what ``choice.json`` says, and the schema is the one it names."""
     if opened.files.text(choice.PAGE) != choice.page(opened.made):
         raise VerifyFailed(f"{choice.PAGE} says something else than {choice.NAME}.")
@@ -97,7 +97,7 @@ def page_agrees(opened: OpenedChoice) -> str:
     return f"{choice.PAGE} written again, the same"
 
 
-CHECKS: tuple[tuple[str, Callable[[OpenedChoice], str]], ...] = (
+CHECKS: tuple[tuple[str, Callable[[ChoiceReader], str]], ...] = (
     ("files are those of the manifest", files_are_listed),
     ("price of the choice follows from its law", price_follows),
     ("every cost of the best run follows from its noise", arithmetic.costs_are_right),

@@ -16,7 +16,7 @@ _TYPES = {pl.Int64: "whole number", pl.Float64: "number", pl.Date: "date", pl.Bo
 
 
 @dataclass(frozen=True)
-class Row:
+class CodebookRow:
     """One value of a column."""
 
     code: int
@@ -27,7 +27,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CodebookColumn:
     """One column of the codebook."""
 
     name: str
@@ -37,7 +37,7 @@ class Entry:
     description: str
     value_name: str
     about: tuple[tuple[str, str], ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CodebookRow, ...]
     more: str
 
 
@@ -45,7 +45,7 @@ def view(contents: Contents) -> dict[str, Any]:
     """The names that the codebook's template uses beside those all pages share."""
     schema = contents.schema
     return {
-        "columns": tuple(_entry(contents, c) for c in schema.columns),
+        "columns": tuple(_column(contents, c) for c in schema.columns),
         "shares": bool(contents.records),
         "joined": tuple((j.name, " x ".join(j.columns)) for j in schema.joined),
         "zeros": tuple(_zero(z) for z in schema.zeros),
@@ -54,7 +54,7 @@ def view(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _entry(contents: Contents, column: Column) -> Entry:
+def _column(contents: Contents, column: Column) -> CodebookColumn:
     first = contents.records[0] if contents.records else None
     counts = np.zeros(column.size, np.int64)
     drawn = first is not None and column.name in first.columns
@@ -62,7 +62,7 @@ def _entry(contents: Contents, column: Column) -> Entry:
         counts = np.bincount(column.coded.encode(first[column.name]), minlength=column.size)
     shown = zip(column.cell_texts[:_MOST_ROWS], column.cell_labels, counts.tolist(), strict=False)
     total = max(int(counts.sum()), 1)
-    return Entry(
+    return CodebookColumn(
         name=column.name,
         kind=column.kind,
         type=_TYPES.get(type(first[column.name].dtype), "text") if first is not None and drawn else "-",
@@ -71,7 +71,7 @@ def _entry(contents: Contents, column: Column) -> Entry:
         value_name="begins at" if column.bin_count else "value",
         about=_about(column),
         rows=tuple(
-            Row(i, text or "(empty)", label, f"{n:,}", percent(n / total) if n else "0")
+            CodebookRow(i, text or "(empty)", label, f"{n:,}", percent(n / total) if n else "0")
             for i, (text, label, n) in enumerate(shown)
         ),
         more=f"{column.size - _MOST_ROWS:,}" if column.size > _MOST_ROWS else "",

@@ -69,7 +69,7 @@ def _figure(name: str, counts: pl.DataFrame, labels: Sequence[str]) -> CountFigu
         for b in bars(counts.head(_MOST_ROWS), labels)
     )
     more = f"{len(counts) - _MOST_ROWS:,}" if len(counts) > _MOST_ROWS else ""
-    return CountFigure(name, drawn(bars(shown, labels), f"Synthetic counts of {name}"), note, rows, more)
+    return CountFigure(name, bar_chart(bars(shown, labels), f"Synthetic counts of {name}"), note, rows, more)
 
 
 def bars(counts: pl.DataFrame, labels: Sequence[str]) -> tuple[Bar, ...]:
@@ -82,7 +82,7 @@ def bars(counts: pl.DataFrame, labels: Sequence[str]) -> tuple[Bar, ...]:
     return tuple(Bar(*cell) for cell in zip(names.to_list(), counts["count"].to_list(), *ends, strict=True))
 
 
-def drawn(cells: Sequence[Bar], said: str) -> Markup:
+def bar_chart(cells: Sequence[Bar], said: str) -> Markup:
     """Lying bars with their intervals."""
     top, left = 2, gutter(c.label for c in cells)
     wide = _WIDTH - left - 64

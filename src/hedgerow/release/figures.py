@@ -11,7 +11,7 @@ from hedgerow.figures.svg import fitted, gutter, svg
 from hedgerow.figures.svg import line as _line
 from hedgerow.figures.svg import short as _short
 from hedgerow.figures.svg import text as _text
-from hedgerow.release.oneway import OneWay
+from hedgerow.release.one_way_tables import OneWayTable
 from hedgerow.release.words import Odds, of_100
 
 _WIDTH = 520
@@ -34,7 +34,7 @@ class _Mark:
         return f"{self.label}: synthetic {self.synthetic:,.0f}, noisy {self.noisy:,.0f} ± {self.band:,.0f}"
 
 
-def compared(one: OneWay) -> Markup:
+def noise_bars(one: OneWayTable) -> Markup:
     """Bars of synthetic counts with the noisy counts and their 95 % bands marked on them."""
     upright = one.ordered and len(one.labels) >= _UPRIGHT_FROM
     marks, left_out = _marks(one, upright)
@@ -43,12 +43,12 @@ def compared(one: OneWay) -> Markup:
     return svg(body, _WIDTH, height, said)
 
 
-def drawn_note(one: OneWay) -> str:
+def omission_note(one: OneWayTable) -> str:
     """What the figure leaves out or puts together; empty when it shows every cell."""
     return _marks(one, one.ordered and len(one.labels) >= _UPRIGHT_FROM)[1]
 
 
-def _marks(one: OneWay, upright: bool) -> tuple[list[_Mark], str]:
+def _marks(one: OneWayTable, upright: bool) -> tuple[list[_Mark], str]:
     every = [
         _Mark(label, float(s), float(n), one.plus_minus)
         for label, s, n in zip(one.labels, one.synthetic, one.noisy, strict=True)

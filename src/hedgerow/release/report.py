@@ -11,7 +11,7 @@ from hedgerow.public.costs.statement import Statement
 from hedgerow.release import figures, story
 from hedgerow.release.contents import Contents
 from hedgerow.release.count_figures import count_figures
-from hedgerow.release.oneway import OneWay, one_ways
+from hedgerow.release.one_way_tables import OneWayTable, one_way_tables
 from hedgerow.release.sections import sections
 from hedgerow.release.words import Promise, decimal, percent, plus_minus
 
@@ -33,10 +33,10 @@ class MeasuredRow:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ColumnPanel:
     """One column with its figure and the table behind it."""
 
-    one: OneWay
+    one: OneWayTable
     figure: Markup
     note: str
     about: str
@@ -48,7 +48,7 @@ class Shown:
 def view(contents: Contents, promise: Promise) -> dict[str, Any]:
     """The names that the report's template uses beside those all pages share."""
     statement = contents.statement
-    ones = one_ways(contents.schema, contents.answers, contents.records)
+    ones = one_way_tables(contents.schema, contents.answers, contents.records)
     measured = _measured(contents)
     total = statement.budget.total
     parts = [(f"request {i + 1}", float(s.cost / total)) for i, s in enumerate(statement.spends)]
@@ -60,7 +60,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "measured": measured[:_MOST_TABLES],
         "measured_more": f"{len(measured) - _MOST_TABLES:,}" if len(measured) > _MOST_TABLES else "",
         "notes": story.notes(contents.verdicts),
-        "ones": tuple(_shown(contents, one) for one in ones),
+        "ones": tuple(_column_panel(contents, one) for one in ones),
         "settings": _settings(contents),
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),
@@ -95,7 +95,7 @@ def _law(noise: Noise) -> str:
     return f"discrete Gaussian, standard deviation {float(noise.scale) ** 0.5:,.4g}"
 
 
-def _shown(contents: Contents, one: OneWay) -> Shown:
+def _column_panel(contents: Contents, one: OneWayTable) -> ColumnPanel:
     about = next((c.description for c in contents.schema.columns if c.name == one.name), "")
     if one.source != one.name:
         about = f"{about.rstrip('.')}. Added up from the measured table {one.source}.".removeprefix(". ")
@@ -104,10 +104,10 @@ def _shown(contents: Contents, one: OneWay) -> Shown:
         for label, n, s in zip(one.labels[:_MOST_CELLS], one.noisy.tolist(), one.synthetic.tolist(), strict=False)
     )
     more = f"{len(one.labels) - _MOST_CELLS:,}" if len(one.labels) > _MOST_CELLS else ""
-    note = figures.drawn_note(one)
-    return Shown(
+    note = figures.omission_note(one)
+    return ColumnPanel(
         one=one,
-        figure=figures.compared(one),
+        figure=figures.noise_bars(one),
         note=f"Shown: {note}." if note else "",
         about=about,
         within=percent(one.within) if one.within < 0.995 else "all" if one.within == 1 else "over 99 %",
@@ -116,7 +116,7 @@ def _shown(contents: Contents, one: OneWay) -> Shown:
     )
 
 
-def _total_note(contents: Contents, ones: tuple[OneWay, ...]) -> str:
+def _total_note(contents: Contents, ones: tuple[OneWayTable, ...]) -> str:
     """Said when the records are not about as many as the noisy counts add up to, so bars cannot match dots."""
     if not ones:
         return ""

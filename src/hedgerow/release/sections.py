@@ -14,7 +14,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.schema.rules import violations
 from hedgerow.release import figures
 from hedgerow.release.contents import Contents
-from hedgerow.release.together import Joint, Level, copies_of, joints, levels
+from hedgerow.release.joint_tables import JointTable, LevelPair, copies_of, joint_tables, level_pairs
 from hedgerow.release.words import decimal, percent, small
 from hedgerow.stand_in.curve import Rehearsal
 from hedgerow.uses.quantities import Judged, Places, labels, over_time, quantity, time_labels
@@ -28,7 +28,7 @@ _STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
 
 @final
 @dataclass(frozen=True)
-class Drawn:
+class Panel:
     """A figure, what it is of, a remark, and the table behind it."""
 
     name: str
@@ -43,17 +43,17 @@ class Drawn:
 def sections(contents: Contents) -> dict[str, Any]:
     """The names that the template uses for these parts."""
     copies = copies_of(contents)
-    found = joints(contents, copies)
-    related = levels(contents.schema, found)
+    found = joint_tables(contents, copies)
+    related = level_pairs(contents.schema, found)
     return {
         "curves": () if contents.rehearsal is None else curves(contents.rehearsal),
-        "rehearsed": None if contents.rehearsal is None else told(contents.rehearsal),
+        "rehearsed": None if contents.rehearsal is None else rehearsal_words(contents.rehearsal),
         "joints": tuple(_joint(contents, j) for j in found[:_MOST_JOINTS]),
         "joint_rows": tuple(_joint_row(j) for j in found[:_MOST_LISTED]),
         "joints_more": f"{len(found) - _MOST_JOINTS:,}" if len(found) > _MOST_JOINTS else "",
         "relations": _relations(related),
         "groups": groups(contents.verdicts),
-        "told": tuple(s for v in contents.verdicts if (s := _says(v.use, copies)) is not None),
+        "use_figures": tuple(s for v in contents.verdicts if (s := _says(v.use, copies)) is not None),
         "validity": _validity(contents),
     }
 
@@ -63,7 +63,7 @@ def shower(use: Use) -> Callable[[float | None], str]:
     return percent if use.as_share else small
 
 
-def told(found: Rehearsal) -> dict[str, str]:
+def rehearsal_words(found: Rehearsal) -> dict[str, str]:
     """A rehearsal in words."""
     least, last = found.smallest, found.points[-1].epsilon
     worst = ", ".join(u.name for i, u in enumerate(found.uses) if found.smallest_for(i) is None)
@@ -79,12 +79,12 @@ def told(found: Rehearsal) -> dict[str, str]:
     }
 
 
-def curves(found: Rehearsal) -> tuple[Drawn, ...]:
+def curves(found: Rehearsal) -> tuple[Panel, ...]:
     """Error against epsilon, one figure a use."""
     return tuple(_curve(found, i, use) for i, use in enumerate(found.uses))
 
 
-def _curve(found: Rehearsal, i: int, use: Use) -> Drawn:
+def _curve(found: Rehearsal, i: int, use: Use) -> Panel:
     show = shower(use)
     here = [(float(p.epsilon), p.verdicts[i]) for p in found.points]
     judged = [(e, v) for e, v in here if v.error is not None and v.low is not None and v.high is not None]
@@ -105,19 +105,19 @@ def _curve(found: Rehearsal, i: int, use: Use) -> Drawn:
         (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), _word(v)) for e, v in here
     )
     head = ("epsilon", "mean error", "one run in ten below", "nine in ten below", "like a sample of", "verdict")
-    return Drawn(use.name, about, figure, head, rows)
+    return Panel(use.name, about, figure, head, rows)
 
 
 def _word(v: Verdict) -> str:
     return {True: "met", False: "missed" if v.sign_kept is not False else "sign lost", None: "not judged"}[v.met]
 
 
-def _joint_row(j: Joint) -> tuple[str, ...]:
+def _joint_row(j: JointTable) -> tuple[str, ...]:
     inside = "all" if j.within == 1 else "over 99 %" if j.within >= 0.995 else percent(j.within)
     return (j.name, f"{len(j.noisy):,}", f"{j.band:,.0f}", f"{j.distance:.4f}", inside)
 
 
-def _joint(contents: Contents, j: Joint) -> Drawn:
+def _joint(contents: Contents, j: JointTable) -> Panel:
     one = j.largest(contents.schema, _MOST_ROWS)
     rows = tuple(
         (label, f"{n:,}", f"{s:,.0f}", f"{s - n:+,.0f}")
@@ -134,10 +134,10 @@ def _joint(contents: Contents, j: Joint) -> Drawn:
     extra = [charts.log_scatter(dots, j.band, said=f"Noisy against synthetic counts of {j.name}", axes=axes)]
     if len(j.shape) == 2 and len(j.noisy) <= _MOST_FIELDS and j.shape[1] <= 40:
         extra.append(_noise_map(contents, j))
-    return Drawn(
+    return Panel(
         name=j.name,
         about=f"{len(j.noisy):,} cells; a noisy count is within {j.band:,.0f} of the true one 95 times in 100.",
-        figure=figures.compared(one),
+        figure=figures.noise_bars(one),
         head=("cell", "noisy count", "synthetic count", "difference"),
         rows=rows,
         more=f"{len(j.noisy) - len(rows):,}" if len(j.noisy) > len(rows) else "",
@@ -145,7 +145,7 @@ def _joint(contents: Contents, j: Joint) -> Drawn:
     )
 
 
-def _noise_map(contents: Contents, j: Joint) -> Markup:
+def _noise_map(contents: Contents, j: JointTable) -> Markup:
     """How large the noise is against each cell of a table of two columns."""
     down, across = (contents.schema.cell_labels(c) for c in j.columns)
     noisy = j.noisy.reshape(j.shape)
@@ -165,14 +165,14 @@ def _spread(order: Any, most: int) -> Any:
     return order if len(order) <= most else order[np.linspace(0, len(order) - 1, most).astype(int)]
 
 
-def _relations(found: Sequence[Level]) -> tuple[Drawn, ...]:
+def _relations(found: Sequence[LevelPair]) -> tuple[Panel, ...]:
     """The scatters of correlations and slopes between levels, noisy against synthetic."""
     if len(found) < 3:
         return ()
     worst = sorted(found, key=lambda v: -abs(v.correlation - v.noisy_correlation))
     shown = [worst[i] for i in _spread(np.arange(len(worst)), _MOST_DOTS).tolist()]
 
-    def drawn(name: str, there: Callable[[Level], float], here: Callable[[Level], float]) -> Drawn:
+    def panel(name: str, there: Callable[[LevelPair], float], here: Callable[[LevelPair], float]) -> Panel:
         both = np.array([[there(v), here(v)] for v in found])
         r = float(np.corrcoef(both.T)[0, 1]) if both.std(axis=0).min() > 0 else float("nan")
         dots = [Dot(there(v), here(v), f"{v.name}: {there(v):+.4f}, {here(v):+.4f}") for v in shown]
@@ -182,29 +182,29 @@ def _relations(found: Sequence[Level]) -> tuple[Drawn, ...]:
         axes = ("from noisy counts", "synthetic")
         figure = scatter(dots, said=f"{name} between levels, noisy against synthetic", axes=axes)
         more = f"{len(found) - len(rows):,}" if len(found) > len(rows) else ""
-        return Drawn(name, about, figure, ("levels", "from noisy counts", "synthetic", "difference"), rows, more)
+        return Panel(name, about, figure, ("levels", "from noisy counts", "synthetic", "difference"), rows, more)
 
     return (
-        drawn("Correlations", lambda v: v.noisy_correlation, lambda v: v.correlation),
-        drawn("Slopes", lambda v: v.noisy_slope, lambda v: v.slope),
+        panel("Correlations", lambda v: v.noisy_correlation, lambda v: v.correlation),
+        panel("Slopes", lambda v: v.noisy_slope, lambda v: v.slope),
     )
 
 
-def groups(verdicts: Sequence[Verdict]) -> tuple[Drawn, ...]:
+def groups(verdicts: Sequence[Verdict]) -> tuple[Panel, ...]:
     """The worst cells or groups of every use that has several."""
     return tuple(_groups(v) for v in verdicts if len(v.groups) > 1)
 
 
-def _groups(v: Verdict) -> Drawn:
+def _groups(v: Verdict) -> Panel:
     show = shower(v.use)
     if v.use.within == "total-variation":
         show = percent
     rows = tuple((label, show(error)) for label, error in v.groups)
     error = "difference of shares" if v.use.within == "total-variation" else "error"
-    return Drawn(v.use.name, v.use.what, Markup(), ("cell" if v.use.kind == "table" else "group", error), rows)
+    return Panel(v.use.name, v.use.what, Markup(), ("cell" if v.use.kind == "table" else "group", error), rows)
 
 
-def _says(use: Use, copies: tuple[Judged, ...]) -> Drawn | None:
+def _says(use: Use, copies: tuple[Judged, ...]) -> Panel | None:
     """What the synthetic copies say of a use that asks for a figure in each group, and how much copies differ."""
     lacking = [c for c in (use.of,) if c and c not in copies[0].frame.columns]
     if use.kind == "table" or lacking or (use.kind == "coefficient" and copies[0].counts is not None):
@@ -223,7 +223,7 @@ def _says(use: Use, copies: tuple[Judged, ...]) -> Drawn | None:
     figure = _over_time(use, copies[0].schema, places, ranges)
     if not figure:
         figure = charts.estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
-    return Drawn(use.name, use.what, figure, head, rows)
+    return Panel(use.name, use.what, figure, head, rows)
 
 
 def _over_time(use: Use, schema: Schema, places: Places, ranges: Sequence[charts.Range]) -> Markup:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.public.costs.statement import Statement
-from hedgerow.release import arithmetic, choice_verify, outside
-from hedgerow.release.choice import OpenedChoice
-from hedgerow.release.opened import Opened
+from hedgerow.release import arithmetic, bundle_checks, choice_verify
+from hedgerow.release.bundle_reader import BundleReader
+from hedgerow.release.choice import ChoiceReader
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Check:
     detail: str
 
 
-CHECKS: tuple[tuple[str, Callable[[Opened], str]], ...] = (
-    ("files are those of the manifest", outside.files_are_listed),
+CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
+    ("files are those of the manifest", bundle_checks.files_are_listed),
     ("statement follows from its events", arithmetic.says_what_follows),
     ("every cost follows from its noise", arithmetic.costs_are_right),
     ("cells follow from the schema", arithmetic.cells_are_right),
     ("costs keep the promise", arithmetic.promise_is_kept),
     ("noisy answers were paid for", arithmetic.answers_were_paid_for),
-    ("job asked for this promise", outside.job_agrees),
-    ("tables lie inside the schema", outside.tables_fit),
-    ("pages say what the files say", outside.pages_agree),
+    ("job asked for this promise", bundle_checks.job_agrees),
+    ("tables lie inside the schema", bundle_checks.tables_fit),
+    ("pages say what the files say", bundle_checks.pages_agree),
 )
 """Every check by name, in the order of the report."""
 
@@ -50,16 +50,16 @@ def verify(directory: Path | str) -> tuple[Check, ...]:
     """The outcome of every check on the bundle or choice at ``directory``; never fails itself, whatever is there."""
     folder = Path(directory)
     if choice_verify.is_choice(folder):
-        opened = choice_verify.OpenedChoice(folder)
-        return tuple(tried(name, partial(check, opened)) for name, check in choice_verify.CHECKS)
-    bundle = Opened(folder)
-    return tuple(tried(name, partial(check, bundle)) for name, check in CHECKS)
+        opened = choice_verify.ChoiceReader(folder)
+        return tuple(outcome(name, partial(check, opened)) for name, check in choice_verify.CHECKS)
+    bundle = BundleReader(folder)
+    return tuple(outcome(name, partial(check, bundle)) for name, check in CHECKS)
 
 
-def paid_for(directory: Path | str) -> Statement:
+def booked_statement(directory: Path | str) -> Statement:
     """The promise and the requests that the ledger should have of a release or of a choice."""
     folder = Path(directory)
-    return OpenedChoice(folder).made.whole if choice_verify.is_choice(folder) else Opened(folder).statement
+    return ChoiceReader(folder).made.whole if choice_verify.is_choice(folder) else BundleReader(folder).statement
 
 
 def assert_holds(directory: Path | str) -> tuple[Check, ...]:
@@ -75,7 +75,7 @@ def assert_holds(directory: Path | str) -> tuple[Check, ...]:
     return checks
 
 
-def tried(name: str, check: Callable[[], str]) -> Check:
+def outcome(name: str, check: Callable[[], str]) -> Check:
     """The outcome of one check, whatever happens in it."""
     try:
         return Check(name, True, check())

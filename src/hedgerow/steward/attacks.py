@@ -14,7 +14,7 @@ from hedgerow.figures.words import aligned
 from hedgerow.job import Job
 from hedgerow.public.table import PublicTable
 from hedgerow.steward.attribute import AttributeInference
-from hedgerow.steward.compare import release_of, released
+from hedgerow.steward.compare import release_of, release_tables
 from hedgerow.steward.exact import exact_table
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words
 from hedgerow.steward.membership import Membership, membership
@@ -52,7 +52,7 @@ def attack_job(
     if not place.exists():
         return Attacks(found, None)
     watch("attribute inference, inside only")
-    schema, copies = released(job, place)
+    schema, copies = release_tables(job, place)
     public = PublicTable.read(table, schema, role="target")
     open_ = job.guarantee.public_columns
     attack = AttributeInference(tuple(c.name for c in schema.columns if c.name not in open_) if open_ else ())

@@ -15,7 +15,7 @@ from hedgerow.job import Job
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.steward.exact import ExactTable, exact_table
-from hedgerow.steward.exact_uses import ExactUse, judged_uses
+from hedgerow.steward.exact_uses import ExactUse, judge_uses
 from hedgerow.steward.inside import InsideOnly, in_fixed_words
 
 Watch = Callable[[str], None]
@@ -52,7 +52,7 @@ def compare_job(
     job = Job.load(path)
     watch("reading the release")
     place = release_of(path, release)
-    schema, copies = released(job, place)
+    schema, copies = release_tables(job, place)
     relative = _relative(job, schema)
     watch("reading the confidential table, inside only")
     table = exact_table(job.beside(job.file.confidential.table), schema)
@@ -65,7 +65,7 @@ def compare_job(
         ]
         assert found[0] is not None
         watch("the intended uses")
-        return Exact(found[0], found[1], judged_uses(job, place, confidential, rng) if place.is_dir() else ())
+        return Exact(found[0], found[1], judge_uses(job, place, confidential, rng) if place.is_dir() else ())
 
     return in_fixed_words(lambda: table.map(work))
 
@@ -76,7 +76,7 @@ def release_of(path: str | Path, release: str | Path | None) -> Path:
     return Path(release).resolve() if release else job.beside(job.file.job.out)
 
 
-def released(job: Job, place: Path) -> tuple[Schema, list[PublicTable]]:
+def release_tables(job: Job, place: Path) -> tuple[Schema, list[PublicTable]]:
     """The schema and the synthetic copies in a release folder, or in a file of records."""
     if place.is_file():
         schema = job.schema()

@@ -26,11 +26,11 @@ _NOTE = "exact: the confidential table itself; not protected"
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactUse:
-    """One use as it came out. It never leaves an ``InsideOnly``: all but ``foretold`` and ``made`` is confidential.
+    """One use as it came out. It never leaves an ``InsideOnly``: all but ``forecast`` and ``made`` is confidential.
 
     Attributes:
         verdict: the exact error and whether it keeps the tolerance.
-        foretold: what the release says was expected; None when it says nothing.
+        forecast: what the release says was expected; None when it says nothing.
         names: what the cells or groups are called that are judged.
         true: the figures of the confidential table.
         errors: their standard errors, where they are estimates; else empty.
@@ -40,7 +40,7 @@ class ExactUse:
     """
 
     verdict: Verdict
-    foretold: Verdict | None
+    forecast: Verdict | None
     names: tuple[str, ...]
     true: Floats
     errors: Floats
@@ -59,19 +59,19 @@ def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> InsideOnly[
             "The job names no intended use, so there is nothing to judge. Add a [[use]]. Nothing was spent."
         )
     table = exact_table(job.beside(job.file.confidential.table), Schema.load(release / "schema.toml"))
-    return in_fixed_words(lambda: table.map(lambda confidential: judged_uses(job, release, confidential, rng)))
+    return in_fixed_words(lambda: table.map(lambda confidential: judge_uses(job, release, confidential, rng)))
 
 
-def judged_uses(job: Job, release: Path, confidential: ExactTable, rng: np.random.Generator) -> tuple[ExactUse, ...]:
+def judge_uses(job: Job, release: Path, confidential: ExactTable, rng: np.random.Generator) -> tuple[ExactUse, ...]:
     """The same for a confidential table that is already read; for what stays inside an ``InsideOnly`` only."""
     schema, copies = _release(release)
-    foretold = {v.use: v for v in _foretold(release)}
+    forecasts = {v.use: v for v in _forecasts(release)}
     truth, generators = Judged(schema, confidential.frame), rng.spawn(len(job.uses))
-    return tuple(_exact(u, truth, copies, foretold.get(u), r) for u, r in zip(job.uses, generators, strict=True))
+    return tuple(_exact(u, truth, copies, forecasts.get(u), r) for u, r in zip(job.uses, generators, strict=True))
 
 
 def _exact(
-    use: Use, truth: Judged, copies: tuple[Judged, ...], foretold: Verdict | None, rng: np.random.Generator
+    use: Use, truth: Judged, copies: tuple[Judged, ...], forecast: Verdict | None, rng: np.random.Generator
 ) -> ExactUse:
     true, made = quantity(use, truth), [quantity(use, c) for c in copies]
     judged = [judge(use, m, true) for m in made]
@@ -90,7 +90,7 @@ def _exact(
     lines = over_time(use, truth.schema, places)
     return ExactUse(
         verdict,
-        foretold,
+        forecast,
         labels(use, truth.schema, places),
         true.values[places],
         true.errors[places] if len(true.errors) else true.errors,
@@ -115,7 +115,7 @@ def _release(folder: Path) -> tuple[Schema, tuple[Judged, ...]]:
     return schema, tuple(Judged(schema, pl.read_parquet(p)) for p in found)
 
 
-def _foretold(folder: Path) -> tuple[Verdict, ...]:
+def _forecasts(folder: Path) -> tuple[Verdict, ...]:
     """What the release itself says of its uses."""
     try:
         data: dict[str, Any] = json.loads((folder / "datapackage.json").read_text("utf-8"))

@@ -20,7 +20,7 @@ _NOTHING: Pair = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True)
-class Account:
+class TableAccount:
     """What stands on one table.
 
     Attributes:
@@ -77,13 +77,13 @@ def show(url: str, table: str | None = None) -> dict[str, Any]:
     }
 
 
-def accounts(url: str) -> tuple[Account, ...]:
+def accounts(url: str) -> tuple[TableAccount, ...]:
     """What stands on every table of the ledger."""
     book = _read(_existing(url).entries())
     return tuple(_account(book, table) for table in sorted(book.tables))
 
 
-def cap(url: str, table: str, *, epsilon: str, delta: str = "0") -> Account:
+def cap(url: str, table: str, *, epsilon: str, delta: str = "0") -> TableAccount:
     """Set the cap of ``table`` and say what stands on it now. A ledger that is not there is begun."""
     if not table.strip() or not table.isprintable():
         raise JobError(f"{table!r} cannot be the name of a table. Nothing was changed.")
@@ -102,7 +102,7 @@ def verify(url: str, anchor: str | None = None) -> tuple[int, str]:
     return len(found), found[-1].hash if found else START
 
 
-def booked(url: str, statement: Statement) -> str:
+def booking_of(url: str, statement: Statement) -> str:
     """What the ledger has of a run that was published: its promise, and every request drawn at its price.
 
     The ledger itself is checked first.  ``VerifyFailed`` says what is missing or different.
@@ -226,10 +226,10 @@ def _read(found: Sequence[Entry]) -> _Book:
     return book
 
 
-def _account(book: _Book, table: str) -> Account:
+def _account(book: _Book, table: str) -> TableAccount:
     names = book.names(table)
     used, most = book.promised(names), book.smallest_cap(names)
-    return Account(
+    return TableAccount(
         table=table,
         same_rows=tuple(sorted(names - {table})),
         runs=sum(run.table == table for run in book.runs.values()),

@@ -29,7 +29,7 @@ def use_row(u: ExactUse) -> dict[str, str]:
         "name": v.use.name,
         "what": v.use.what,
         "tolerance": show(v.use.tolerance),
-        "foretold": "-" if u.foretold is None else _band(u.foretold),
+        "foretold": "-" if u.forecast is None else _band(u.forecast),
         "error": beside(v.error, v.use.tolerance, share=v.use.as_share),
         "like": percent(v.like_sample),
         "word": "sign lost" if v.sign_kept is False else word,

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from hedgerow.model_check.agreement import Agreement, chances
+from hedgerow.model_check.agreement import AgreementPosterior, chances
 from hedgerow.public.costs.question import Noise
 
 LAWS = {
@@ -33,7 +33,7 @@ def test_the_posterior_agrees_with_a_sum_over_all_counts(noise: Noise, noisy: in
         for k in range(parts + 1)
     )
     mass = np.asarray(mass) / np.sum(mass)
-    found = Agreement(noisy, parts, noise)
+    found = AgreementPosterior(noisy, parts, noise)
     assert found.estimate == pytest.approx(float(grid @ mass), abs=1e-3)
     assert found.most_agree == pytest.approx(float(mass[grid > 0.5].sum()), abs=1e-3)
     low, high = found.interval(0.9)
@@ -46,7 +46,7 @@ def test_the_interval_covers_as_often_as_it_says(noise: Noise) -> None:
     """Exact, over all counts and noise: 89 of 100 on average, nowhere below 84, also when all parts agree or none."""
     parts = 50
     seen = np.arange(-150, 201)
-    intervals = np.array([Agreement(int(s), parts, noise).interval(0.9) for s in seen])
+    intervals = np.array([AgreementPosterior(int(s), parts, noise).interval(0.9) for s in seen])
     k = np.arange(parts + 1)
     spread = noise_pmf(noise, seen[:, None] - k)
     covered = []
@@ -84,8 +84,8 @@ def test_more_parts_and_more_epsilon_give_more_power() -> None:
 
 def test_an_answer_outside_of_the_counts_is_still_an_answer() -> None:
     law = LAWS["laplace"]
-    assert Agreement(-9, 20, law).verdict == "does not hold"
-    assert Agreement(31, 20, law).verdict == "holds"
-    assert Agreement(10, 20, law).verdict == "cannot tell"
-    low, high = Agreement(31, 20, law).interval(0.9)
+    assert AgreementPosterior(-9, 20, law).verdict == "does not hold"
+    assert AgreementPosterior(31, 20, law).verdict == "holds"
+    assert AgreementPosterior(10, 20, law).verdict == "cannot tell"
+    low, high = AgreementPosterior(31, 20, law).interval(0.9)
     assert 0 <= low < high <= 1

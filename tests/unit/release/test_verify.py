@@ -15,7 +15,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Measurement
 from hedgerow.public.costs.statement import Statement
 from hedgerow.release.bundle import read_bundle, write_bundle
-from hedgerow.release.opened import Opened
+from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.verify import CHECKS, assert_holds
 from tests.unit.release.made import a_release
 from tests.unit.release.tampering import BUDGETS, failed, only, rehash, restate
@@ -88,7 +88,7 @@ def test_editing_any_number_of_the_statement_fails_though_the_manifest_was_mende
         if edited == data:
             continue
         restate(forged, edited)
-        bundle = Opened(forged)
+        bundle = BundleReader(forged)
         held = {name: True for name, _ in CHECKS}
         for name, check in CHECKS[1:7]:
             try:

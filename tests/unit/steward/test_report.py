@@ -49,7 +49,7 @@ def test_errors_are_those_of_the_confidential_table(released: Path) -> None:
     assert sex.true.sum() == len(SECRET)
     men = true.filter(pl.col("sex") == "M")["pay"].cast(pl.Int64, strict=False).drop_nulls()
     assert pay.true[1] == pytest.approx(men.mean())
-    assert sex.foretold is not None and sex.foretold.use == sex.verdict.use
+    assert sex.forecast is not None and sex.forecast.use == sex.verdict.use
 
 
 def test_the_page_is_marked_and_apart_from_the_release(hedgerow: Command, released: Path) -> None:

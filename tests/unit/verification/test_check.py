@@ -11,8 +11,8 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
-from hedgerow.model_check.agreement import Agreement
-from hedgerow.model_check.check import Check, carry_out, prepare
+from hedgerow.model_check.agreement import AgreementPosterior
+from hedgerow.model_check.check import ModelCheck, carry_out, prepare
 from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.claim_text import make_claim
@@ -33,7 +33,7 @@ def job(tmp_path: Path) -> Path:
     return write(tmp_path, rows=4000, confidential=True).with_name("job.toml")
 
 
-def check(job: Path, claim: str = "sex[F] < 0", **more: object) -> Check:
+def check(job: Path, claim: str = "sex[F] < 0", **more: object) -> ModelCheck:
     given = {"epsilon": "1", "parts": 20, "references": (("sex", "M"),)} | more
     return prepare(job, str(given.pop("model", MODEL)), claim, **given)  # type: ignore[arg-type]
 
@@ -82,7 +82,7 @@ def test_the_folder_of_a_release_stands_for_its_records(job: Path, tmp_path: Pat
     pl.read_parquet(tmp_path / "public.parquet").head(3000).write_parquet(tmp_path / "release" / name)
     by_folder = check(job, synthetic=tmp_path / "release")
     assert by_folder.rows == 3000
-    assert by_folder.foreseen() == check(job, synthetic=tmp_path / "release" / name).foreseen()
+    assert by_folder.forecast() == check(job, synthetic=tmp_path / "release" / name).forecast()
 
 
 def test_a_folder_without_records_is_refused(job: Path, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_folder_without_records_is_refused(job: Path, tmp_path: Path) -> None:
 
 def test_what_is_foreseen_reads_no_confidential_row(job: Path, tmp_path: Path) -> None:
     (tmp_path / "confidential.parquet").unlink()
-    coefficient, share, chance = check(job).foreseen() or (None, 0.0, {})
+    coefficient, share, chance = check(job).forecast() or (None, 0.0, {})
     assert coefficient is not None and -0.15 < coefficient < -0.05
     assert share > 0.9 and chance["holds"] > 0.95
     assert not (tmp_path / "ledger.db").exists()
@@ -179,7 +179,7 @@ def test_coverage_and_power_of_the_whole_check_on_simulated_tables() -> None:
     for effect in (-0.2, 0.2, 0.6):
         noise = np.rint(rng.laplace(0, 2, runs)).astype(int)
         verdicts[effect] = [
-            Agreement(share_that_agrees(effect, rng) + int(z), 25, law).verdict for z in noise.tolist()
+            AgreementPosterior(share_that_agrees(effect, rng) + int(z), 25, law).verdict for z in noise.tolist()
         ]
     assert verdicts[0.6].count("holds") >= 54 and verdicts[0.6].count("does not hold") == 0
     assert verdicts[-0.2].count("does not hold") >= 54 and verdicts[-0.2].count("holds") == 0

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class OneWay:
+class OneWayTable:
     """The cells of one column, measured and synthetic.
 
     Attributes:
@@ -54,7 +54,7 @@ class OneWay:
         return float(np.mean(np.abs(self.noisy - self.synthetic) <= self.plus_minus + 0.5))
 
 
-def one_ways(schema: Schema, answers: Answers, records: Sequence[pl.DataFrame]) -> tuple[OneWay, ...]:
+def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFrame]) -> tuple[OneWayTable, ...]:
     """Every column that some answer tells of, in the order of the schema."""
     kinds = {c.name: c.kind for c in schema.columns}
     found = []
@@ -64,7 +64,7 @@ def one_ways(schema: Schema, answers: Answers, records: Sequence[pl.DataFrame]) 
             continue
         others = len(best.counts) // schema.size([name])
         found.append(
-            OneWay(
+            OneWayTable(
                 name=name,
                 labels=schema.cell_labels(name),
                 ordered=kinds.get(name, "categorical") not in ("categorical", "yes-no"),

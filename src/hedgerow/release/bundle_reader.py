@@ -22,7 +22,7 @@ _TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha25
 
 
 @final
-class Opened:
+class BundleReader:
     """The parts of the bundle in ``folder``. Each fails with ``VerifyFailed`` when it cannot be read."""
 
     def __init__(self, folder: Path) -> None:

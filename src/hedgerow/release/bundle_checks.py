@@ -11,9 +11,9 @@ from hedgerow.errors import VerifyFailed
 from hedgerow.job import Job
 from hedgerow.public.files.write import write_table
 from hedgerow.release import manifest
+from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.contents import FORMATS, Contents, label_columns
 from hedgerow.release.domain import counts_outside_schema, holds_the_same, margins_outside_counts, outside_schema
-from hedgerow.release.opened import Opened
 from hedgerow.release.pages import RENDERED, pages
 from hedgerow.release.story import promise_sentence
 from hedgerow.release.tables import COUNTS, count_tables
@@ -23,7 +23,7 @@ _TABLE = re.compile(rf"{COUNTS.pattern}|records(-[1-9][0-9]*)?\.(parquet|{'|'.jo
 _NEEDED = {"statement.json", "measurements.parquet", "schema.toml", "job.toml", *RENDERED}
 
 
-def files_are_listed(bundle: Opened) -> str:
+def files_are_listed(bundle: BundleReader) -> str:
     """The folder holds the files of the manifest, with their sizes and hashes, and nothing else."""
     listed = manifest.loads(bundle.text(manifest.NAME))
     there = set(bundle.names) - {manifest.NAME}
@@ -47,7 +47,7 @@ def files_are_listed(bundle: Opened) -> str:
     return f"{len(listed)} files, {sum(f.bytes for f in listed.values()):,} bytes"
 
 
-def job_agrees(bundle: Opened) -> str:
+def job_agrees(bundle: BundleReader) -> str:
     """The job file asked for the table, the recipe, the unit, the relation and the budget of the statement."""
     job, statement = Job.loads(bundle.text("job.toml"), Path("job.toml")), bundle.statement
     pairs = {
@@ -62,7 +62,7 @@ def job_agrees(bundle: Opened) -> str:
     return f"{statement.guarantee.unit}, {statement.guarantee.relation}, recipe {statement.recipe}"
 
 
-def tables_fit(bundle: Opened) -> str:
+def tables_fit(bundle: BundleReader) -> str:
     """Every synthetic record, and every label of the counts, is one that the schema allows."""
     schema = bundle.schema
     if not bundle.copies and bundle.counts is None:
@@ -84,7 +84,7 @@ def tables_fit(bundle: Opened) -> str:
     return f"{said}; {cells:,} cells of counts" if cells else said
 
 
-def _counts_fit(bundle: Opened) -> int:
+def _counts_fit(bundle: BundleReader) -> int:
     """Counts have the schema's labels, margins are their sums, and every other file says the same."""
     there = [n for n in bundle.names if COUNTS.fullmatch(n)]
     if bundle.counts is None:
@@ -105,7 +105,7 @@ def _counts_fit(bundle: Opened) -> int:
     return len(bundle.counts)
 
 
-def _copies_fit(bundle: Opened, first: pl.DataFrame) -> None:
+def _copies_fit(bundle: BundleReader, first: pl.DataFrame) -> None:
     """Every copy has the cells of the first; a drawn one has, cell by cell, the counts that the gate drew."""
     copies = (first, *bundle.further_counts)
     for i, frame in enumerate(copies):
@@ -119,7 +119,7 @@ def _copies_fit(bundle: Opened, first: pl.DataFrame) -> None:
         raise VerifyFailed("The counts are not those that were drawn (measurements.parquet).")
 
 
-def pages_agree(bundle: Opened) -> str:
+def pages_agree(bundle: BundleReader) -> str:
     """Every page is what this version writes from the other files; of another version, the promise is looked up."""
     contents = bundle.contents
     if contents.statement.version != __version__:
@@ -135,7 +135,7 @@ def pages_agree(bundle: Opened) -> str:
     return f"{', '.join(RENDERED)} written again, the same"
 
 
-def _promise_is_there(bundle: Opened, contents: Contents) -> str:
+def _promise_is_there(bundle: BundleReader, contents: Contents) -> str:
     promise, version = promise_of(contents.statement), contents.statement.version
     said = f"epsilon = {promise.epsilon}, delta = {promise.delta or '0'}"
     if said not in bundle.text("privacy-statement.md") or promise_sentence(promise) not in bundle.text("report.html"):

@@ -1,7 +1,7 @@
 """Columns together: measured tables of two columns and more against the synthetic records.
 
-Both sides are public.  Where ``oneway`` looks at columns one by one, this looks at the cells of joint tables, and
-at the slopes and correlations between levels that they imply.
+Both sides are public.  Where ``one_way_tables`` looks at columns one by one, this looks at the cells of joint tables,
+and at the slopes and correlations between levels that they imply.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hedgerow.public.costs.question import Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.release.contents import Contents
-from hedgerow.release.oneway import OneWay
+from hedgerow.release.one_way_tables import OneWayTable
 from hedgerow.release.words import plus_minus
 from hedgerow.uses.quantities import Judged, labels
 from hedgerow.uses.uses import Use
@@ -48,7 +48,7 @@ def synthetic(copies: tuple[Judged, ...], columns: tuple[str, ...]) -> Floats | 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Joint:
+class JointTable:
     """One measured table of several columns.
 
     Attributes:
@@ -85,10 +85,10 @@ class Joint:
         """Labels of the cells at ``places``."""
         return labels(Use("", self.columns, 1.0), schema, places)
 
-    def largest(self, schema: Schema, most: int) -> OneWay:
+    def largest(self, schema: Schema, most: int) -> OneWayTable:
         """Its largest cells, largest first, to be drawn like the cells of one column."""
         places = np.argsort(-np.maximum(self.noisy, self.synthetic), kind="stable")[:most]
-        return OneWay(
+        return OneWayTable(
             name=self.name,
             labels=self.named(schema, places),
             ordered=False,
@@ -99,7 +99,7 @@ class Joint:
         )
 
 
-def joints(contents: Contents, copies: tuple[Judged, ...]) -> tuple[Joint, ...]:
+def joint_tables(contents: Contents, copies: tuple[Judged, ...]) -> tuple[JointTable, ...]:
     """Every measured table of two columns or more, those furthest outside their bands first."""
     found = []
     for m in _latest(contents):
@@ -108,7 +108,7 @@ def joints(contents: Contents, copies: tuple[Judged, ...]) -> tuple[Joint, ...]:
         made = synthetic(copies, m.question.columns)
         if made is not None:
             shape = contents.schema.shape(m.question.columns)
-            found.append(Joint(m.question.columns, shape, m.counts, plus_minus(m.noise), made))
+            found.append(JointTable(m.question.columns, shape, m.counts, plus_minus(m.noise), made))
     return tuple(sorted(found, key=lambda j: (j.within, j.name)))
 
 
@@ -129,7 +129,7 @@ def _latest(contents: Contents) -> list[Measurement]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Level:
+class LevelPair:
     """A level of one column and a level of another: slope and correlation of their indicators, on both sides."""
 
     name: str
@@ -139,13 +139,13 @@ class Level:
     correlation: float
 
 
-def levels(schema: Schema, tables: tuple[Joint, ...]) -> tuple[Level, ...]:
+def level_pairs(schema: Schema, tables: tuple[JointTable, ...]) -> tuple[LevelPair, ...]:
     """All pairs of levels of the measured two-column tables whose levels are large against their noise.
 
     With p the share of both, a and b the shares of each: covariance p - a b; slope of the second on the first
     (p - a b) / (a (1 - a)); correlation (p - a b) / sqrt(a (1 - a) b (1 - b)).
     """
-    found: list[Level] = []
+    found: list[LevelPair] = []
     for j in tables:
         if len(j.shape) != 2:
             continue
@@ -161,7 +161,7 @@ def levels(schema: Schema, tables: tuple[Joint, ...]) -> tuple[Level, ...]:
         for x, a in enumerate(kept[0].tolist()):
             for y, b in enumerate(kept[1].tolist()):
                 said = f"{j.columns[0]} {names[0][a]}, {j.columns[1]} {names[1][b]}"
-                found.append(Level(said, there[0][x, y], here[0][x, y], there[1][x, y], here[1][x, y]))
+                found.append(LevelPair(said, there[0][x, y], here[0][x, y], there[1][x, y], here[1][x, y]))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from hedgerow import __version__
 from hedgerow.errors import JobError
 from hedgerow.figures import page
 from hedgerow.job import Job
-from hedgerow.release.sections import curves, groups, told
+from hedgerow.release.sections import curves, groups, rehearsal_words
 from hedgerow.release.story import use_rows
 from hedgerow.stand_in.curve import Rehearsal
 
@@ -37,7 +37,7 @@ def page_of(found: Rehearsal) -> str:
     names = {
         "version": __version__,
         "recipe": found.recipe,
-        "rehearsed": told(found),
+        "rehearsed": rehearsal_words(found),
         "uses": use_rows(found.here.verdicts),
         "curves": curves(found),
         "groups": groups(found.here.verdicts),
@@ -45,7 +45,7 @@ def page_of(found: Rehearsal) -> str:
     return page.render("hedgerow.release", "rehearsal.html.j2", names)
 
 
-def kept(job: Job, key: str) -> Rehearsal | None:
+def saved_rehearsal(job: Job, key: str) -> Rehearsal | None:
     """The rehearsal of this very job, if there is one: same recipe, uses, promise but for epsilon, and inputs."""
     try:
         found = Rehearsal.from_json(json.loads((folder_of(job) / NAME).read_text("utf-8")))
