@@ -13,6 +13,7 @@ from hedgerow.errors import JobError
 from hedgerow.planning.tree_report import Wanted
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
+from hedgerow.public.toml import key_lines, line_of
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 from hedgerow.uses.uses import Use
 
@@ -320,6 +321,7 @@ def _as_tuples(value: Any) -> Any:
 
 def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
     lines = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"]
+    places = key_lines(text)
     for e in wrong.errors():
         where = [str(p) for p in e["loc"]]
         found = "" if e["type"] in ("missing", "extra_forbidden") else f" (got {e['input']!r})"
@@ -331,23 +333,7 @@ def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
         if e["type"] == "value_error":
             found = ""
         lines.append(
-            f"  line {_line_of(text, where)}: {'.'.join(where)}: "
+            f"  line {line_of(places, e['loc'])}: {'.'.join(where)}: "
             f"{said.get(e['type'], e['msg'].removeprefix('Value error, '))}{found}"
         )
     return "\n".join([*lines, "No confidential row was read and nothing was spent."])
-
-
-def _line_of(text: str, where: list[str]) -> int:
-    """The line of a key, or of its table when the key is absent: good enough to find the place."""
-    table, best, nth = "", 1, -1
-    at = int(where[1]) if len(where) > 1 and where[1].isdigit() else 0  # which [[table]]
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if stripped.startswith("["):
-            table = stripped.strip("[] ").split("#")[0].strip("[] ")
-            if where and table == where[0]:
-                nth += 1
-                best = number if nth == at else best
-        elif where and table == where[0] and nth == at and stripped.split("=")[0].strip() == where[-1]:
-            return number
-    return best

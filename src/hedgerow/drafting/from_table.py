@@ -19,7 +19,7 @@ from hedgerow.errors import TableMismatch
 from hedgerow.public.files.sources import Source
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.column import BINNED, LISTED
-from hedgerow.public.schema.text import key, value
+from hedgerow.public.toml import key, value
 
 
 def draft_table(source: Source, entries: Sequence[Entry] = ()) -> tuple[Draft, int]:

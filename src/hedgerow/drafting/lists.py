@@ -6,7 +6,7 @@ from dataclasses import replace
 from hedgerow.drafting import names
 from hedgerow.drafting.profile import Profile
 from hedgerow.drafting.sketch import Kind, LeftOut, Sketch
-from hedgerow.public.schema.text import value
+from hedgerow.public.toml import value
 
 MOST_LABELS = 1_000
 """A longer list is cut: to a prefix when the labels are codes, else to the frequent labels."""

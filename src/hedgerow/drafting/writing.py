@@ -1,12 +1,11 @@
 """The text of a schema file: every key as TOML, every reason as a comment beside it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from textwrap import wrap
 
-from hedgerow.drafting.sketch import Draft, LeftOut, Setting, Sketch
-from hedgerow.public.schema.text import key, value
+from hedgerow.drafting.sketch import Draft, LeftOut, Sketch
+from hedgerow.public.toml import WIDTH, key, pair, value
 
-WIDTH = 100
 _ASKED = """\
 Everything below was learnt from this public input and from nothing else. Never draft a schema from the \
 confidential table: its labels, its range and its gaps would be published without being paid for.
@@ -41,15 +40,6 @@ def write(draft: Draft) -> str:
     return "\n".join(blocks)
 
 
-def table(pairs: Iterable[tuple[str, Setting]]) -> str:
-    """An inline table.
-
-    >>> print(table([("pay, monthly", "a"), ("edges", (1, 2))]))
-    { "pay, monthly" = "a", edges = [1, 2] }
-    """
-    return value(dict(pairs))
-
-
 def comment(line: str) -> str:
     """A sentence as wrapped comment lines."""
     lines = wrap(_visible(line), WIDTH - 2, break_long_words=False, break_on_hyphens=False) or [""]
@@ -82,14 +72,14 @@ def _column(sketch: Sketch) -> Iterator[str]:
         yield f"labels = {_short_labels(sketch)}\n"
     elif sketch.values and not sketch.labels:
         whole = ("type", "integer") in sketch.settings
-        yield _array("values", [v if whole else value(v) for v in sketch.values])
+        yield pair("values", [int(v) if whole else v for v in sketch.values]) + "\n"
     if sketch.bins:
-        yield from _bins(sketch)
+        yield pair("bins", dict(sketch.bins)) + "\n"
     # Whole numbers without quotes say their type themselves.
     plain = bool(sketch.values) and not sketch.labels
     yield from (f"{k} = {value(v)}\n" for k, v in sketch.settings if not (plain and k == "type"))
     if sketch.special:
-        yield f"special = {table(sketch.special)}\n"
+        yield f"special = {value(dict(sketch.special))}\n"
     if sketch.other:
         yield f"other = {sketch.other if ('type', 'integer') in sketch.settings else value(sketch.other)}\n"
     if sketch.missing:
@@ -103,30 +93,8 @@ def _column(sketch: Sketch) -> Iterator[str]:
 
 
 def _short_labels(sketch: Sketch) -> str | None:
-    line = table(zip(sketch.values, sketch.labels, strict=False))
+    line = value(dict(zip(sketch.values, sketch.labels, strict=False)))
     return line if len(line) <= WIDTH - 10 else None
-
-
-def _bins(sketch: Sketch) -> Iterator[str]:
-    line = f"bins = {table(sketch.bins)}\n"
-    edges = dict(sketch.bins).get("edges")
-    if len(line) <= WIDTH or not isinstance(edges, tuple):
-        yield line
-    else:
-        yield _array("bins = { edges", [value(e) for e in edges]).rstrip("\n") + " }\n"
-
-
-def _array(name: str, items: list[str]) -> str:
-    line = f"{name} = [{', '.join(items)}]\n"
-    if len(line) <= WIDTH:
-        return line
-    rows, row = [], ""
-    for item in items:
-        if row and len(row) + len(item) + 6 > WIDTH:
-            rows.append(row)
-            row = ""
-        row += f" {item},"
-    return f"{name} = [\n" + "".join(f"   {r}\n" for r in [*rows, row]) + "]\n"
 
 
 def _left_out(column: LeftOut) -> Iterator[str]:

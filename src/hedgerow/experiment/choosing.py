@@ -21,7 +21,7 @@ from hedgerow import __version__
 from hedgerow.answers.recorded import Answered, Recorded
 from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import HedgerowError, JobError
-from hedgerow.experiment.grid import Grid, as_toml
+from hedgerow.experiment.grid import Grid
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
 from hedgerow.model.base import Fitted
@@ -33,6 +33,7 @@ from hedgerow.public.costs.question import Counts, Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.files.sources import open_source
+from hedgerow.public.toml import document
 from hedgerow.release import manifest, measurements
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
@@ -96,7 +97,7 @@ class Choosing:
         epsilon = self.of_run.epsilon
         said = float(epsilon) if Fraction(str(float(epsilon))) == epsilon else str(epsilon)
         made = (tomllib.loads(self.grid.job_text(cell)) for cell in self.grid.design.cells)
-        return tuple(as_toml({**data, "budget": {"epsilon": said}}) for data in made)
+        return tuple(document({**data, "budget": {"epsilon": said}}) for data in made)
 
     @cached_property
     def jobs(self) -> tuple[Job, ...]:

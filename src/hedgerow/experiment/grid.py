@@ -1,9 +1,8 @@
 """The grid file: which settings of a job are varied, what is measured, and which findings are put to the test."""
 
 import json
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from hedgerow.errors import JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
 from hedgerow.job import known_keys, name_of_recipe
 from hedgerow.public.schema.column_check import nearest
+from hedgerow.public.toml import document
 from hedgerow.recipes import RECIPES
 
 _NOTHING = "No confidential row was read and nothing was spent."
@@ -189,14 +189,14 @@ class Grid:
             for t in tables:
                 place = place.setdefault(t, {})
             place[last] = value
-        return as_toml(_of_its_recipe(data))
+        return document(_of_its_recipe(data))
 
     @cached_property
     def own_job(self) -> str:
         """The job as it stands, but for settings of recipes that only some cells use."""
         data = tomllib.loads(self.job)
         kept = _of_its_recipe(data)
-        return self.job if len(kept) == len(data) else as_toml(kept)
+        return self.job if len(kept) == len(data) else document(kept)
 
     def _check_names(self) -> None:
         names, measures = [f.name for f in self.factors], [m.name for m in self.file.measure]
@@ -242,40 +242,6 @@ def _of_its_recipe(data: dict[str, Any]) -> dict[str, Any]:
     """A job without the settings of recipes that it does not use."""
     used = name_of_recipe(data)
     return {k: v for k, v in data.items() if k == used or k not in RECIPES}
-
-
-def as_toml(data: Mapping[str, Any]) -> str:
-    """Plain data as the text of a TOML file."""
-    plain = [f"{_key(k)} = {_value(v)}" for k, v in data.items() if not _is_table(v)]
-    tables = [f"[{_key(k)}]\n{as_toml_inner(v)}" for k, v in data.items() if isinstance(v, dict)]
-    lists = [
-        f"[[{_key(k)}]]\n{as_toml_inner(row)}"
-        for k, v in data.items()
-        if _is_table(v) and isinstance(v, list)
-        for row in v
-    ]
-    return "\n".join([*plain, *tables, *lists]) + "\n"
-
-
-def as_toml_inner(table: Mapping[str, Any]) -> str:
-    """The lines of one table; tables within it are written inline."""
-    return "".join(f"{_key(k)} = {_value(v)}\n" for k, v in table.items())
-
-
-def _is_table(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(k)} = {_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | int | float | bool) else str(value)
 
 
 def _look_up(data: Any, key: str) -> Any:

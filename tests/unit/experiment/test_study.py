@@ -8,11 +8,12 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.experiment import runs
-from hedgerow.experiment.grid import Grid, as_toml
+from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.runs import Progress
 from hedgerow.experiment.stage import Stage, play_to_table
 from hedgerow.experiment.study import experiment
 from hedgerow.job import Job
+from hedgerow.public.toml import document
 from tests.unit.experiment.world import write
 
 
@@ -186,7 +187,7 @@ def test_the_job_of_a_cell_is_a_job_file_that_says_the_same(grid: Path) -> None:
     data = {"a": 1, "t": {"x": [1, "two"], "in": {"y z": True}}, "l": [{"k": 1.5}, {"k": "\u00e9"}]}
     import tomllib
 
-    assert tomllib.loads(as_toml(data)) == data
+    assert tomllib.loads(document(data)) == data
 
 
 def test_settings_of_a_recipe_leave_cells_of_other_recipes_alone(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
 from hedgerow.public.schema import Schema
-from hedgerow.public.schema.lines import key_lines, line_of
+from hedgerow.public.toml import key_lines, line_of
 
 SEX = '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n'
 AGE = '[columns.age]\nkind = "integer"\nbins = { low = 0, high = 99, width = 1 }\n'

@@ -14,9 +14,9 @@ from hedgerow.errors import SchemaError
 from hedgerow.public.schema.check import Path, Problem, problems
 from hedgerow.public.schema.column import KINDS, Column, Kind
 from hedgerow.public.schema.column_check import nearest
-from hedgerow.public.schema.lines import key_lines, line_of
 from hedgerow.public.schema.structure import Join, Parts, Rule, Zero
 from hedgerow.public.schema.values import COLUMN, JOIN, RULE, TOP, ZERO, Reader, Wrong, dotted, keys_of
+from hedgerow.public.toml import key_lines, line_of
 
 
 def read(body: str, name: str) -> Parts:
