@@ -10,9 +10,8 @@ import time
 
 import numpy as np
 
-from hedgerow.evaluate import with_pyfixest
 from hedgerow.evaluate.design import designs
-from hedgerow.evaluate.least_squares import least_squares
+from hedgerow.evaluate.least_squares import by_pyfixest, least_squares
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
@@ -32,7 +31,7 @@ def model(rows: int) -> None:
     levels = [int(a.max()) + 1 for a in design.absorbed]
     print(f"{rows:,} rows, {levels[0]} x {levels[1]} levels: coding takes {time.process_time() - start:.1f} CPU-s")
     fits = {}
-    for name, fit in (("hedgerow", least_squares), ("pyfixest", with_pyfixest.fit)):
+    for name, fit in (("hedgerow", least_squares), ("pyfixest", by_pyfixest)):
         start = time.process_time()
         try:
             fits[name] = fit(design)

@@ -1,6 +1,7 @@
 """What every metric must hold to, whatever it measures."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from math import isfinite
 
@@ -9,8 +10,8 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result
-from hedgerow.evaluate.compare import chosen, compare
+from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Result
+from hedgerow.evaluate.compare import chosen, compare, metrics_for
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
@@ -100,3 +101,47 @@ def test_asking_for_fewer_metrics_changes_no_number() -> None:
 def test_an_unknown_metric_is_refused_with_the_names_of_the_known() -> None:
     with pytest.raises(JobError, match="one-way"):
         chosen(["quality"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_without_a_choice_keeps_its_defaults(name: str) -> None:
+    metric = METRICS[name]()
+    assert metric.with_options(CompareOptions()) == metric
+
+
+def test_each_metric_takes_from_the_options_what_concerns_it() -> None:
+    options = CompareOptions(
+        model="pay ~ sex",
+        by="none",
+        logistic="sex=F ~ agency",
+        cluster="person",
+        group=("agency", "year"),
+        joint=("sex",),
+        label="sex=F",
+    )
+    changed = {m.name: m for m in metrics_for(options) if m != METRICS[m.name]()}
+    assert sorted(changed) == [
+        "joint-proportions",
+        "k-marginal",
+        "linear-model",
+        "logistic-model",
+        "small-groups",
+        "train-on-synthetic",
+    ]
+    linear, small, train = (vars(changed[n]) for n in ("linear-model", "small-groups", "train-on-synthetic"))
+    assert (linear["formula"], linear["by"], linear["errors"], linear["cluster"]) == (
+        "pay ~ sex",
+        "none",
+        "cluster",
+        "person",
+    )
+    assert small["group"] == "agency" and (train["label"], train["value"]) == ("sex", "F")
+
+
+def test_a_comparison_shows_itself_in_one_line_and_as_a_plain_table() -> None:
+    hostile = replace(B, name="<script>alert(1)</script>")
+    got = compare(A, hostile, SCHEMA, rng=np.random.default_rng(1), metrics=chosen(["one-way", "validity"]))
+    assert "\n" not in repr(got) and repr(got).endswith("2 measures>") and f"{B.rows:,} rows" in repr(got)
+    page = got._repr_html_()
+    assert page.count("<tr>") == 3 and METRICS["one-way"].title in page and "color" not in page
+    assert "<script" not in page and "&lt;script&gt;" in page

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.asked import Asked
+from hedgerow.evaluate.base import CompareOptions
+from hedgerow.evaluate.compare import metrics_for
 from hedgerow.steward.compare import Exact, compare_job
 from hedgerow.steward.exact_uses import ExactUse
 from hedgerow.steward.inside import InsideOnly
@@ -71,7 +72,7 @@ def everything(files: dict[str, bytes]) -> str:
 
 
 def exact(job: Path) -> InsideOnly[Exact]:
-    return compare_job(job, rng=np.random.default_rng(0), metrics=Asked(only=ONLY).metrics())
+    return compare_job(job, rng=np.random.default_rng(0), metrics=metrics_for(CompareOptions(only=ONLY)))
 
 
 def test_bundles_of_neighbours_are_equal_and_hold_no_exact_number(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_a_failure_with_rows_in_hand_quotes_none_of_them(tmp_path: Path) -> None
 
     from hedgerow.errors import HedgerowError
     from hedgerow.evaluate.base import Result
-    from hedgerow.evaluate.marginals import OneWay
+    from hedgerow.evaluate.marginals import OneWayDistance
 
     job = write_job(tmp_path, GUARANTEES["record, add-remove"])
     frame(HERE).write_csv(tmp_path / "secret.csv")
@@ -132,7 +133,7 @@ def test_a_failure_with_rows_in_hand_quotes_none_of_them(tmp_path: Path) -> None
         raise ValueError("pay of person p7 is 31")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OneWay, "of", breaks)
+        patch.setattr(OneWayDistance, "of", breaks)
         with pytest.raises(HedgerowError) as refused:
-            compare_job(job, rng=np.random.default_rng(0), metrics=[OneWay()])
+            compare_job(job, rng=np.random.default_rng(0), metrics=[OneWayDistance()])
     assert "p7" not in str(refused.value) and refused.value.__context__ is None

@@ -48,12 +48,15 @@ def compare(
     """Say how close synthetic table B is to public table A. For the confidential table: hedgerow steward compare."""
     import numpy as np
 
-    from hedgerow.evaluate.asked import Asked, known, names
+    from hedgerow.evaluate.base import CompareOptions
     from hedgerow.evaluate.compare import compare as compared
+    from hedgerow.evaluate.compare import listed, metric_names, metrics_for
     from hedgerow.evaluate.page import page, summary
 
-    asked = Asked(known(only or ()), model, by, logistic, cluster, names(group), names(joint), label, library)
-    metrics = asked.metrics()
+    options = CompareOptions(
+        metric_names(only or ()), model, by, logistic, cluster, listed(group), listed(joint), label, library
+    )
+    metrics = metrics_for(options)
     with show.progress() as watch:
         watch("reading the tables")
         settled, first, copies = _read(a, b, schema)

@@ -38,12 +38,15 @@ def compare(
     """Compare a job's release with the confidential table, exactly. Costs nothing, and must stay inside."""
     import numpy as np
 
-    from hedgerow.evaluate.asked import Asked, known, names
+    from hedgerow.evaluate.base import CompareOptions
+    from hedgerow.evaluate.compare import listed, metric_names, metrics_for
     from hedgerow.steward.compare import compare_job, release_of
     from hedgerow.steward.writing import SUFFIX, exact_json, exact_text, inside_folder, write_exact
 
-    asked = Asked(known(only or ()), model, by, logistic, cluster, names(group), names(joint), label, library)
-    metrics, place = asked.metrics(), release_of(job, release)
+    options = CompareOptions(
+        metric_names(only or ()), model, by, logistic, cluster, listed(group), listed(joint), label, library
+    )
+    metrics, place = metrics_for(options), release_of(job, release)
     folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
     with show.progress() as watch:
         found = compare_job(job, rng=np.random.default_rng(seed), release=release, metrics=metrics, watch=watch)

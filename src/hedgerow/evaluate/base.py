@@ -5,7 +5,7 @@ nothing of where a table came from: the same code compares two public tables and
 table with the confidential one.  How to add one:
 
 1. a file ``evaluate/<name>.py`` with one subclass of ``AbstractMetric``: ``name``, ``title``, ``scale``, ``null``
-   and ``reading`` say what the number is; ``of`` works it out;
+   and ``reading`` say what the number is; ``of`` works it out; ``with_options`` where a command may set it;
 2. its line in ``evaluate/registry.py``, which gives it to ``hedgerow compare`` and to the contract test
    ``tests/contract/test_every_metric.py``;
 3. its paragraph in ``docs/metrics.md``.
@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any, ClassVar, Literal, Protocol, final, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, final, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -130,6 +130,34 @@ class Result:
         }
 
 
+@final
+@dataclass(frozen=True)
+class CompareOptions:
+    """What may be chosen of a comparison; what is empty keeps its default. Each metric takes what concerns it.
+
+    Attributes:
+        only: names of metrics; all when empty.
+        model: the formula of the linear model.
+        by: the column by whose values it is fitted.
+        logistic: the formula of the logistic model.
+        cluster: the column of rows that go together, for its standard errors.
+        group: columns whose values are groups.
+        joint: columns of panel (a).
+        label: the column to predict.
+        library: what fits linear models.
+    """
+
+    only: tuple[str, ...] = ()
+    model: str = ""
+    by: str = ""
+    logistic: str = ""
+    cluster: str = ""
+    group: tuple[str, ...] = ()
+    joint: tuple[str, ...] = ()
+    label: str = ""
+    library: Literal["hedgerow", "pyfixest"] = "hedgerow"
+
+
 class AbstractMetric(ABC):
     """One measure of how close table B (synthetic) is to table A (the one it stands for).
 
@@ -149,6 +177,10 @@ class AbstractMetric(ABC):
     reading: ClassVar[str]
     appendix: ClassVar[bool] = False
 
+    def with_options(self, options: CompareOptions) -> Self:
+        """The same metric, set as ``options`` ask; one that has nothing to choose stays as it is."""
+        return self
+
     @abstractmethod
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """How close ``b`` is to ``a``. ``rng`` is for splits and random choices; equal ones give equal results."""
@@ -166,49 +198,6 @@ class AbstractMetric(ABC):
             "highest": max(values),
         }
         return replace(found[0], parts={**found[0].parts, **spread})
-
-
-@final
-@dataclass(frozen=True)
-class Side:
-    """One of the two tables of a comparison, as it is named in results."""
-
-    name: str
-    rows: int
-    copies: int = 1
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What every metric found of two tables.
-
-    Attributes:
-        a: the table that is stood for.
-        b: the synthetic table that stands for it.
-        results: one per metric, in the order of the registry.
-        skipped: name of a metric and why it does not apply.
-    """
-
-    a: Side
-    b: Side
-    results: tuple[Result, ...]
-    skipped: tuple[tuple[str, str], ...] = ()
-
-    def __getitem__(self, metric: str) -> Result:
-        for r in self.results:
-            if r.metric == metric:
-                return r
-        raise KeyError(metric)
-
-    def to_json(self) -> dict[str, Any]:
-        """The comparison as plain data."""
-        return {
-            "a": {"name": self.a.name, "rows": self.a.rows},
-            "b": {"name": self.b.name, "rows": self.b.rows, "copies": self.b.copies},
-            "results": [r.to_json() for r in self.results],
-            "skipped": [{"metric": m, "why": why} for m, why in self.skipped],
-        }
 
 
 def _plain(value: Any) -> Any:

@@ -39,7 +39,7 @@ def expected_overlap(a_error: Floats, b_error: Floats) -> Floats:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class CoefficientAgreement:
     """The coefficients of one model from table A and from table B, one row each.
 
     ``table`` has: coefficient, a, a_error, b, b_error, difference, overlap, chance (the overlap to expect),
@@ -49,7 +49,7 @@ class Agreement:
     table: pl.DataFrame
 
     @classmethod
-    def of(cls, a: Estimates, b: Estimates) -> "Agreement":
+    def of(cls, a: Estimates, b: Estimates) -> "CoefficientAgreement":
         """Coefficients that both determine, in the model's order; names that only one has are left out."""
         place = {name: i for i, name in enumerate(b.names)}
         pairs = [(i, place[n]) for i, n in enumerate(a.names) if n in place]

@@ -1,15 +1,107 @@
-"""All metrics over two tables."""
+"""All metrics over two tables, and what they found: a comparison."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, final
 
 import numpy as np
+from markupsafe import escape
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.base import AbstractMetric, Comparison, DoesNotApply, Result, Side, Table
+from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Result, Table
 from hedgerow.evaluate.registry import METRICS
+from hedgerow.figures.words import many, shown
+from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 
 Watch = Callable[[str], None]
+SUMMARY_HEAD = ("measure", "found", "by chance", "best", "")
+
+
+@final
+@dataclass(frozen=True)
+class Side:
+    """One of the two tables of a comparison, as it is named in results."""
+
+    name: str
+    rows: int
+    copies: int = 1
+
+    def __str__(self) -> str:
+        rows = f"{self.rows:,} rows" + (f" in each of {self.copies} copies" if self.copies > 1 else "")
+        return f"{self.called} ({rows})"
+
+    @property
+    def called(self) -> str:
+        """What a table is called on a page: the end of its path."""
+        place = PurePath(self.name)
+        return place.name if len(place.parts) < 2 else "/".join(place.parts[-2:]).lstrip("/")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What every metric found of two tables.
+
+    Attributes:
+        a: the table that is stood for.
+        b: the synthetic table that stands for it.
+        results: one per metric, in the order of the registry.
+        skipped: name of a metric and why it does not apply.
+    """
+
+    a: Side
+    b: Side
+    results: tuple[Result, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    def __getitem__(self, metric: str) -> Result:
+        for r in self.results:
+            if r.metric == metric:
+                return r
+        raise KeyError(metric)
+
+    def __repr__(self) -> str:
+        missing = f", {len(self.skipped)} not measured" if self.skipped else ""
+        return f"<Comparison of {self.b} with {self.a}: {many(len(self.results), 'measure')}{missing}>"
+
+    def _repr_html_(self) -> str:
+        """The measures as a table, for a notebook: colours are the notebook's own."""
+        head = "".join(f"<th>{h}</th>" for h in SUMMARY_HEAD)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in self.summary_rows()
+        )
+        left = "".join(
+            f"<br>{escape(METRICS[name].title)}: not measured, {escape(why)}" for name, why in self.skipped
+        )
+        return (
+            f"<p>{escape(str(self.b))}, compared with {escape(str(self.a))}{left}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+    def summary_rows(self) -> list[tuple[str, ...]]:
+        """A line for each measure, in the order of ``SUMMARY_HEAD``."""
+        return [
+            (
+                METRICS[r.metric].title,
+                shown(r.value),
+                shown(r.null),
+                f"{METRICS[r.metric].scale.best:g}",
+                METRICS[r.metric].scale.unit
+                + ("; audit appendix, not a verdict" if METRICS[r.metric].appendix else ""),
+            )
+            for r in self.results
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as plain data."""
+        return {
+            "a": {"name": self.a.name, "rows": self.a.rows},
+            "b": {"name": self.b.name, "rows": self.b.rows, "copies": self.b.copies},
+            "results": [r.to_json() for r in self.results],
+            "skipped": [{"metric": m, "why": why} for m, why in self.skipped],
+        }
 
 
 def compare(
@@ -47,3 +139,27 @@ def chosen(names: Sequence[str]) -> list[AbstractMetric]:
             "No confidential row was read and nothing was spent."
         )
     return [METRICS[n]() for n in names]
+
+
+def metrics_for(options: CompareOptions) -> list[AbstractMetric]:
+    """The metrics that the options choose, set as they ask."""
+    for formula in filter(None, (options.model, options.logistic)):
+        Formula.parse(formula)  # a mistake shows before any table is read
+    return [m.with_options(options) for m in chosen(options.only or tuple(METRICS))]
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Names written with commas between them.
+
+    >>> listed("agency, year")
+    ('agency', 'year')
+    """
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    if len(set(found)) < len(found):
+        raise JobError(f"{text!r} names a column twice. Name each once. Nothing was read or spent.")
+    return found
+
+
+def metric_names(only: Sequence[str]) -> tuple[str, ...]:
+    """Names of metrics, written one by one or with commas."""
+    return tuple(n for text in only for n in listed(text))

@@ -22,7 +22,7 @@ Places = npt.NDArray[np.int64]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Factor:
+class CategoricalTerm:
     """A column by its levels: the place of each row's level, and which levels have a coefficient."""
 
     column: str
@@ -38,7 +38,7 @@ class Factor:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Design:
+class DesignMatrix:
     """What a model is fitted to, rows with something missing left out.
 
     Attributes:
@@ -51,7 +51,7 @@ class Design:
 
     response: Floats
     numbers: tuple[tuple[str, Floats], ...]
-    factors: tuple[Factor, ...]
+    factors: tuple[CategoricalTerm, ...]
     absorbed: tuple[Places, ...]
     origin: Places
 
@@ -73,24 +73,24 @@ class Design:
         size = len(self.response[part])
         return np.concatenate(wide, axis=1) if wide else np.zeros((size, 0))
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> "Design":
+    def where(self, keep: npt.NDArray[np.bool_]) -> "DesignMatrix":
         """The same design on some of the rows."""
-        return Design(
+        return DesignMatrix(
             self.response[keep],
             tuple((n, x[keep]) for n, x in self.numbers),
-            tuple(Factor(f.column, f.codes[keep], f.labels, f.reference) for f in self.factors),
+            tuple(CategoricalTerm(f.column, f.codes[keep], f.labels, f.reference) for f in self.factors),
             tuple(a[keep] for a in self.absorbed),
             self.origin[keep],
         )
 
 
-def designs(formula: Formula, tables: Sequence[Table], schema: Schema) -> list[Design]:
+def designs(formula: Formula, tables: Sequence[Table], schema: Schema) -> list[DesignMatrix]:
     """The design of each table; levels are the same in all, and a reference is the most frequent of the first."""
     for table in tables:
         if absent := [c for c in formula.columns if c not in table.frame.columns]:
             raise DoesNotApply(f"{table.name} has no column {', '.join(absent)}, which the model {formula} needs")
     made = [_Making(t, schema) for t in tables]
-    parts: list[list[tuple[str, Floats] | Factor]] = [[] for _ in tables]
+    parts: list[list[tuple[str, Floats] | CategoricalTerm]] = [[] for _ in tables]
     for term in formula.terms:
         if _is_number(term, tables[0], schema):
             for part, making in zip(parts, made, strict=True):
@@ -160,7 +160,7 @@ def _is_number(term: Term, table: Table, schema: Schema) -> bool:
     return kind in BINNED if kind else table.frame[term.column].dtype.is_numeric()
 
 
-def _factors(term: Term, made: Sequence[_Making]) -> list[Factor]:
+def _factors(term: Term, made: Sequence[_Making]) -> list[CategoricalTerm]:
     """The term by levels in every table, levels in one common order."""
     read = [m.levels(term.column) for m in made]
     labels = list(dict.fromkeys(label for _, names in read for label in names))
@@ -175,15 +175,17 @@ def _factors(term: Term, made: Sequence[_Making]) -> list[Factor]:
         if not named:
             raise JobError(f"The column {term.column} has no level {term.reference!r} to refer to.")
         reference = named[0]
-    return [Factor(term.column, c, tuple(labels), reference) for c in codes]
+    return [CategoricalTerm(term.column, c, tuple(labels), reference) for c in codes]
 
 
-def _complete(response: Floats, parts: list[tuple[str, Floats] | Factor], absorbed: list[Places]) -> Design:
+def _complete(
+    response: Floats, parts: list[tuple[str, Floats] | CategoricalTerm], absorbed: list[Places]
+) -> DesignMatrix:
     """The rows with nothing missing."""
     numbers = tuple(p for p in parts if isinstance(p, tuple))
-    factors = tuple(p for p in parts if isinstance(p, Factor))
+    factors = tuple(p for p in parts if isinstance(p, CategoricalTerm))
     keep = np.isfinite(response)
     for _, x in numbers:
         keep &= np.isfinite(x)
-    whole = Design(response, numbers, factors, tuple(absorbed), np.arange(len(keep)))
+    whole = DesignMatrix(response, numbers, factors, tuple(absorbed), np.arange(len(keep)))
     return whole if keep.all() else whole.where(keep)

@@ -1,12 +1,12 @@
 """Panel (a) of the RDT reports: the shares of joint categories of two or three columns, side by side."""
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.cells import in_both, joint_cells
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares
 from hedgerow.public.schema import Schema
@@ -33,6 +33,10 @@ class JointProportions(AbstractMetric):
     )
     columns: tuple[str, ...] | None = None
     most: int = 60
+
+    def with_options(self, options: CompareOptions) -> Self:
+        """The columns to cross."""
+        return replace(self, columns=options.joint) if options.joint else self
 
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The shares side by side and their distance."""

@@ -1,14 +1,14 @@
 """The k-marginal score of the NIST challenges: overall, by group, with the worst groups first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
-from typing import final
+from typing import Self, final
 
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.cells import Cells, every_cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import Shares, expected_distance, shares
 from hedgerow.public.schema import Schema
@@ -42,6 +42,10 @@ class KMarginal(AbstractMetric):
     columns: tuple[str, ...] | None = None
     most: int = 1000
     penalty: int | None = None
+
+    def with_options(self, options: CompareOptions) -> Self:
+        """The columns whose values are groups."""
+        return replace(self, group=options.group) if options.group else self
 
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The overall score, and that of every group."""

@@ -5,14 +5,16 @@ eliminated by hand, the others by one symmetric matrix with as many rows as they
 memory holds a block of the model matrix, never all of it.
 """
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 
+from hedgerow.errors import MissingExtra
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.design import Design, Floats, Places
+from hedgerow.evaluate.design import DesignMatrix, Floats, Places
 
 ROWS = 1 << 17
 MOST_LEVELS = 4000
@@ -38,7 +40,7 @@ class Estimates:
     rows: int
 
 
-def least_squares(design: Design, *, errors: Errors = "hetero", cluster: Places | None = None) -> Estimates:
+def least_squares(design: DesignMatrix, *, errors: Errors = "hetero", cluster: Places | None = None) -> Estimates:
     """The coefficients of ``design``, its absorbed columns projected out, or an intercept when there are none.
 
     Standard errors are the usual ones (``iid``), those robust to unequal variance (``hetero``, with the factor
@@ -60,6 +62,37 @@ def least_squares(design: Design, *, errors: Errors = "hetero", cluster: Places 
                 middle, factor = left.middle(used, beta, cluster if errors == "cluster" else None)
                 covariance = inverse @ middle @ inverse * factor / free
             values[used], spread[used] = beta, np.sqrt(np.maximum(np.diag(covariance), 0))
+    return Estimates(design.names, values, spread, design.rows)
+
+
+def by_pyfixest(design: DesignMatrix, *, errors: Errors = "hetero", cluster: Places | None = None) -> Estimates:
+    """The same coefficients by the library pyfixest, for whoever trusts it more than us."""
+    try:
+        import pandas as pd
+        import pyfixest as pf
+    except ImportError:
+        raise MissingExtra(needed_for="A model fitted by pyfixest", extra="models") from None
+    terms = [f"x{j}" for j in range(len(design.names))]
+    matrix = design.block(slice(0, design.rows))
+    data = pd.DataFrame(matrix, columns=terms).assign(response=design.response)
+    for i, codes in enumerate(design.absorbed):
+        data[f"f{i}"] = codes
+    law: Any = errors
+    if errors == "cluster":
+        data["cluster"] = cluster
+        law = {"CRV1": "cluster"}
+    varying = [t for j, t in enumerate(terms) if np.ptp(matrix[:, j]) > 0]
+    values, spread = np.full(len(terms), np.nan), np.full(len(terms), np.nan)
+    if varying and design.rows > len(varying) + 1:
+        fixed = " + ".join(f"f{i}" for i in range(len(design.absorbed)))
+        formula = f"response ~ {' + '.join(varying)}" + (f" | {fixed}" if fixed else "")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the library's own use of pandas; what is collinear shows as NaN
+            found = pf.feols(formula, data=data, vcov=law, fixef_rm="none", fixef_tol=1e-12)
+        got, error = found.coef(), found.se()
+        for j, term in enumerate(terms):
+            if term in got.index:
+                values[j], spread[j] = float(got[term]), float(error[term])
     return Estimates(design.names, values, spread, design.rows)
 
 
@@ -121,7 +154,7 @@ class _Residuals:
         rest: those of the other absorbed columns.
     """
 
-    design: Design
+    design: DesignMatrix
     off: _Projection
     gram: Floats
     scale: Floats
@@ -149,7 +182,7 @@ class _Residuals:
         return inside.T @ inside, groups / max(groups - 1, 1) * (self.design.rows - 1)
 
 
-def _residuals(design: Design, off: _Projection) -> _Residuals:
+def _residuals(design: DesignMatrix, off: _Projection) -> _Residuals:
     k = len(design.names) + 1
     plain, scale = np.zeros((k, k)), np.zeros(k - 1)
     sums, other_sums = np.zeros((len(off.size), k)), np.zeros((len(off.solve), k))
@@ -166,7 +199,7 @@ def _residuals(design: Design, off: _Projection) -> _Residuals:
     return _Residuals(design, off, plain - sums.T @ wide - other_sums.T @ rest, scale, centre, wide, rest)
 
 
-def _block(design: Design, part: slice, centre: Floats) -> Floats:
+def _block(design: DesignMatrix, part: slice, centre: Floats) -> Floats:
     return np.column_stack([design.block(part), design.response[part]]) - centre
 
 

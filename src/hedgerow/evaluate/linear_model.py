@@ -1,17 +1,16 @@
 """The pay model of the RDT reports, or any linear model: its coefficients from both tables, by year if asked."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, final
+from dataclasses import dataclass, replace
+from typing import Literal, Self, final
 
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate import with_pyfixest
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
-from hedgerow.evaluate.coefficients import Agreement, Rule, Z, combined
-from hedgerow.evaluate.design import Design, Places, designs
-from hedgerow.evaluate.least_squares import Errors, Estimates, least_squares
+from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.coefficients import CoefficientAgreement, Rule, Z, combined
+from hedgerow.evaluate.design import DesignMatrix, Places, designs
+from hedgerow.evaluate.least_squares import Errors, Estimates, by_pyfixest, least_squares
 from hedgerow.public.coding import as_text
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
@@ -49,6 +48,17 @@ class LinearModel(AbstractMetric):
     library: Literal["hedgerow", "pyfixest"] = "hedgerow"
     rule: Rule = "simple"
 
+    def with_options(self, options: CompareOptions) -> Self:
+        """The formula, by which column it is fitted, clusters, and the library."""
+        return replace(
+            self,
+            formula=options.model,
+            by=options.by,
+            cluster=options.cluster,
+            errors="cluster" if options.cluster else "hetero",
+            library=options.library,
+        )
+
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The agreement of all coefficients, by period."""
         return self.of_copies(a, [b], schema, rng=rng)
@@ -64,14 +74,14 @@ class LinearModel(AbstractMetric):
         for at in periods:
             one, others = fits[0][at], [f[at] for f in fits[1:]]
             other = others[0] if len(others) == 1 else combined(others, self.rule, rows=one.rows)
-            found.append(Agreement.of(one, other).table.select(pl.lit(at).alias("at"), pl.all()))
+            found.append(CoefficientAgreement.of(one, other).table.select(pl.lit(at).alias("at"), pl.all()))
         if not sum(map(len, found)):
             raise DoesNotApply(f"no coefficient of {formula} can be estimated from both tables")
         used = sum(e.rows for e in fits[0].values())
-        return self._result(formula, Agreement(pl.concat(found)), by, used / a.rows, len(copies))
+        return self._result(formula, CoefficientAgreement(pl.concat(found)), by, used / a.rows, len(copies))
 
-    def _fits(self, design: Design, table: Table, by: str) -> Iterator[tuple[str, Estimates]]:
-        fit = with_pyfixest.fit if self.library == "pyfixest" else least_squares
+    def _fits(self, design: DesignMatrix, table: Table, by: str) -> Iterator[tuple[str, Estimates]]:
+        fit = by_pyfixest if self.library == "pyfixest" else least_squares
         cluster = _places(table, self.cluster) if self.errors == "cluster" else None
         periods = np.zeros(table.rows, np.int64) if not by else _places(table, by)
         names = [""] if not by else as_text(table.frame[by]).fill_null("missing").unique().sort().to_list()
@@ -95,7 +105,7 @@ class LinearModel(AbstractMetric):
         shared = set.intersection(*({str(v) for v in t.frame[by].unique()} for t in tables)) if by else set()
         return by if shared or self.by else ""
 
-    def _result(self, formula: Formula, found: Agreement, by: str, used: float, copies: int) -> Result:
+    def _result(self, formula: Formula, found: CoefficientAgreement, by: str, used: float, copies: int) -> Result:
         s = found.summary
         notes = [f"fitted by {self.library}, {self.errors} standard errors" + (f", for each {by}" if by else "")]
         if used < 1:

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.design import Design, Floats
+from hedgerow.evaluate.design import DesignMatrix, Floats
 from hedgerow.evaluate.least_squares import Estimates
 
 _STEPS = 40
@@ -29,7 +29,7 @@ class Logistic:
     converged: bool
 
 
-def logistic(design: Design) -> Logistic:
+def logistic(design: DesignMatrix) -> Logistic:
     """The maximum-likelihood fit of a response of 0 and 1, with an intercept; absorbed columns are not allowed."""
     if design.absorbed:
         raise DoesNotApply("a logistic model takes no absorbed columns: write them as terms")
@@ -64,7 +64,7 @@ def logistic(design: Design) -> Logistic:
     return Logistic(estimates, p, settled and bool(np.abs(beta).max() < 12))
 
 
-def _unscaled(design: Design, beta: Floats, covariance: Floats, centres: Floats, scales: Floats) -> Estimates:
+def _unscaled(design: DesignMatrix, beta: Floats, covariance: Floats, centres: Floats, scales: Floats) -> Estimates:
     """The coefficients in the units of the terms; the intercept takes up the centring."""
     k, q = len(beta), len(scales)
     back = np.eye(k)
@@ -81,7 +81,7 @@ def _unscaled(design: Design, beta: Floats, covariance: Floats, centres: Floats,
 class _Wide:
     """The model matrix, intercept first, kept as codes: products with it are sums over levels."""
 
-    def __init__(self, design: Design, numbers: list[Floats]) -> None:
+    def __init__(self, design: DesignMatrix, numbers: list[Floats]) -> None:
         self._numbers = [np.ones(design.rows), *numbers]
         self._factors = [(f.codes, f.kept, len(f.labels)) for f in design.factors]
         sizes = [len(kept) for _, kept, _ in self._factors]

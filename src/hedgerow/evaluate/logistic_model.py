@@ -1,15 +1,15 @@
 """Logistic regression of a yes-no label on any columns, from both tables (figures 10 to 14 of RDT-2018)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
-from hedgerow.evaluate.coefficients import Agreement, Rule, combined
-from hedgerow.evaluate.design import Design, designs
+from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.coefficients import CoefficientAgreement, Rule, combined
+from hedgerow.evaluate.design import DesignMatrix, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
 from hedgerow.figures.words import many
 from hedgerow.public.formula import Formula, Term
@@ -40,6 +40,10 @@ class LogisticModel(AbstractMetric):
     least: int = 20
     rule: Rule = "simple"
 
+    def with_options(self, options: CompareOptions) -> Self:
+        """The formula."""
+        return replace(self, formula=options.logistic)
+
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The agreement of all coefficients."""
         return self.of_copies(a, [b], schema, rng=rng)
@@ -57,12 +61,14 @@ class LogisticModel(AbstractMetric):
         fits = [logistic(d) for d in made]
         others = [f.estimates for f in fits[1:]]
         other = others[0] if len(others) == 1 else combined(others, self.rule, rows=made[0].rows)
-        found = Agreement.of(fits[0].estimates, other)
+        found = CoefficientAgreement.of(fits[0].estimates, other)
         if not len(found.table):
             raise DoesNotApply(f"no coefficient of {formula} can be estimated from both tables")
         return self._result(formula, found, fits, rare)
 
-    def _result(self, formula: Formula, found: Agreement, fits: Sequence[Logistic], rare: list[str]) -> Result:
+    def _result(
+        self, formula: Formula, found: CoefficientAgreement, fits: Sequence[Logistic], rare: list[str]
+    ) -> Result:
         s = found.summary
         notes = (
             [] if not rare else [f"{many(len(rare), 'level')} left out, too rare in a table: {', '.join(rare[:8])}"]
@@ -103,7 +109,7 @@ def _shared_levels(tables: Sequence[Table], name: str) -> set[int]:
     return set.intersection(*(set(np.unique(t.codes([name])[name]).tolist()) for t in tables))
 
 
-def _common_levels(made: Sequence[Design], least: int) -> tuple[list[Design], list[str]]:
+def _common_levels(made: Sequence[DesignMatrix], least: int) -> tuple[list[DesignMatrix], list[str]]:
     """The designs on rows whose levels all tables have often enough, and with both values of the label."""
     designs_, rare = list(made), list[str]()
     for _ in range(5):  # leaving rows out may make other levels rare

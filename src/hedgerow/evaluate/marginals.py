@@ -87,7 +87,7 @@ class AbstractMarginals(AbstractMetric):
 
 @final
 @dataclass(frozen=True)
-class OneWay(AbstractMarginals):
+class OneWayDistance(AbstractMarginals):
     """Each column on its own."""
 
     name, title, ways = "one-way", "Each column on its own", 1
@@ -95,7 +95,7 @@ class OneWay(AbstractMarginals):
 
 @final
 @dataclass(frozen=True)
-class TwoWay(AbstractMarginals):
+class TwoWayDistance(AbstractMarginals):
     """Each pair of columns."""
 
     name, title, ways = "two-way", "Each pair of columns", 2
@@ -103,7 +103,7 @@ class TwoWay(AbstractMarginals):
 
 @final
 @dataclass(frozen=True)
-class ThreeWay(AbstractMarginals):
+class ThreeWayDistance(AbstractMarginals):
     """Each triple of columns, or a random choice of them."""
 
     name, title, ways = "three-way", "Each triple of columns", 3

@@ -6,7 +6,7 @@ from hedgerow.evaluate.joint_scatter import JointScatter
 from hedgerow.evaluate.k_marginal import KMarginal
 from hedgerow.evaluate.linear_model import LinearModel
 from hedgerow.evaluate.logistic_model import LogisticModel
-from hedgerow.evaluate.marginals import OneWay, ThreeWay, TwoWay
+from hedgerow.evaluate.marginals import OneWayDistance, ThreeWayDistance, TwoWayDistance
 from hedgerow.evaluate.nearest_records import NearestRecords
 from hedgerow.evaluate.numeric import NumericDistances
 from hedgerow.evaluate.rare_cells import RareCells
@@ -26,9 +26,9 @@ METRICS: dict[str, type[AbstractMetric]] = {
         JointScatter,
         Slopes,
         Correlations,
-        OneWay,
-        TwoWay,
-        ThreeWay,
+        OneWayDistance,
+        TwoWayDistance,
+        ThreeWayDistance,
         KMarginal,
         SmallGroups,
         RareCells,

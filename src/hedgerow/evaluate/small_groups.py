@@ -1,12 +1,12 @@
 """What becomes of small groups: their size and their one-way tables, group by group."""
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import CHANCE, AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import CHANCE, AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.k_marginal import AREAS
 from hedgerow.public.schema import Schema
@@ -31,6 +31,10 @@ class SmallGroups(AbstractMetric):
     )
     group: str = ""
     small: int = 500
+
+    def with_options(self, options: CompareOptions) -> Self:
+        """The first of the columns whose values are groups."""
+        return replace(self, group=options.group[0]) if options.group else self
 
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """Every group's error, small ones first."""

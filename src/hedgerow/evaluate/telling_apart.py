@@ -11,7 +11,7 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result, Scale, Table
 from hedgerow.evaluate.boosting import boosted_scores, is_installed
 from hedgerow.evaluate.cells import in_both
-from hedgerow.evaluate.design import Design, Factor, Floats
+from hedgerow.evaluate.design import CategoricalTerm, DesignMatrix, Floats
 from hedgerow.evaluate.logistic import logistic
 from hedgerow.public.schema import Schema
 
@@ -96,13 +96,13 @@ def _pooled(
     return [np.concatenate(pair) for pair in zip(*sides, strict=True)], label
 
 
-def _design(codes: list[npt.NDArray[np.int64]], label: Floats, names: list[str]) -> Design:
+def _design(codes: list[npt.NDArray[np.int64]], label: Floats, names: list[str]) -> DesignMatrix:
     factors = []
     for name, code in zip(names, codes, strict=True):
         levels, place = np.unique(code, return_inverse=True)
         reference = int(np.bincount(place).argmax())
-        factors.append(Factor(name, place, tuple(map(str, levels.tolist())), reference))
-    return Design(label, (), tuple(factors), (), np.arange(len(label)))
+        factors.append(CategoricalTerm(name, place, tuple(map(str, levels.tolist())), reference))
+    return DesignMatrix(label, (), tuple(factors), (), np.arange(len(label)))
 
 
 def _held_out(

@@ -1,12 +1,12 @@
 """Train on synthetic, test on real: what a prediction model loses when it is trained on B instead of A."""
 
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from typing import Self, final
 
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Result, Scale, Table
 from hedgerow.evaluate.boosting import boosted, probability
 from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.telling_apart import auc
@@ -36,6 +36,11 @@ class TrainOnSynthetic(AbstractMetric):
     value: str = ""
     most: int = 20_000
     repeats: int = 3
+
+    def with_options(self, options: CompareOptions) -> Self:
+        """The column to predict, and which of its values, as ``name`` or ``name=value``."""
+        name, _, value = options.label.partition("=")
+        return replace(self, label=name, value=value) if options.label else self
 
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The loss, with both AUCs of every split."""

@@ -39,6 +39,21 @@ def beside(value: float | None, limit: float, *, share: bool = False) -> str:
     return f"{factor * value:,.{places}f}{unit}"
 
 
+def shown(value: float | int | str | bool | None) -> str:
+    """A number for people, with four digits that count; nothing where there is none.
+
+    >>> shown(0.04525), shown(943.51), shown(12345), shown(float("nan"))
+    ('0.04525', '943.5', '12,345', '')
+    """
+    if value is None or (isinstance(value, float) and not isfinite(value)):
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def many(number: int, what: str) -> str:
     """So many of something.
 

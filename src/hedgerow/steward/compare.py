@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.base import AbstractMetric, Comparison
-from hedgerow.evaluate.compare import compare
+from hedgerow.evaluate.base import AbstractMetric
+from hedgerow.evaluate.compare import Comparison, compare
 from hedgerow.job import Job
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable

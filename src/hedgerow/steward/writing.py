@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.page import called, page, summary
+from hedgerow.evaluate.page import page, summary
 from hedgerow.steward.compare import Exact
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
 from hedgerow.steward.use_rows import use_lines, use_row
@@ -42,7 +42,7 @@ def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:
     _write(folder / ".gitignore", "*\n")
     _write(folder / "comparison.json", exact_json(found))
     for name, comparison in pages.items():
-        title = f"Exact comparison: {called(comparison.b)}"
+        title = f"Exact comparison: {comparison.b.called}"
         sides = ("authentic", "synthetic" if name == "report" else "public")
         uses = [use_row(u) for u in exact.uses] if name == "report" else []
         text = page(comparison, title=title, names=sides, uses=uses, watermark=WATERMARK, warning=WARNING)

@@ -8,14 +8,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.evaluate import with_pyfixest
-from hedgerow.evaluate.design import Design, designs
+from hedgerow.evaluate.design import DesignMatrix, designs
 from hedgerow.evaluate.joint_proportions import JointProportions
 from hedgerow.evaluate.joint_scatter import JointScatter
-from hedgerow.evaluate.least_squares import Errors, least_squares
-from hedgerow.evaluate.levels import level_pairs
+from hedgerow.evaluate.least_squares import Errors, by_pyfixest, least_squares
 from hedgerow.evaluate.linear_model import LinearModel
 from hedgerow.evaluate.numeric import NumericDistances
+from hedgerow.evaluate.slopes import level_pairs
 from hedgerow.evaluate.train_on_synthetic import TrainOnSynthetic
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
@@ -43,7 +42,7 @@ def workers() -> tuple[PublicTable, PublicTable, Schema]:
 
 
 @cache
-def pay() -> Design:
+def pay() -> DesignMatrix:
     a, _, schema = workers()
     return designs(Formula.parse(PAY), [a], schema)[0]
 
@@ -66,7 +65,7 @@ def test_the_pay_model_is_that_of_statsmodels_with_a_dummy_for_every_level(error
 @pytest.mark.parametrize("errors", ["iid", "hetero"])
 def test_the_library_and_our_own_solver_agree_to_eight_digits(errors: Errors) -> None:
     pytest.importorskip("pyfixest")
-    ours, theirs = (f(pay(), errors=errors) for f in (least_squares, with_pyfixest.fit))
+    ours, theirs = (f(pay(), errors=errors) for f in (least_squares, by_pyfixest))
     assert np.isnan(ours.values).tolist() == np.isnan(theirs.values).tolist()
     assert ours.values == pytest.approx(theirs.values, rel=1e-8, abs=1e-12, nan_ok=True)
     assert ours.errors == pytest.approx(theirs.errors, rel=1e-8, nan_ok=True)

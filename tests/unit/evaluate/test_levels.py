@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.evaluate.levels import level_pairs
-from hedgerow.evaluate.slopes import Correlations, Slopes
+from hedgerow.evaluate.slopes import Correlations, Slopes, level_pairs
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
 

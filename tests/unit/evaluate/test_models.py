@@ -7,11 +7,10 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate import with_pyfixest
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.coefficients import Agreement, combined, expected_overlap, interval_overlap
-from hedgerow.evaluate.design import Design, designs
-from hedgerow.evaluate.least_squares import Errors, Estimates, least_squares
+from hedgerow.evaluate.coefficients import CoefficientAgreement, combined, expected_overlap, interval_overlap
+from hedgerow.evaluate.design import DesignMatrix, designs
+from hedgerow.evaluate.least_squares import Errors, Estimates, by_pyfixest, least_squares
 from hedgerow.evaluate.linear_model import LinearModel
 from hedgerow.evaluate.logistic import logistic
 from hedgerow.evaluate.logistic_model import LogisticModel
@@ -29,7 +28,7 @@ def dummies(codes: Any) -> Any:
     return (codes[:, None] == used[None, 1:]).astype(float)
 
 
-def pay_design(rows: int = 3000, formula: str = PAY) -> tuple[Design, pl.DataFrame]:
+def pay_design(rows: int = 3000, formula: str = PAY) -> tuple[DesignMatrix, pl.DataFrame]:
     made, schema = tables.world(rows, 4)
     return designs(Formula.parse(formula), [tables.table(made.confidential, schema)], schema)[0], made.confidential
 
@@ -58,7 +57,7 @@ def test_pyfixest_finds_the_same(errors: Errors) -> None:
     pytest.importorskip("pyfixest")
     design, frame = pay_design()
     who = np.unique(frame["person"].to_numpy(), return_inverse=True)[1]
-    ours, theirs = (f(design, errors=errors, cluster=who) for f in (least_squares, with_pyfixest.fit))
+    ours, theirs = (f(design, errors=errors, cluster=who) for f in (least_squares, by_pyfixest))
     assert ours.values == pytest.approx(theirs.values, rel=1e-8, abs=1e-12)
     assert ours.errors == pytest.approx(theirs.errors, rel=1e-8)
 
@@ -153,7 +152,7 @@ def test_agreement_tells_sign_and_significance() -> None:
     names = ("x", "y", "z")
     a = Estimates(names, np.array([1.0, -1.0, np.nan]), np.array([0.1, 1.0, 1.0]), 10)
     b = Estimates(names, np.array([-1.0, -1.2, 1.0]), np.array([0.1, 0.1, 1.0]), 10)
-    table = Agreement.of(a, b).table
+    table = CoefficientAgreement.of(a, b).table
     assert table["coefficient"].to_list() == ["x", "y"]
     assert table["same_sign"].to_list() == [False, True]
     assert table["same_significance"].to_list() == [True, False]

@@ -12,7 +12,7 @@ from hedgerow.evaluate.cells import Cells, every_cells, joint_cells
 from hedgerow.evaluate.joint_proportions import JointProportions
 from hedgerow.evaluate.joint_scatter import JointScatter
 from hedgerow.evaluate.k_marginal import KMarginal
-from hedgerow.evaluate.marginals import OneWay, ThreeWay, TwoWay
+from hedgerow.evaluate.marginals import OneWayDistance, ThreeWayDistance, TwoWayDistance
 from hedgerow.evaluate.rare_cells import RareCells
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares, total_variation
 from hedgerow.evaluate.small_groups import SmallGroups
@@ -34,7 +34,7 @@ def slow_distance(a: pd.DataFrame, b: pd.DataFrame, columns: list[str]) -> float
 
 
 @needs_shared
-@pytest.mark.parametrize(("metric", "ways"), [(OneWay, 1), (TwoWay, 2), (ThreeWay, 3)])
+@pytest.mark.parametrize(("metric", "ways"), [(OneWayDistance, 1), (TwoWayDistance, 2), (ThreeWayDistance, 3)])
 def test_marginal_distances_are_those_of_groupby(metric: Any, ways: int) -> None:
     a, b, schema = tables.adult()
     names = ["sex", "race", "education-num", "relationship", "age"]
@@ -163,6 +163,6 @@ def test_small_groups_are_judged_within_themselves() -> None:
 def test_a_metric_says_why_it_does_not_apply() -> None:
     a, b, schema = tables.pair()
     with pytest.raises(DoesNotApply, match="height"):
-        OneWay(columns=("height",)).of(a, b, schema, rng=RNG)
+        OneWayDistance(columns=("height",)).of(a, b, schema, rng=RNG)
     with pytest.raises(DoesNotApply, match="fewer than 2"):
-        TwoWay(columns=("sex",)).of(a, b, schema, rng=RNG)
+        TwoWayDistance(columns=("sex",)).of(a, b, schema, rng=RNG)
