@@ -20,9 +20,8 @@ import polars as pl
 
 from hedgerow import pipeline
 from hedgerow.counting.plan import CountPlan, leaf_of
-from hedgerow.model.attached import draw_each
-from hedgerow.model.mixed_leaves import combine
-from hedgerow.model.random_tree import reached, sketch_tree
+from hedgerow.model.trees.random_tree import combine, number_reached, sketch_tree
+from hedgerow.model.trees.row_shares import draw_each
 from hedgerow.private import noise
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -42,9 +41,9 @@ def personnel(rows: int, seed: int, sizes: dict[str, int] = SIZES) -> Any:
     lines = np.stack([(rng.beta(0.6, 3, rows) * s).astype(np.uint16) for s in sizes.values()])
     names = list(sizes)
     if {"occupation", "pay"} <= set(names):
-        follow = rng.random(rows) < 0.5
+        follows = rng.random(rows) < 0.5
         top, pay = lines[names.index("occupation")] / sizes["occupation"], names.index("pay")
-        lines[pay, follow] = (top[follow] * sizes["pay"]).astype(np.uint16)
+        lines[pay, follows] = (top[follows] * sizes["pay"]).astype(np.uint16)
     return lines
 
 
@@ -86,7 +85,7 @@ def stages(public: Any, secret: Any, target: Any, n_b: int, sizes: dict[str, int
     rng = np.random.default_rng(seed)
     tree = sketch_tree(public, sizes, [1.0] * len(sizes), n_b=n_b, depth=len(sizes), rng=rng)
     out["build"] = lap()
-    tree = reached(tree, dict(zip(names, target, strict=True)))
+    tree = number_reached(tree, dict(zip(names, target, strict=True)))
     out["number"] = lap()
     plan = CountPlan([Marginal(("label",), tree)], coding)
     counts = plan.count(secret)

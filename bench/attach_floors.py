@@ -15,11 +15,10 @@ import numpy as np
 
 from bench.attach_splits import NAMES, load
 from bench.attach_utility import Judge, modelled
-from hedgerow.model.attached import Attached
-from hedgerow.model.evidence import on_target, settle
-from hedgerow.model.residual import cuts_of
-from hedgerow.recipes.trees.attach import cells_of, lines_of
-from hedgerow.recipes.trees.outcome import outcome_of
+from hedgerow.model.trees.label_counts import posterior_mode, to_target
+from hedgerow.model.trees.row_shares import RowShares
+from hedgerow.recipes.trees.attach import cells_of, code_rows
+from hedgerow.recipes.trees.outcome import lloyd_cuts, outcome_of
 
 _DRAWS, _EXACT = 2, 1e-3
 
@@ -29,15 +28,15 @@ def floors(judge: Judge) -> Iterator[tuple[str, Any, list[Any]]]:
     split, schema = judge.split, judge.split.schema
     kinds, truth = schema.size(split.private), cells_of(judge.truth, split.private)
     assert judge.public.relative is not None
-    public, lines = modelled(judge, judge.public.relative), lines_of(judge.target, split.given).astype(np.int64)
+    public, lines = modelled(judge, judge.public.relative), code_rows(judge.target, split.given).astype(np.int64)
 
     def fitted(groups: list[Any]) -> Any:
         sizes = [int(g.max()) + 1 for g in groups]
         counts = (np.bincount(g * kinds + truth, minlength=n * kinds) for g, n in zip(groups, sizes, strict=True))
-        seen = [on_target(g, c.reshape(-1, kinds), _EXACT) for g, c in zip(groups, counts, strict=True)]
+        seen = [to_target(g, c.reshape(-1, kinds), _EXACT) for g, c in zip(groups, counts, strict=True)]
         shares = public
         for _ in range(4):
-            shares = settle(shares, seen)
+            shares = posterior_mode(shares, seen)
         return shares
 
     yield "the public model", public, []
@@ -47,7 +46,7 @@ def floors(judge: Judge) -> Iterator[tuple[str, Any, list[Any]]]:
     yield "all exact attribute tables", fitted(list(lines)), []
     outcome = outcome_of(schema, split.given, lines, split.outcome)
     for bands in (2, 4, 8):
-        cuts = cuts_of(outcome.values, outcome.many, bands)
+        cuts = lloyd_cuts(outcome.values, outcome.many, bands)
         band = [np.searchsorted(cuts, outcome.residual.of(lines), side="right")]
         yield f"{bands} exact bands of what is left", fitted(band), band
 
@@ -58,8 +57,8 @@ def compare(name: str) -> None:
     print(f"\n{name}: mean |coefficient| {np.abs(judge.beta).mean():.4f}")
     print(f"{'told without noise':36}{'tables':>8}{'coef':>8}")
     for told, shares, groups in floors(judge):
-        lines = tuple(lines_of(judge.target, judge.split.given))
-        made = Attached(judge.split.schema, judge.split.private, shares, (*groups, *lines), judge.target)
+        lines = tuple(code_rows(judge.target, judge.split.given))
+        made = RowShares(judge.split.schema, judge.split.private, shares, (*groups, *lines), judge.target)
         drawn = (made.attach(judge.target, np.random.default_rng(s)) for s in range(_DRAWS))
         tables, coefficients = np.mean([judge.errors(d) for d in drawn], axis=0)
         print(f"{told:36}{tables:8.4f}{coefficients:8.4f}", flush=True)

@@ -22,14 +22,14 @@ import polars as pl
 
 from bench.attach_splits import NAMES, Split, load
 from hedgerow import pipeline
-from hedgerow.model import boosted
-from hedgerow.model.attached import Attached
 from hedgerow.model.base import AbstractAttachment
+from hedgerow.model.trees import regression_tree
+from hedgerow.model.trees.row_shares import RowShares
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes import GuidedTree, RandomTrees
 from hedgerow.recipes.trees import guided_tree
-from hedgerow.recipes.trees.attach import cells_of, is_ordered, lines_of
+from hedgerow.recipes.trees.attach import cells_of, code_rows, is_ordered
 
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
 Errors = tuple[float, float]
@@ -91,8 +91,8 @@ def modelled(judge: Judge, table: PublicTable) -> Any:
     split, schema = judge.split, judge.split.schema
     form = schema.size(split.private), schema.shape(split.given), [is_ordered(schema, a) for a in split.given]
     labels, rng = cells_of(table, split.private), np.random.Generator(np.random.PCG64(0))
-    model = guided_tree.boost(lines_of(table, split.given), labels, *form, rng)
-    return model.shares(lines_of(judge.target, split.given))
+    model = guided_tree.fit_boosted_trees(code_rows(table, split.given), labels, *form, rng)
+    return model.shares(code_rows(judge.target, split.given))
 
 
 def as_it_is(judge: Judge, *, balanced: bool) -> Callable[[int], pl.DataFrame]:
@@ -100,7 +100,7 @@ def as_it_is(judge: Judge, *, balanced: bool) -> Callable[[int], pl.DataFrame]:
     split, schema = judge.split, judge.split.schema
     assert judge.public.relative is not None
     shares = modelled(judge, judge.public.relative)
-    made = Attached(schema, split.private, shares, tuple(lines_of(judge.target, split.given)), judge.target)
+    made = RowShares(schema, split.private, shares, tuple(code_rows(judge.target, split.given)), judge.target)
 
     def drawn(seed: int) -> pl.DataFrame:
         rng = np.random.default_rng(seed)
@@ -149,11 +149,11 @@ def methods(judge: Judge) -> Iterator[tuple[str, str, Callable[[int], pl.DataFra
             yield epsilon, name, by_recipe(judge, recipe, epsilon)
 
 
-def remembered(boost: Callable[..., boosted.Boosted]) -> Callable[..., boosted.Boosted]:
+def remembered(boost: Callable[..., regression_tree.BoostedTrees]) -> Callable[..., regression_tree.BoostedTrees]:
     """The public model of a split does not depend on the run: fitted once here, and its time told apart."""
-    held: dict[tuple[Any, ...], boosted.Boosted] = {}
+    held: dict[tuple[Any, ...], regression_tree.BoostedTrees] = {}
 
-    def once(lines: Any, labels: Any, kinds: int, *rest: Any) -> boosted.Boosted:
+    def once(lines: Any, labels: Any, kinds: int, *rest: Any) -> regression_tree.BoostedTrees:
         key = (lines.shape, kinds, int(labels.sum()), int(lines[0].sum()))
         if key not in held:
             begun = time.process_time()
@@ -202,6 +202,6 @@ if __name__ == "__main__":
     reader.add_argument("--seeds", type=int, default=3)
     reader.add_argument("splits", nargs="*", default=NAMES)
     asked = reader.parse_args()
-    guided_tree.boost = remembered(boosted.boost)
+    guided_tree.fit_boosted_trees = remembered(regression_tree.fit_boosted_trees)
     for wanted in asked.splits:
         compare(wanted, asked.seeds)

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from hedgerow.counting.plan import CountPlan, leaf_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model.mixed_leaves import combine
-from hedgerow.model.residual import Residual
+from hedgerow.model.trees.random_tree import combine
 from hedgerow.private import Gate
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -28,6 +27,7 @@ from hedgerow.public.costs.question import Counts, Marginal, Tree
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
+from hedgerow.recipes.trees.outcome import Residual
 from tests.privacy.checks import quick_folder
 from tests.privacy.mutants import charged_half, noise_only_on_observed_cells, one_noise_vector_for_all_tables
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched

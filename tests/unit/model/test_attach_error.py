@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.attach_error import Partition, expected_error
-from hedgerow.model.evidence import Evidence, settle
+from hedgerow.model.trees.label_counts import LabelCounts, LeafRows, expected_error, posterior_mode
 
 SIZES = (6, 10)
 
@@ -24,12 +23,14 @@ def test_what_is_expected_is_what_happens_when_the_prior_is_right(own: float | N
             (g, np.bincount(g * 3 + labels, minlength=3 * size).reshape(-1, 3), v)
             for g, size, v in [(leaf, 8, 20.0), *([(c, s, own) for c, s in zip(lines, SIZES, strict=True)])]
         ]
-        seen = [Evidence(g, t + rng.normal(0, v**0.5, t.shape), np.full((len(t), 1), v)) for g, t, v in tables if v]
-        fitted = settle(prior, seen)
+        seen = [
+            LabelCounts(g, t + rng.normal(0, v**0.5, t.shape), np.full((len(t), 1), v)) for g, t, v in tables if v
+        ]
+        fitted = posterior_mode(prior, seen)
         off = [
             np.abs(np.stack([np.bincount(g, weights=s) for s in fitted.T], axis=1) - t).sum() / 2 / 4000
             for g, t, _ in tables[1:]
         ]
         happened.append(np.mean(off))
-    expected = expected_error(Partition(leaf, shares, 20.0), lines, SIZES, [own, own])
+    expected = expected_error(LeafRows(leaf, shares, 20.0), lines, SIZES, [own, own])
     assert np.mean(happened) == pytest.approx(expected, rel=0.1)

@@ -14,9 +14,8 @@ from hedgerow import pipeline
 from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.counting.plan import CountPlan, checked, leaf_of
 from hedgerow.errors import JobError, Refused
-from hedgerow.model.attached import draw_stratified
-from hedgerow.model.mixed_leaves import combine, leaf_counts
-from hedgerow.model.random_tree import joined, named, reached, sketch_tree
+from hedgerow.model.trees.random_tree import combine, join_trees, leaf_counts, number_reached, sketch_tree, with_hash
+from hedgerow.model.trees.row_shares import draw_stratified
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Tree
@@ -24,12 +23,12 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes import RandomTrees
-from hedgerow.recipes.trees.forest import plan_steps
+from hedgerow.recipes.trees.random_trees import plan_steps
 from tests.unit.recipes.attach_world import SCHEMA, world
 
 
 def draw_tree(lines: Any, sizes: dict[str, int], weights: list[float], **more: Any) -> Tree:
-    return named(sketch_tree(lines, sizes, weights, **more))
+    return with_hash(sketch_tree(lines, sizes, weights, **more))
 
 
 SIZES = {"a": 2, "b": 3, "c": 4}
@@ -74,7 +73,7 @@ def test_only_leaves_that_the_target_reaches_are_counted_and_nothing_else_change
     few = {c: v[:20] for c, v in some_codes(300, 2).items()}
     lines = np.stack([codes[c] for c in SIZES])
     tree = draw_tree(lines, SIZES, [1.0] * 3, n_b=5, depth=3, rng=np.random.default_rng(3))
-    small = reached(tree, few)
+    small = number_reached(tree, few)
     checked(small, CODING)
     assert small.leaves == len(set(leaf_of(tree, few).tolist())) + 1, "and one for all that no target row reaches"
     full, part = (CountPlan([Marginal(("y",), t)], CODING).count(codes).reshape(-1, 2) for t in (tree, small))
@@ -95,7 +94,9 @@ def test_trees_joined_by_a_column_count_every_row_once() -> None:
     lines = np.stack([codes[c] for c in ("a", "b")])
     sizes = {"a": 2, "b": 3}
     rng = np.random.default_rng(1)
-    tree = named(joined("c", [sketch_tree(lines, sizes, [1.0] * 2, n_b=20, depth=2, rng=rng) for _ in range(4)], 4))
+    tree = with_hash(
+        join_trees("c", [sketch_tree(lines, sizes, [1.0] * 2, n_b=20, depth=2, rng=rng) for _ in range(4)], 4)
+    )
     checked(tree, CODING)
     assert CountPlan([Marginal(("y",), tree)], CODING).count(codes).sum() == 300
 

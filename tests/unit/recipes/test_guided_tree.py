@@ -11,15 +11,15 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
-from hedgerow.model.growing import above, as_tree, grow, pruned
+from hedgerow.model.trees.regression_tree import above, as_tree, grow, prune
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes import GuidedTree
-from hedgerow.recipes.trees.attach import cells_of
-from hedgerow.recipes.trees.guided_tree_asked import as_shares, known, leaves_and_tables
+from hedgerow.recipes.trees.attach import cells_of, one_hot
+from hedgerow.recipes.trees.guided_tree import attach_inputs, best_request
 from tests.unit.recipes.attach_world import SCHEMA as TEXT
 from tests.unit.recipes.attach_world import world
 
@@ -177,7 +177,7 @@ def test_a_guided_tree_finds_the_split_that_matters_and_noise_prunes_it() -> Non
     y = (np.isin(lines[0], [1, 4]) ^ (rng.random(4000) < 0.1)).astype(int)
     known = np.eye(2, dtype=np.float32)[y]
     grown = grow(lines, known, (6, 3), (False, False), smallest=3, deepest=10)
-    tree, ends = as_tree(grown, pruned(grown, noise=200.0, over=1.0), ("a", "b"))
+    tree, ends = as_tree(grown, prune(grown, noise=200.0, over=1.0), ("a", "b"))
     assert tree.arrays
     first = tree.arrays[2][:6]
     assert len({int(first[c]) for c in (1, 4)}) == 1
@@ -185,18 +185,18 @@ def test_a_guided_tree_finds_the_split_that_matters_and_noise_prunes_it() -> Non
     assert above(grown, ends, 0).tolist() == [0] * len(ends)
     assert len(set(above(grown, ends, 1).tolist())) == 2
     assert above(grown, ends, 10).tolist() == list(range(len(ends)))
-    none, _ = as_tree(grown, pruned(grown, noise=1e9, over=1.0), ("a", "b"))
+    none, _ = as_tree(grown, prune(grown, noise=1e9, over=1.0), ("a", "b"))
     assert none.leaves == 1, "with noise that large nothing is worth a split"
 
 
 def test_more_budget_means_more_leaves_and_a_smaller_expected_error() -> None:
     public = public_side(world(2000, 1), world(2000, 2))
     tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
-    wishes = GuidedTree().wishes
-    have = known(wishes, tariff, public)
-    assert have.labels is not None
-    shares = as_shares(have.labels, have.kinds)
-    asked = [leaves_and_tables(wishes, have, shares, tariff, Budget(e).total) for e in ("0.1", "1", "10")]
+    recipe = GuidedTree()
+    inputs = attach_inputs(recipe, tariff, public)
+    assert inputs.labels is not None
+    shares = one_hot(inputs.labels, inputs.label_count)
+    asked = [best_request(recipe, inputs, shares, tariff, Budget(e).total) for e in ("0.1", "1", "10")]
     assert asked[0].tree.leaves < asked[-1].tree.leaves
     assert asked[0].expected > asked[1].expected > asked[2].expected
 

@@ -13,14 +13,14 @@ from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.job import Job
-from hedgerow.model.random_tree import named, sketch_tree
+from hedgerow.model.trees.random_tree import sketch_tree, with_hash
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes import RandomTrees
 from hedgerow.recipes.blend.matching import matched
-from hedgerow.recipes.trees.forest import plan_steps
+from hedgerow.recipes.trees.random_trees import plan_steps
 from tests.unit.recipes.attach_world import SCHEMA, world
 
 LABEL_CHANGE = Guarantee(relation="label-change", public_columns=("age", "job"))
@@ -94,9 +94,9 @@ def test_the_same_seed_gives_the_same_tree_on_every_machine() -> None:
     rows = np.arange(5000)
     lines = np.stack([rows % 4, (rows // 3) % 5, (rows * rows) % 7]).astype(np.uint8)
     rng = np.random.Generator(np.random.PCG64(11))
-    tree = named(sketch_tree(lines, {"a": 4, "b": 5, "c": 7}, [1.0, 2.0, 0.5], n_b=100, depth=3, rng=rng))
+    tree = with_hash(sketch_tree(lines, {"a": 4, "b": 5, "c": 7}, [1.0, 2.0, 0.5], n_b=100, depth=3, rng=rng))
     assert tree.sha256[:16] == "c800f98784c65bff"
-    wide = named(
+    wide = with_hash(
         sketch_tree(
             lines.astype(np.uint32),
             {"a": 4, "b": 5, "c": 7},

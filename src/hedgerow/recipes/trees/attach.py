@@ -1,6 +1,6 @@
 """What the recipes that attach private columns have in common: which columns, which rows, in what codes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData, PublicTable
 
-_NOTHING = "No confidential row was read and nothing was spent."
+NOTHING = "No confidential row was read and nothing was spent."
 
 
 @dataclass(frozen=True)
@@ -39,54 +39,70 @@ def columns_of(
         raise JobError(
             f"The private columns must be attributes of the schema ({', '.join(schema.attributes)}); got "
             f"{', '.join(unknown) if chosen else 'none, and the target lacks none'}.\n"
-            f"Name them in the recipe's table: columns = [...]. {_NOTHING}"
+            f"Name them in the recipe's table: columns = [...]. {NOTHING}"
         )
     if neither := [a for a in schema.attributes if a not in had and a not in chosen]:
         raise JobError(
             f"The target lacks {', '.join(neither)}, which the job does not attach either. Add it to columns,\n"
-            f"give the target that column, or take it out of the schema. {_NOTHING}"
+            f"give the target that column, or take it out of the schema. {NOTHING}"
         )
     if open_ones := [a for a in chosen if set(schema.coding.needs([a])) & set(guarantee.public_columns)]:
         raise Refused(
             f"{', '.join(open_ones)} cannot be drawn as private: public_columns declares it public row by row.\n"
-            f"Take it out of one of the two lists. {_NOTHING}"
+            f"Take it out of one of the two lists. {NOTHING}"
         )
     given = tuple(a for a in schema.attributes if a in had and a not in chosen and a not in leave)
     if guarantee.relation == "label-change":
-        held = {c.name for c in schema.columns} & set(target.frame.columns)
-        if shown := sorted(held - set(guarantee.public_columns)):
+        in_target = {c.name for c in schema.columns} & set(target.frame.columns)
+        if shown := sorted(in_target - set(guarantee.public_columns)):
             raise Refused(
                 f"The target has {', '.join(shown)}, which label-change protects: public_columns does not name it.\n"
-                f"Its rows are published. Take the column out of the target, or declare it public. {_NOTHING}"
+                f"Its rows are published. Take the column out of the target, or declare it public. {NOTHING}"
             )
         given = tuple(a for a in given if set(schema.coding.needs([a])) <= set(guarantee.public_columns))
     if not given:
-        raise JobError(f"The target has no column that the private ones could depend on. {_NOTHING}")
+        raise JobError(f"The target has no column that the private ones could depend on. {NOTHING}")
     return Columns(chosen, given)
+
+
+def open_columns(guarantee: Guarantee) -> tuple[str, ...]:
+    """What is declared public row by row."""
+    return guarantee.public_columns if guarantee.relation == "label-change" else ()
 
 
 def target_of(public: PublicData) -> PublicTable:
     """The rows that receive columns."""
     if public.target is None:
         raise JobError(
-            "This recipe writes private columns onto given rows: name them with [target] table = '...'.\n" + _NOTHING
+            "This recipe writes private columns onto given rows: name them with [target] table = '...'.\n" + NOTHING
         )
     return public.target
 
 
-def lines_of(table: PublicTable, names: Sequence[str]) -> npt.NDArray[Any]:
-    """The codes of ``names``, a line for each."""
+def code_rows(table: PublicTable, names: Sequence[str]) -> npt.NDArray[Any]:
+    """The codes of ``names``, a row of the array for each."""
     codes = table.codes(names)
     return np.stack([codes[n] for n in names], dtype=np.result_type(*codes.values()), casting="unsafe")
 
 
 def cells_of(table: PublicTable, names: Sequence[str]) -> npt.NDArray[np.int64]:
     """The cell of each row in the cross of ``names``, last fastest."""
-    codes = table.codes(names)
-    at = np.zeros(table.rows, np.int64)
+    return cross(table.schema, names, table.codes(names), table.rows)
+
+
+def cross(schema: Schema, names: Sequence[str], codes: Mapping[str, Any], rows: int) -> npt.NDArray[np.int64]:
+    """The cell of each of so many rows in the cross of ``names``, whose codes these are; last fastest."""
+    at = np.zeros(rows, np.int64)
     for n in names:
-        at = at * table.schema.size([n]) + codes[n]
+        at = at * schema.size([n]) + codes[n]
     return at
+
+
+def one_hot(labels: npt.NDArray[np.int64], label_count: int) -> npt.NDArray[np.float32]:
+    """Labels as shares: a 1 in each row."""
+    out = np.zeros((len(labels), label_count), np.float32)
+    out[np.arange(len(labels)), labels] = 1
+    return out
 
 
 def is_ordered(schema: Schema, name: str) -> bool:

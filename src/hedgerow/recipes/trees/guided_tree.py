@@ -1,38 +1,108 @@
-"""``guided_tree``: private columns for public rows, by one tree that public knowledge grows and noisy leaves fill."""
+"""``guided_tree``: private columns for public rows, by one tree that public knowledge grows and noisy leaves fill.
 
-from collections.abc import Mapping, Sequence
+What is asked (the tree, the tables, and how the budget is divided) comes from public knowledge; what comes back
+corrects a public model of the labels, first for drift, then for chance (``model/trees/label_counts.py``).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, final
+from itertools import product
+from typing import Any, ClassVar, final
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
-from hedgerow.model.attached import Attached
-from hedgerow.model.boosted import boost
-from hedgerow.model.evidence import Evidence, Shares, follow, merged, on_target, settle, together
-from hedgerow.model.growing import above
-from hedgerow.public.costs.accounting import Budget, Relation
-from hedgerow.public.costs.question import Measurement
-from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.table import PublicData
-from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.trees.attach import cells_of
-from hedgerow.recipes.trees.guided_tree_asked import (
-    Asked,
-    Known,
-    Wishes,
-    as_shares,
-    first_tables,
-    known,
-    leaves_and_tables,
-    public_shares,
+from hedgerow.model.trees import (
+    BinaryTree,
+    LabelCounts,
+    LeafRows,
+    RowShares,
+    Shares,
+    above,
+    apply_drift,
+    as_tree,
+    expected_error,
+    fit_boosted_trees,
+    grow,
+    label_totals,
+    merge_groups,
+    posterior_mode,
+    prune,
+    to_target,
 )
+from hedgerow.public.costs.accounting import Budget, Relation
+from hedgerow.public.costs.question import TOTAL, Marginal, Measurement, Tree
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.recipes.base import AbstractRecipe
+from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
+from hedgerow.recipes.trees.outcome import budget_parts, outcome_of
 
 _PRIORS = ("boosted", "leaves", "none")
 _LEVELS = (1, 2, 4, 8, 16)  # depths whose nodes are corrected before the leaves
+_MOST = 400_000  # public rows that a tree or a boosted model is grown on
+_SMALLEST, _DEEPEST = 8, 24
+_PARTS = tuple(Fraction(i, 4) for i in range(4))  # of the budget, for attribute x private tables: the ones considered
+_CHARGES = (8.0, 64.0)  # how many times its noise a leaf is charged when a model tells rows apart: trees considered
+_SMOOTH = 5.0  # rows of the whole table's mix that the public labels of a leaf are given
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AttachInputs:
+    """The public side of a job, in codes.
+
+    Attributes:
+        private, given: the attributes that are attached, and those they may depend on.
+        label_count: how many cells the private attributes have together.
+        target: the rows that receive columns, and ``code_rows`` their codes, a row for each given attribute.
+        public: the codes of public rows, and ``labels`` their private cells; None when nobody knows them.
+        rows: how many rows the confidential table is taken to have.
+    """
+
+    private: tuple[str, ...]
+    given: tuple[str, ...]
+    label_count: int
+    sizes: tuple[int, ...]
+    ordered: tuple[bool, ...]
+    target: PublicTable
+    code_rows: npt.NDArray[Any]
+    public: npt.NDArray[Any]
+    labels: npt.NDArray[np.int64] | None
+    rows: int
+
+    def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
+        """The codes of ``code_rows`` by name."""
+        return dict(zip(self.given, code_rows, strict=True))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TreeRequest:
+    """One request.
+
+    Attributes:
+        questions, weights: what is asked, and how its cost is divided; the leaves, if any, come first.
+        grown, ends: the tree that was grown, and which of its nodes the leaves are.
+        expected: the mean error of (attribute, labels) tables that public knowledge expects.
+    """
+
+    questions: tuple[Marginal, ...]
+    weights: tuple[Fraction, ...]
+    grown: BinaryTree | None = None
+    ends: npt.NDArray[np.int64] | None = None
+    expected: float = float("nan")
+
+    @property
+    def tree(self) -> Tree:
+        """The tree whose leaves are asked."""
+        first = self.questions[0]
+        assert first.tree is not None
+        return first.tree
 
 
 @final
@@ -87,118 +157,241 @@ class GuidedTree(AbstractRecipe):
         if wrong:
             raise JobError(f"[guided_tree] {'; '.join(wrong)}. Nothing was read or spent.")
 
-    @property
-    def wishes(self) -> Wishes:
-        """The settings that decide what is asked."""
-        return Wishes(
-            tuple(self.columns),
-            tuple(tuple(a) for a in self.analyses),
-            tuple(self.outcomes),
-            None if self.share is None else Fraction(self.share).limit_denominator(1000),
-            None if self.tables is None else Fraction(self.tables).limit_denominator(1000),
-            dict(self.priorities),
-            self.prior == "boosted",
-            self.rows,
-            self.seed,
-        )
-
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """Leaves with all labels, and tables; without public labels only the tables, which come first."""
-        asked, cost = self._first(known(self.wishes, tariff, public), tariff, budget)
-        return (tariff.measure_all(asked.questions, cost, weights=asked.weights, law="laplace"),)
+        request, cost = self._first(attach_inputs(self, tariff, public), tariff, budget)
+        return (tariff.measure_all(request.questions, cost, weights=request.weights, law="laplace"),)
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """How many leaves, how large, and what each outcome is asked in, from public knowledge alone."""
-        have = known(self.wishes, tariff, public)
-        asked, _ = self._first(have, tariff, budget)
-        if asked.grown is None:
+        inputs = attach_inputs(self, tariff, public)
+        request, _ = self._first(inputs, tariff, budget)
+        if request.grown is None:
             return (
                 "No public labels: attribute tables are asked first, and the tree grows on what they say. Its leaves",
                 "are not known yet; they get what is left of the budget. The tables are used as well.",
             )
-        rows = np.bincount(leaf_of(asked.tree, have.codes(have.lines)), minlength=asked.tree.leaves)
+        rows = np.bincount(leaf_of(request.tree, inputs.codes(inputs.code_rows)), minlength=request.tree.leaves)
         bands = [
             f"Outcomes ({', '.join(self.outcomes)}): what the other columns leave of it, in {q.leaves} bands with "
             f"{' and '.join(q.columns)}, gets {float(w):.0%} of the budget."
-            for q, w in zip(asked.questions[1:], asked.weights[1:], strict=True)
+            for q, w in zip(request.questions[1:], request.weights[1:], strict=True)
             if q.tree is not None
         ]
         return (
-            f"The tree has {asked.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} target rows.",
+            f"The tree has {request.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} target rows.",
             *bands,
         )
 
-    def fit(self, gate: Answers, public: PublicData) -> Attached:
+    def fit(self, gate: Answers, public: PublicData) -> RowShares:
         """Ask once, twice without public labels, and correct the starting point by what came back."""
-        have = known(self.wishes, gate.tariff, public)
-        asked, cost = self._first(have, gate.tariff, gate.budget)
-        evidence = _answered(gate, have, asked, cost)
-        if have.labels is not None:
-            start = self._start(have, asked)
+        inputs = attach_inputs(self, gate.tariff, public)
+        request, cost = self._first(inputs, gate.tariff, gate.budget)
+        counts = _label_counts(gate, inputs, request, cost)
+        if inputs.labels is not None:
+            start = self._start(inputs, request)
         else:
-            start, tables = _uniform(have), evidence
-            guess = settle(_with_tables(start, tables), tables)
-            asked = leaves_and_tables(self.wishes, have, guess, gate.tariff, gate.left)
-            evidence = [*_answered(gate, have, asked, gate.left), *tables]
-        shares = _corrected(start, evidence, asked)
-        return Attached(public.schema, have.private, shares, (*(e.group for e in evidence), *have.lines), have.target)
+            start, tables = _uniform(inputs), counts
+            guess = posterior_mode(_drift_of_tables(start, tables), tables)
+            request = best_request(self, inputs, guess, gate.tariff, gate.left)
+            counts = [*_label_counts(gate, inputs, request, gate.left), *tables]
+        shares = _correct(start, counts, request)
+        return RowShares(
+            public.schema, inputs.private, shares, (*(e.group for e in counts), *inputs.code_rows), inputs.target
+        )
 
-    def _first(self, have: Known, tariff: Tariff, budget: Budget) -> tuple[Asked, Fraction]:
+    def _first(self, inputs: AttachInputs, tariff: Tariff, budget: Budget) -> tuple[TreeRequest, Fraction]:
         """The first request and its cost."""
-        if have.labels is None:
-            asked, part = first_tables(self.wishes, have)
-            return asked, budget.total * part
-        shares = as_shares(have.labels, have.kinds)
-        return leaves_and_tables(self.wishes, have, shares, tariff, budget.total), budget.total
+        if inputs.labels is None:
+            request, part = attribute_tables(self, inputs)
+            return request, budget.total * part
+        shares = one_hot(inputs.labels, inputs.label_count)
+        return best_request(self, inputs, shares, tariff, budget.total), budget.total
 
-    def _start(self, have: Known, asked: Asked) -> Shares:
+    def _start(self, inputs: AttachInputs, request: TreeRequest) -> Shares:
         """The labels' shares for each target row, from the public table alone."""
-        assert have.labels is not None
+        assert inputs.labels is not None
         if self.prior == "boosted":
             rng = np.random.Generator(np.random.PCG64(self.seed))
-            model = boost(have.public, have.labels, have.kinds, have.sizes, have.ordered, rng)
-            return model.shares(have.lines)
+            model = fit_boosted_trees(
+                inputs.public, inputs.labels, inputs.label_count, inputs.sizes, inputs.ordered, rng
+            )
+            return model.shares(inputs.code_rows)
         if self.prior == "none":
-            return _uniform(have)
-        held = public_shares(have, as_shares(have.labels, have.kinds), asked.tree)
-        return np.asarray(held.astype(np.float32)[leaf_of(asked.tree, have.codes(have.lines))])
+            return _uniform(inputs)
+        shares = public_shares(inputs, one_hot(inputs.labels, inputs.label_count), request.tree)
+        return np.asarray(shares.astype(np.float32)[leaf_of(request.tree, inputs.codes(inputs.code_rows))])
 
 
-def _uniform(have: Known) -> Shares:
-    return np.full((have.lines.shape[1], have.kinds), 1 / have.kinds, np.float32)
+def _uniform(inputs: AttachInputs) -> Shares:
+    return np.full((inputs.code_rows.shape[1], inputs.label_count), 1 / inputs.label_count, np.float32)
 
 
-def _answered(gate: Answers, have: Known, asked: Asked, cost: Fraction) -> list[Evidence]:
-    """What came back, as evidence of the target's rows."""
-    answers: Sequence[Measurement] = gate.measure(asked.questions, cost, weights=asked.weights, law="laplace")
-    found, schema = [], have.target.schema
-    cells = dict(zip(have.private, np.unravel_index(np.arange(have.kinds), schema.shape(have.private)), strict=True))
+def _label_counts(gate: Answers, inputs: AttachInputs, request: TreeRequest, cost: Fraction) -> list[LabelCounts]:
+    """What came back, brought to the target's rows."""
+    answers: Sequence[Measurement] = gate.measure(request.questions, cost, weights=request.weights, law="laplace")
+    counts, schema = [], inputs.target.schema
+    cells = dict(
+        zip(
+            inputs.private, np.unravel_index(np.arange(inputs.label_count), schema.shape(inputs.private)), strict=True
+        )
+    )
     for a in answers:
         if a.question.tree is not None:
-            group = leaf_of(a.question.tree, have.codes(have.lines))
+            group = leaf_of(a.question.tree, inputs.codes(inputs.code_rows))
         else:
-            group = cells_of(have.target, [c for c in a.question.columns if c not in have.private])
-        counted = tuple(c for c in a.question.columns if c in have.private)
-        one = None if counted == have.private else cells[counted[0]]
-        found.append(on_target(group, a.counts.reshape(-1, schema.size(counted)), a.noise.variance, one))
-    return found
+            group = cells_of(inputs.target, [c for c in a.question.columns if c not in inputs.private])
+        counted = tuple(c for c in a.question.columns if c in inputs.private)
+        one = None if counted == inputs.private else cells[counted[0]]
+        counts.append(to_target(group, a.counts.reshape(-1, schema.size(counted)), a.noise.variance, one))
+    return counts
 
 
-def _with_tables(start: Shares, tables: Sequence[Evidence]) -> Shares:
+def _drift_of_tables(start: Shares, tables: Sequence[LabelCounts]) -> Shares:
     """The starting point moved by the drift of the label totals, then of the tables."""
-    return follow(follow(start, [together(tables)]), tables)
+    return apply_drift(apply_drift(start, [label_totals(tables)]), tables)
 
 
-def _corrected(start: Shares, evidence: Sequence[Evidence], asked: Asked) -> Shares:
+def _correct(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest) -> Shares:
     """Drift first, from the totals over tables and bands and the tree's upper levels to its leaves; then chance."""
-    treed = [i for i, q in enumerate(asked.questions) if q.tree is not None]
-    leaves, bands = evidence[0], [evidence[i] for i in treed[1:]]
-    tables = [e for i, e in enumerate(evidence) if i not in treed]
-    shares = follow(start, [together([e for e in evidence if e.label is None])])
+    treed = [i for i, q in enumerate(request.questions) if q.tree is not None]
+    leaves, bands = counts[0], [counts[i] for i in treed[1:]]
+    tables = [e for i, e in enumerate(counts) if i not in treed]
+    shares = apply_drift(start, [label_totals([e for e in counts if e.label is None])])
     for part in ([tables] if tables else []) + [[e] for e in bands]:  # an outcome strays by itself
-        shares = follow(shares, part)
-    assert asked.grown is not None and asked.ends is not None
-    deepest = int(asked.grown.depth[asked.ends].max())
+        shares = apply_drift(shares, part)
+    assert request.grown is not None and request.ends is not None
+    deepest = int(request.grown.depth[request.ends].max())
     for level in (n for n in _LEVELS if n < deepest):
-        shares = follow(shares, [merged(leaves, above(asked.grown, asked.ends, level))])
-    return settle(follow(shares, [leaves]), [*tables, *bands, leaves])
+        shares = apply_drift(shares, [merge_groups(leaves, above(request.grown, request.ends, level))])
+    return posterior_mode(apply_drift(shares, [leaves]), [*tables, *bands, leaves])
+
+
+def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> AttachInputs:
+    """What the recipe knows before it asks: from the public table, or from the target when there is none."""
+    target, schema = target_of(public), public.schema
+    found = columns_of(public, tariff.guarantee, recipe.columns)
+    given = tuple(a for a in found.given if recipe.priorities.get(a, 1.0) > 0)
+    tables = [a for t in recipe.analyses for a in t]
+    if wrong := [a for a in (*tables, *recipe.outcomes, *recipe.priorities) if a not in found.given]:
+        raise JobError(
+            f"[guided_tree] analyses, outcomes or priorities name {', '.join(wrong)}, which is no given attribute.\n"
+            f"The given attributes are {', '.join(found.given)}. Nothing was read or spent."
+        )
+    if out := [a for a in recipe.outcomes if a not in given]:
+        raise JobError(
+            f"[guided_tree] {', '.join(out)} has priority 0 and is an outcome too. Take it out of one of the two.\n"
+            "Nothing was read or spent."
+        )
+    if not given:
+        raise JobError("[guided_tree] priorities leave no attribute to depend on. Nothing was read or spent.")
+    labels = schema.coding.needs(found.private)
+    relative = public.relative
+    if relative is None or not set(labels) <= set(relative.frame.columns):
+        relative, labelled = target, False  # then the rows to be filled are the public table
+    else:
+        labelled = True
+    some = np.random.Generator(np.random.PCG64(recipe.seed)).permutation(relative.rows)[:_MOST]
+    return AttachInputs(
+        found.private,
+        given,
+        schema.size(found.private),
+        schema.shape(given),
+        tuple(is_ordered(schema, a) for a in given),
+        target,
+        code_rows(target, given),
+        code_rows(relative, given)[:, np.sort(some)] if labelled else code_rows(target, given),
+        cells_of(relative, found.private)[np.sort(some)] if labelled else None,
+        recipe.rows or public.assumed_rows or target.rows,
+    )
+
+
+def attribute_tables(recipe: GuidedTree, inputs: AttachInputs) -> tuple[TreeRequest, Fraction]:
+    """Without public labels: every attribute's own table, and its part of the budget."""
+    weights = _weights(recipe, inputs.given)
+    request = TreeRequest(tuple(Marginal((a, *inputs.private)) for a in weights), tuple(weights.values()))
+    return request, _fraction(recipe.tables) or Fraction(1, 2)
+
+
+def best_request(
+    recipe: GuidedTree, inputs: AttachInputs, shares: Shares, tariff: Tariff, cost: Fraction
+) -> TreeRequest:
+    """The request with the least expected error: which tree, and how much for tables.
+
+    ``shares`` are the labels of the public rows: a 1 each, or a guess.
+    """
+    over = inputs.rows / inputs.public.shape[1]
+    analyses = _analyses(recipe, inputs, shares, lambda part: _variance(tariff, cost * part))
+    rest = 1 - sum(analyses.values(), Fraction(0))
+    least = _variance(tariff, cost * rest) * inputs.label_count
+    limits = {"smallest": _SMALLEST, "deepest": _DEEPEST}
+    grown = grow(inputs.public, shares, inputs.sizes, inputs.ordered, **limits, worth=3 * least / over)
+    parts = _PARTS if (tables := _fraction(recipe.tables)) is None else (tables,)
+    if inputs.labels is None:
+        parts = (Fraction(0),)  # the tables have been asked
+    # without a model of the labels the tree itself must tell rows apart: then a leaf is charged its noise, no more
+    charges = _CHARGES if recipe.prior == "boosted" else (1.0,)
+
+    def candidate(part: Fraction, charge: float) -> TreeRequest:
+        variance = _variance(tariff, cost * rest * (1 - part))
+        stays = prune(grown, noise=charge * variance * inputs.label_count, over=over)
+        tree, ends = as_tree(grown, stays, inputs.given)
+        asked = _questions(recipe, inputs, tree, part, analyses)
+        noise = {q: _variance(tariff, cost * p) for q, p in asked.items()}
+        own = [noise.get(Marginal((a, *inputs.private))) for a in inputs.given]
+        rows = LeafRows(leaf_of(tree, inputs.codes(inputs.code_rows)), public_shares(inputs, shares, tree), variance)
+        off = expected_error(rows, inputs.code_rows, inputs.sizes, own)
+        return TreeRequest(tuple(asked), tuple(asked.values()), grown, ends, off)
+
+    return min((candidate(p, c) for p, c in product(parts, charges)), key=lambda r: r.expected)
+
+
+def _analyses(
+    recipe: GuidedTree, inputs: AttachInputs, shares: Shares, variance: Callable[[Fraction], float]
+) -> dict[Marginal, Fraction]:
+    """The declared analyses and outcomes, each with its part of the budget."""
+    schema = inputs.target.schema
+    cross = shares.mean(axis=0, dtype=np.float64).reshape(schema.shape(inputs.private))
+    others = [tuple(j for j in range(cross.ndim) if j != i) for i in range(cross.ndim)]
+    labels = {p: np.asarray(cross.sum(axis=o)) for p, o in zip(inputs.private, others, strict=True)}
+    tables = [Marginal((*t, *inputs.private)) for t in recipe.analyses]
+    outcomes = [outcome_of(schema, inputs.given, inputs.code_rows, o) for o in recipe.outcomes]
+    return budget_parts(tables, outcomes, labels, _fraction(recipe.share), variance)
+
+
+def _questions(
+    recipe: GuidedTree, inputs: AttachInputs, tree: Tree, part: Fraction, analyses: Mapping[Marginal, Fraction]
+) -> dict[Marginal, Fraction]:
+    """The leaves, the attributes' own tables when they get a ``part``, and the analyses; each with its weight."""
+    rest = 1 - sum(analyses.values(), Fraction(0))
+    weights = (
+        _weights(recipe, [a for a in inputs.given if Marginal((a, *inputs.private)) not in analyses]) if part else {}
+    )
+    part = part if weights else Fraction(0)
+    parts: dict[Marginal, Fraction] = {Marginal(inputs.private, tree): rest * (1 - part)}
+    for a, w in weights.items():
+        parts[Marginal((a, *inputs.private))] = rest * part * w / sum(weights.values())
+    return {**parts, **analyses}
+
+
+def _weights(recipe: GuidedTree, names: Sequence[str]) -> dict[str, Fraction]:
+    """How much the table of each attribute matters."""
+    return {a: Fraction(str(recipe.priorities.get(a, 1))) for a in names}
+
+
+def _fraction(part: float | None) -> Fraction | None:
+    """A part of the budget as costs are reckoned: exactly."""
+    return None if part is None else Fraction(part).limit_denominator(1000)
+
+
+def _variance(tariff: Tariff, cost: Fraction) -> float:
+    """Of the noise on a count that is asked at ``cost``."""
+    return tariff.measure_all([TOTAL], cost, law="laplace").asked[0].noise.variance
+
+
+def public_shares(inputs: AttachInputs, shares: Shares, tree: Tree) -> npt.NDArray[np.float64]:
+    """The public rows' shares of each label in each leaf, smoothed additively by the mix of all leaves."""
+    leaf = leaf_of(tree, inputs.codes(inputs.public))
+    counts = np.stack([np.bincount(leaf, weights=s, minlength=tree.leaves) for s in shares.T], axis=1)
+    counts += _SMOOTH * counts.sum(axis=0) / max(float(counts.sum()), 1.0) + 1e-4
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))

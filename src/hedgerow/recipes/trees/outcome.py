@@ -1,7 +1,20 @@
-"""How ``guided_tree`` asks about an outcome: bands of what the other columns leave of it, with the private labels.
+"""How ``guided_tree`` asks about an outcome: bands of the residual that the other columns leave, with private labels.
 
-Decided by the target's public columns and the mix of public labels: how many bands, whether the private attributes
-are counted together or each by itself, and how much of the budget it takes.
+The coefficient of a private label in a least-squares model of the outcome y given the columns X is that of the label
+in a regression of the residual of y on X (Frisch and Waugh 1933; Lovell 1963): it is decided by how often the label
+occurs where y is above, or below, what X alone predicts.  The table of y and the label does not say it when X
+explains most of y; the table of bands of that residual and the label does.
+
+The residual is a sum of one whole number for each column's code, found from public rows.  A tree whose splits are
+shared by all paths with the same sum so far leads every row to the band of its sum: it asks about any table, and
+reads no row to be made.
+
+    >>> left = residual_of(np.array([[0, 0, 1, 1], [0, 1, 1, 2]]), (2, 3), outcome=1, scores=np.arange(3.0))
+    >>> left.of(np.array([[0, 0], [0, 1]])) < 0
+    array([ True, False])
+
+How many bands, whether the private attributes are counted together or each by itself, and how much of the budget
+they take is decided by the target's public columns and the mix of public labels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,16 +27,120 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.model.residual import Residual, cuts_of, unexplained, unknown
-from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.column import BINNED
 from hedgerow.recipes.trees.attach import is_ordered
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+_SWEEPS, _FINE, _LLOYD = 30, 16, 40
+_ROWS = 400_000  # more of them would not change an effect by a hundredth of what is left
+_MOST = 4_000_000  # numbers in a tree: 16 MB
 _BANDS = (2, 3, 4, 6, 8, 12, 16)
 _SHARES = (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2))
 _ENOUGH = 0.5  # of the variance that chance gives: a larger share is not taken to learn more
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """A whole number for each code of each column; a row's residual is the sum of its own, in steps of equal size."""
+
+    points: tuple[Ints, ...]
+
+    def of(self, code_rows: npt.NDArray[Any]) -> Ints:
+        """The residual of each row."""
+        out = np.zeros(code_rows.shape[1], np.int64)
+        for p, codes in zip(self.points, code_rows, strict=True):
+            out += p[codes]
+        return out
+
+    def tree(self, columns: tuple[str, ...], cuts: Sequence[int]) -> Tree:
+        """The tree whose leaf is the number of ``cuts`` that are at or below a row's residual."""
+        look, wide, child, sums, splits = [], [], [], np.zeros(1, np.int64), 1
+        order = sorted(range(len(columns)), key=lambda a: -len(self.points[a]))  # wide columns while sums are few
+        for place, a in enumerate(order):
+            after = sums[:, None] + self.points[a]
+            if place + 1 == len(order):
+                child.append((-1 - np.searchsorted(cuts, after, side="right")).ravel())
+            else:
+                nexts = np.unique(after)
+                child.append((splits + np.searchsorted(nexts, after)).ravel())
+            look += [a] * len(sums)
+            wide += [len(self.points[a])] * len(sums)
+            if place + 1 < len(order):
+                sums, splits = nexts, splits + len(nexts)
+        return Tree.of(columns, len(cuts) + 1, look, np.cumsum(wide) - wide, np.concatenate(child))
+
+
+def residual_of(
+    code_rows: npt.NDArray[Any], sizes: Sequence[int], *, outcome: int, scores: Floats
+) -> Residual | None:
+    """The residual of ``scores`` of the codes in row ``outcome``, given the other columns: one effect for each code.
+
+    None when nothing is left.  Least squares by backfitting (Gauss-Seidel): a code's effect is the mean of what the
+    other columns leave of its rows.
+    """
+    code_rows = code_rows[:, :: max(code_rows.shape[1] // _ROWS, 1)]
+    y = scores[code_rows[outcome]]
+    left, mean = y - y.mean(), y.mean()
+    others = [a for a in range(len(sizes)) if a != outcome]
+    effects = [np.zeros(s) for s in sizes]
+    rows = [np.maximum(np.bincount(codes, minlength=s), 1) for codes, s in zip(code_rows, sizes, strict=True)]
+    for _ in range(_SWEEPS):
+        for a in others:
+            step = np.bincount(code_rows[a], weights=left, minlength=sizes[a]) / rows[a]
+            effects[a] += step
+            left -= step[code_rows[a]]
+    if left.std() <= 1e-3 * max(y.std(), 1e-12):
+        return None
+    effects[outcome] = mean - scores
+    unit = left.std() / _FINE
+    while _numbers([np.rint(e / unit) for e in effects]) > _MOST:
+        unit *= 2
+    return Residual(tuple(np.asarray(-np.rint(e / unit), np.int64) for e in effects))
+
+
+def _numbers(points: Sequence[Floats]) -> float:
+    """At most how many numbers the tree of these points has."""
+    reach = np.cumsum([0.0, *(np.ptp(p) for p in sorted(points, key=len, reverse=True))])
+    return float(sum((r + 1) * len(p) for r, p in zip(reach, sorted(points, key=len, reverse=True), strict=False)))
+
+
+def lloyd_cuts(values: Ints, many: Ints, bands: int) -> list[int]:
+    """Cuts that part ``many`` rows of each of ``values`` in at most so many bands, each as like itself as can be.
+
+    Lloyd's algorithm (one-dimensional k-means) from equal parts; a value at a cut belongs to the upper band.
+    """
+    middle = np.interp((np.arange(bands) + 0.5) / bands, (np.cumsum(many) - many / 2) / many.sum(), values)
+    for _ in range(_LLOYD):
+        band = np.searchsorted((middle[1:] + middle[:-1]) / 2, values)
+        rows = np.bincount(band, weights=many, minlength=bands)
+        mean = np.bincount(band, weights=many * values, minlength=bands) / np.maximum(rows, 1)
+        middle = np.where(rows > 0, mean, middle)
+    return sorted({int(np.floor(c)) + 1 for c in (middle[1:] + middle[:-1]) / 2})
+
+
+def unknown_deviation(
+    values: Ints, many: Ints, cuts: Sequence[int], mix: Floats, noise: float
+) -> tuple[float, float]:
+    """How far the sums of residual x label are unknown when bands are counted with ``noise``, and when nothing is.
+
+    ``mix`` has the share q of each label.  In a band of n rows chance gives its count the variance c = n q (1 - q),
+    of which a count with noise v leaves c v / (c + v); the band's mean residual m makes it m^2 of the sum's.  How
+    the label lies within the band stays unknown.  Standard deviations, added up over labels.
+    """
+    band = np.searchsorted(cuts, values, side="right")
+    rows = np.bincount(band, weights=many, minlength=len(cuts) + 1)
+    away = values - float(many @ values) / float(many.sum())
+    mean = np.bincount(band, weights=many * away, minlength=len(rows)) / np.maximum(rows, 1)
+    within = np.bincount(band, weights=many * (away - mean[band]) ** 2, minlength=len(rows)) / np.maximum(rows, 1)
+    chance = rows[:, None] * mix * (1 - mix)
+    kept = chance * noise / np.maximum(chance + noise, 1e-12)
+    square = mean[:, None] ** 2
+    left, whole = ((square * v + within[:, None] * chance).sum(axis=0) for v in (kept, chance))
+    return float(np.sqrt(left).sum()), float(np.sqrt(whole).sum())
 
 
 @final
@@ -42,7 +159,7 @@ class Outcome:
     values: npt.NDArray[np.int64]
     many: npt.NDArray[np.int64]
 
-    def asked(
+    def questions(
         self, labels: Mapping[str, Floats], part: Fraction, variance: Callable[[Fraction], float]
     ) -> tuple[tuple[Marginal, ...], float]:
         """The questions with the least left unknown, and how much of the variance that chance makes they tell.
@@ -50,37 +167,37 @@ class Outcome:
         ``labels`` has the mix of each private attribute; ``variance`` is that of a count that gets so much of the
         budget, of which the questions have a ``part`` together.
         """
-        cells, found = float(np.prod([len(m) for m in labels.values()])), []
+        cells, options = float(np.prod([len(m) for m in labels.values()])), []
         for bands, apart in product(_BANDS, (False, True) if len(labels) > 1 else (False,)):
-            cuts = cuts_of(self.values, self.many, bands)
+            cuts = lloyd_cuts(self.values, self.many, bands)
             noise = variance(part / len(labels) if apart else part)
             each = [
-                unknown(self.values, self.many, cuts, m, noise * (1.0 if apart else cells / len(m)))
+                unknown_deviation(self.values, self.many, cuts, m, noise * (1.0 if apart else cells / len(m)))
                 for m in labels.values()
             ]
             left, whole = np.sum(each, axis=0)
-            found.append((float(left), float(whole), apart, cuts))
-        left, whole, apart, cuts = min(found, key=lambda f: f[0])
+            options.append((float(left), float(whole), apart, cuts))
+        left, whole, apart, cuts = min(options, key=lambda o: o[0])
         tree = self.residual.tree(self.columns, cuts)
         groups = [(p,) for p in labels] if apart else [tuple(labels)]
         return tuple(Marginal(g, tree) for g in groups), 1 - (left / max(whole, 1e-12)) ** 2
 
 
-def outcome_of(schema: Schema, columns: tuple[str, ...], lines: npt.NDArray[Any], name: str) -> Outcome:
-    """What the other ``columns`` leave of the one called ``name``, on target rows with the codes in ``lines``."""
+def outcome_of(schema: Schema, columns: tuple[str, ...], code_rows: npt.NDArray[Any], name: str) -> Outcome:
+    """What the other ``columns`` leave of the one called ``name``, on target rows with the codes in ``code_rows``."""
     if not (is_ordered(schema, name) or schema.size([name]) == 2):
         raise JobError(
             f"[guided_tree] outcomes has {name}, whose values have no order. An outcome has an order or two values;\n"
             "for another one name the table: analyses = [[...]]. Nothing was read or spent."
         )
     at = columns.index(name)
-    residual = unexplained(lines, schema.shape(columns), outcome=at, scores=_scores(schema, name, lines[at]))
+    residual = residual_of(code_rows, schema.shape(columns), outcome=at, scores=_scores(schema, name, code_rows[at]))
     if residual is None:
         raise JobError(
             f"[guided_tree] outcomes has {name}, which the other columns of the target settle: it leaves nothing to\n"
             "measure. Take it out, or give the columns that settle it priority 0. Nothing was read or spent."
         )
-    return Outcome(columns, residual, *np.unique(residual.of(lines), return_counts=True))
+    return Outcome(columns, residual, *np.unique(residual.of(code_rows), return_counts=True))
 
 
 def _scores(schema: Schema, name: str, codes: npt.NDArray[Any]) -> Floats:
@@ -93,7 +210,7 @@ def _scores(schema: Schema, name: str, codes: npt.NDArray[Any]) -> Floats:
     return scores
 
 
-def declared(
+def budget_parts(
     tables: Sequence[Marginal],
     outcomes: Sequence[Outcome],
     labels: Mapping[str, Floats],
@@ -108,14 +225,14 @@ def declared(
     """
     if not (tables or outcomes):
         return {}
-    asked: dict[Marginal, Fraction] = {}
+    parts: dict[Marginal, Fraction] = {}
     for whole in (share,) if share is not None else _SHARES if outcomes else (Fraction(1, 3),):
         part = whole / (len(tables) + len(outcomes))
-        asked, told = dict.fromkeys(tables, part), 1.0
+        parts, least = dict.fromkeys(tables, part), 1.0
         for outcome in outcomes:
-            questions, known = outcome.asked(labels, part, variance)
-            asked |= dict.fromkeys(questions, part / len(questions))
-            told = min(told, known)
-        if told >= _ENOUGH:
+            questions, learnt = outcome.questions(labels, part, variance)
+            parts |= dict.fromkeys(questions, part / len(questions))
+            least = min(least, learnt)
+        if least >= _ENOUGH:
             break
-    return asked
+    return parts

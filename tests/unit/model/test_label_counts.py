@@ -3,13 +3,21 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.evidence import Evidence, drift, follow, merged, on_target, settle, together
+from hedgerow.model.trees.label_counts import (
+    LabelCounts,
+    apply_drift,
+    drift,
+    label_totals,
+    merge_groups,
+    posterior_mode,
+    to_target,
+)
 
 RNG = np.random.default_rng
 
 
-def evidence(group: np.ndarray, counts: np.ndarray, variance: float) -> Evidence:
-    return Evidence(group, np.asarray(counts, float), np.full((len(counts), 1), variance))
+def evidence(group: np.ndarray, counts: np.ndarray, variance: float) -> LabelCounts:
+    return LabelCounts(group, np.asarray(counts, float), np.full((len(counts), 1), variance))
 
 
 def sums(shares: np.ndarray, group: np.ndarray) -> np.ndarray:
@@ -27,11 +35,11 @@ def drawn(shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def test_without_noise_the_counts_win_and_with_much_noise_the_prior() -> None:
     prior, group = some_prior(400, 3, 1), np.repeat([0, 1], 200)
     counts = np.array([[120.0, 60.0, 20.0], [30.0, 30.0, 140.0]])
-    exact = settle(prior, [evidence(group, counts, 1e-4)])
+    exact = posterior_mode(prior, [evidence(group, counts, 1e-4)])
     assert sums(exact, group) == pytest.approx(counts, abs=1.0)
     assert exact.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     far = evidence(group, counts, 1e9)
-    assert settle(follow(prior, [far]), [far]) == pytest.approx(prior, abs=1e-4)
+    assert posterior_mode(apply_drift(prior, [far]), [far]) == pytest.approx(prior, abs=1e-4)
 
 
 def test_several_tables_are_weighed_by_their_precision() -> None:
@@ -47,7 +55,7 @@ def test_several_tables_are_weighed_by_their_precision() -> None:
         evidence(a, sums(truth, a) + rng.normal(0, 3, (4, 3)), 9.0),
         evidence(b, sums(truth, b) + rng.normal(0, 8, (3, 3)), 64.0),
     ]
-    out = settle(prior, seen)
+    out = posterior_mode(prior, seen)
     pulls = [(e, (e.counts - sums(out, e.group)) / e.variance, np.sqrt(2 / e.variance)) for e in seen]
     push = sum(np.clip(p, -most, most)[e.group] for e, p, most in pulls)
     moved = np.log(out / prior)
@@ -62,7 +70,7 @@ def test_a_prior_that_is_right_is_not_moved_for_drift() -> None:
     for seed in range(40):
         rng = RNG(100 + seed)
         counts = sums(np.eye(4)[drawn(prior, rng)], group) + rng.laplace(0, 20, (12, 4))
-        moved += bool((follow(prior, [evidence(group, counts, 800.0)]) != prior).any())
+        moved += bool((apply_drift(prior, [evidence(group, counts, 800.0)]) != prior).any())
     assert moved <= 4
 
 
@@ -70,7 +78,7 @@ def test_a_prior_that_is_wrong_loses_its_weight() -> None:
     prior, group = some_prior(4000, 3, 6), RNG(7).integers(0, 10, 4000)
     wanted = sums(prior, group) * np.array([0.5, 1.0, 1.6])
     wanted *= sums(prior, group).sum(axis=1, keepdims=True) / wanted.sum(axis=1, keepdims=True)
-    out = follow(prior, [evidence(group, wanted, 100.0)])
+    out = apply_drift(prior, [evidence(group, wanted, 100.0)])
     before, after = (np.abs(sums(p, group) - wanted).sum() for p in (prior, out))
     assert after < 0.15 * before
 
@@ -89,12 +97,12 @@ def test_each_label_has_a_drift_of_its_own_when_the_noise_cannot_have_made_it() 
 def test_totals_and_upper_levels_add_up_what_the_leaves_say() -> None:
     group = np.repeat([0, 1, 2], 10)
     leaves = evidence(group, np.array([[4.0, 6.0], [1.0, 9.0], [10.0, 0.0]]), 2.0)
-    up = merged(leaves, np.array([0, 0, 1]))
+    up = merge_groups(leaves, np.array([0, 0, 1]))
     assert up.counts.tolist() == [[5, 15], [10, 0]]
     assert up.variance.ravel().tolist() == [4, 2]
     assert up.group.tolist() == [0] * 20 + [1] * 10
     other = evidence(np.zeros(30, np.int64), np.array([[20.0, 10.0]]), 3.0)
-    both = together([leaves, other])  # precisions 1/6 and 1/3
+    both = label_totals([leaves, other])  # precisions 1/6 and 1/3
     assert both.counts.ravel() == pytest.approx([(15 / 6 + 20 / 3) / 0.5, (15 / 6 + 10 / 3) / 0.5])
 
 
@@ -102,24 +110,24 @@ def test_counts_of_the_targets_own_rows_are_taken_at_its_size() -> None:
     group = np.repeat([0, 1, 2], [500, 300, 200])
     true = np.array([[400.0, 100.0], [100.0, 200.0], [120.0, 80.0]])
     noisy = true + RNG(0).laplace(0, 5, true.shape)
-    e = on_target(group, noisy, 50.0)
+    e = to_target(group, noisy, 50.0)
     assert e.counts == pytest.approx(noisy)
     assert e.variance.ravel().tolist() == [50.0] * 3
 
 
 def test_counts_of_other_rows_are_brought_to_the_targets_size() -> None:
     group = np.repeat([0, 1], [500, 500])
-    e = on_target(group, np.array([[800.0, 200.0], [300.0, 700.0]]), 2.0)  # twice as many rows
+    e = to_target(group, np.array([[800.0, 200.0], [300.0, 700.0]]), 2.0)  # twice as many rows
     assert e.counts == pytest.approx(np.array([[400, 100], [150, 350]]), rel=0.02)
     assert e.variance == pytest.approx(0.5, rel=0.05)
-    uneven = on_target(group, np.array([[1600.0, 400.0], [60.0, 140.0]]), 2.0)  # groups of other sizes
+    uneven = to_target(group, np.array([[1600.0, 400.0], [60.0, 140.0]]), 2.0)  # groups of other sizes
     assert uneven.counts == pytest.approx(np.array([[400, 100], [150, 350]]), rel=0.05)
 
 
 def test_a_group_without_rows_or_counts_does_no_harm() -> None:
     group = np.zeros(50, np.int64)
-    e = on_target(group, np.array([[-3.0, 60.0], [5.0, -40.0]]), 30.0)
-    out = settle(follow(some_prior(50, 2, 8), [e]), [e])
+    e = to_target(group, np.array([[-3.0, 60.0], [5.0, -40.0]]), 30.0)
+    out = posterior_mode(apply_drift(some_prior(50, 2, 8), [e]), [e])
     assert np.isfinite(out).all()
     assert out.sum(axis=1) == pytest.approx(1.0, abs=1e-5)
 
@@ -127,7 +135,7 @@ def test_a_group_without_rows_or_counts_does_no_harm() -> None:
 def test_counts_of_one_of_two_crossed_labels_move_all_shares_that_count_for_it_alike() -> None:
     prior, group, first = some_prior(400, 6, 11), np.repeat([0, 1], 200), np.repeat([0, 1], 3)
     counts = np.array([[150.0, 50.0], [40.0, 160.0]])
-    out = settle(prior, [Evidence(group, counts, np.full((2, 1), 1e-4), first)])
+    out = posterior_mode(prior, [LabelCounts(group, counts, np.full((2, 1), 1e-4), first)])
     assert sums(out, group) @ np.eye(2)[first] == pytest.approx(counts, abs=1.0)
     within = [s.reshape(-1, 2, 3) / s.reshape(-1, 2, 3).sum(axis=2, keepdims=True) for s in (prior, out)]
     assert within[1] == pytest.approx(within[0], abs=1e-4)

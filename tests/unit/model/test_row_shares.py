@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from hedgerow.model.attached import draw_stratified
-from hedgerow.model.balanced import balance
+from hedgerow.model.trees.row_shares import balance, draw_stratified
 
 
 def test_all_watched_tables_come_much_nearer_than_independent_draws() -> None:

@@ -1,11 +1,14 @@
-"""Trees whose splits are drawn by lot: every node its own attribute, one child for every label.
+"""Random decision trees (Fan, Wang, Yu and Ma 2003; the RDT papers): how one is drawn, and what filled ones give.
+
+Every node draws its own attribute by lot and has one child for every label.  Several filled trees give a row the
+mean of their shares, or of what the caller prefers; a leaf with few rows falls back on the split above it.
 
 Built level by level: one sweep over the public rows that are in a split moves each to its child and counts it.
 No sort, no recursion.  A node is split while at least ``n_b`` public rows are in it and depth is left.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +22,13 @@ from hedgerow.public.costs.question import Tree
 _MOST_SLOTS = 1 << 27
 _CHUNK = 1024
 
+Combine = Literal["mean", "pooled", "precision"]
+Floats = npt.NDArray[np.float64]
+Shares = npt.NDArray[np.float32]
+
 
 def sketch_tree(
-    lines: npt.NDArray[Any],
+    code_rows: npt.NDArray[Any],
     columns: Mapping[str, int],
     weights: Sequence[float],
     *,
@@ -29,13 +36,13 @@ def sketch_tree(
     depth: int,
     rng: np.random.Generator,
 ) -> Tree:
-    """A random tree on public rows: ``lines`` has the codes of each of ``columns``, a mapping from name to size.
+    """A random tree on public rows: ``code_rows`` has the codes of each of ``columns``, a mapping from name to size.
 
-    It has no hash yet: ``reached`` and ``named`` give it one.
+    It has no hash yet: ``number_reached`` and ``with_hash`` give it one.
     """
     sizes, weight = np.array(list(columns.values()), np.int64), np.array(weights, np.float64)
     wanted = int(sum(1 << a for a in np.flatnonzero(weight > 0).tolist()))
-    rows = lines.shape[1]
+    rows = code_rows.shape[1]
     live, slot, moving = np.arange(rows, dtype=np.uint32), np.zeros(rows, np.uint32), rows
     looks, children, leaves, splits, slots = list[Any](), list[Any](), 0, 0, 0
     masks, child = np.zeros(1, np.int64), np.full(1, 0 if rows >= n_b and wanted else -1, np.int32)
@@ -53,12 +60,12 @@ def sketch_tree(
                 "No confidential row was read and nothing was spent."
             )
         count = np.zeros(int(wide.sum()), np.int32)
-        moving = _advance(lines, look, first.astype(np.uint32), child, splits, live, slot, moving, count)
+        moving = _advance(code_rows, look, first.astype(np.uint32), child, splits, live, slot, moving, count)
         splits += len(look)
         child, open_ones = np.empty(len(count), np.int32), np.empty(int((count >= n_b).sum()), np.int64)
         last = n_b if level + 1 < depth else np.iinfo(np.int64).max
         used = masks | (1 << look.astype(np.int64))
-        opened, leaves = _settle(count, used, wide, wanted, last, splits, leaves, child, open_ones)
+        opened, leaves = _split_or_end(count, used, wide, wanted, last, splits, leaves, child, open_ones)
         open_ones = open_ones[:opened]
         looks.append(look)
         children.append(child)
@@ -69,12 +76,12 @@ def sketch_tree(
     return Tree(tuple(columns), max(leaves, 1), "", (whole, np.asarray(np.cumsum(wide) - wide, np.int32), every))
 
 
-def named(tree: Tree) -> Tree:
+def with_hash(tree: Tree) -> Tree:
     """The tree under its hash, as a question needs it."""
     return Tree.of(tree.columns, tree.leaves, *tree.arrays)
 
 
-def reached(tree: Tree, *tables: Mapping[str, Codes]) -> Tree:
+def number_reached(tree: Tree, *tables: Mapping[str, Codes]) -> Tree:
     """The tree with those leaves numbered in which a row of ``tables`` falls; all others are one, the last.
 
     What is drawn for the others would never be looked at, so taking them together changes no law of what is drawn.
@@ -87,7 +94,7 @@ def reached(tree: Tree, *tables: Mapping[str, Codes]) -> Tree:
     return Tree.of(tree.columns, _renumber(seen, child, fresh), look, first, fresh)
 
 
-def joined(column: str, trees: Sequence[Tree], size: int) -> Tree:
+def join_trees(column: str, trees: Sequence[Tree], size: int) -> Tree:
     """One tree whose root looks at ``column``: code c goes on in ``trees[c % len(trees)]``.
 
     A row falls in one leaf of one tree, so all of them together cost what one costs.
@@ -142,7 +149,7 @@ def _choose(masks: Any, weight: Any, chance: Any, look: Any) -> None:
 
 @compiled
 def _advance(  # noqa: PLR0913  compiled: plain arrays only
-    lines: Any, look: Any, first: Any, child: Any, base: int, live: Any, slot: Any, moving: int, count: Any
+    code_rows: Any, look: Any, first: Any, child: Any, base: int, live: Any, slot: Any, moving: int, count: Any
 ) -> Any:
     """Move the rows whose slot became a split to their child, and count them there; how many still move.
 
@@ -157,7 +164,7 @@ def _advance(  # noqa: PLR0913  compiled: plain arrays only
             at[k] = np.uint32(split - base)
             k += np.uint32(split >= 0)
         for i in range(k):
-            s = first[at[i]] + np.uint32(lines[np.uint32(look[at[i]]), row[i]])
+            s = first[at[i]] + np.uint32(code_rows[np.uint32(look[at[i]]), row[i]])
             count[s] += 1
             live[out] = row[i]
             slot[out] = s
@@ -166,7 +173,7 @@ def _advance(  # noqa: PLR0913  compiled: plain arrays only
 
 
 @compiled
-def _settle(  # noqa: PLR0913  compiled: plain arrays only
+def _split_or_end(  # noqa: PLR0913  compiled: plain arrays only
     count: Any, used: Any, wide: Any, wanted: int, n_b: int, splits: int, leaves: int, child: Any, open_ones: Any
 ) -> Any:
     """Every slot of a level becomes a split, if it has rows and attributes enough, or the next leaf."""
@@ -202,3 +209,107 @@ def _renumber(seen: Any, child: Any, fresh: Any) -> Any:
         c = child[i]
         fresh[i] = c if c >= 0 else -1 - (number[-1 - c] if seen[-1 - c] else size)
     return size + (size < len(seen))
+
+
+def leaf_counts(tree: Tree, noisy: Floats, least: float) -> Floats:
+    """The counts that speak for each leaf: its own, or those of the nearest split above that has enough.
+
+    A split has the sum of its leaves that the target reaches.  ``least`` is compared with noisy totals, so falling
+    back reveals nothing; a leaf always has counts.
+    """
+    if not len(tree.arrays[0]) or least <= 0:
+        return noisy
+    of_leaf, of_split = parents(tree)
+    out = noisy.copy()
+    above = np.zeros((len(of_split), noisy.shape[1]))
+    np.add.at(above, of_leaf[of_leaf >= 0], noisy[of_leaf >= 0])
+    for s in range(len(of_split) - 1, 0, -1):
+        above[of_split[s]] += above[s]
+    at = of_leaf.copy()
+    short = np.flatnonzero((noisy.sum(axis=1) < least) & (of_leaf >= 0))
+    while len(short):
+        out[short] = above[at[short]]
+        short = short[(out[short].sum(axis=1) < least) & (of_split[at[short]] >= 0)]
+        at[short] = of_split[at[short]]
+    return out
+
+
+def clip_to_shares(counts: npt.NDArray[Any]) -> Shares:
+    """Counts cut at zero and divided by their sum, as the papers do; equal shares where nothing is left."""
+    out = np.array(counts, np.float32)
+    _normalise(out)
+    return out
+
+
+def combine(
+    rule: Combine, counts: Sequence[Floats], leaves: Sequence[npt.NDArray[Any]], variances: Sequence[float]
+) -> Shares:
+    """The shares of each row from the counts of the leaf it has in each tree.
+
+    ``mean``: of the trees' shares (the papers'). ``pooled``: of the summed counts. ``precision``: of shares weighted
+    by 1 / (noise variance + spread between the trees), the spread estimated over all rows: the bias term
+    without which the largest leaf, which is the least like the row, would decide.
+    """
+    rows, label_count = len(leaves[0]), counts[0].shape[1]
+    total = np.zeros((rows, label_count), np.float32)
+    if rule == "pooled":
+        for c, leaf in zip(counts, leaves, strict=True):
+            _add_leaf(total, c, leaf, np.ones(len(c)))
+    else:
+        shares = [clip_to_shares(c) for c in counts]
+        for s, leaf in zip(shares, leaves, strict=True):
+            _add_leaf(total, s, leaf, np.ones(len(s)))
+        if rule == "precision":
+            total = _by_precision(
+                shares, leaves, counts, variances, middle=np.asarray(total / len(counts), np.float32)
+            )
+    _normalise(total)
+    return total
+
+
+def _by_precision(
+    shares: Sequence[Shares],
+    leaves: Sequence[npt.NDArray[Any]],
+    counts: Sequence[Floats],
+    variances: Sequence[float],
+    *,
+    middle: Shares,
+) -> Shares:
+    total = np.zeros_like(middle)
+    label_count = middle.shape[1]
+    for s, leaf, c, v in zip(shares, leaves, counts, variances, strict=True):
+        noise = v * label_count / np.maximum(c.sum(axis=1), 1.0) ** 2
+        apart = _apart(s, leaf, middle) / max(len(leaf), 1) - (noise[leaf].mean() if len(leaf) else 0.0)
+        _add_leaf(total, s, leaf, 1 / (noise + max(apart, 1e-4)))
+    return total
+
+
+@compiled
+def _add_leaf(total: Any, table: Any, leaf: Any, weight: Any) -> None:
+    """Add to each row the line of its leaf, times the leaf's weight."""
+    for r in range(len(leaf)):
+        at = np.uint32(leaf[r])
+        for k in range(total.shape[1]):
+            total[r, k] += table[at, k] * weight[at]
+
+
+@compiled
+def _apart(table: Any, leaf: Any, middle: Any) -> Any:
+    """The summed squared distance of the rows' code_rows from ``middle``."""
+    out = 0.0
+    for r in range(len(leaf)):
+        at = np.uint32(leaf[r])
+        for k in range(middle.shape[1]):
+            out += (table[at, k] - middle[r, k]) ** 2
+    return out
+
+
+@compiled
+def _normalise(shares: Any) -> None:
+    for r in range(shares.shape[0]):
+        total = 0.0
+        for k in range(shares.shape[1]):
+            shares[r, k] = max(shares[r, k], np.float32(0))
+            total += shares[r, k]
+        for k in range(shares.shape[1]):
+            shares[r, k] = shares[r, k] / total if total > 0 else 1 / shares.shape[1]

@@ -10,7 +10,6 @@ import polars as pl
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
-from hedgerow.model.balanced import balance
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
@@ -20,17 +19,18 @@ from hedgerow.public.schema.rules import violations
 from hedgerow.public.table import PublicTable
 
 _GOLDEN = 0.6180339887498949
-_ROUNDS = 20
+_REDRAWS = 20
+_BALANCE_SWEEPS = 2
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Attached(AbstractAttachment):
+class RowShares(AbstractAttachment):
     """The labels of every target row, jointly.
 
     Attributes:
         schema: what the columns mean.
-        private: the attributes that are attached.
+        private: the attributes that are model.
         shares: for each row of the target the share of each cell of their cross, last fastest.
         groups: numbers per row, the first those of its stratum: the labels in every group of rows come out close to
             the sum of their shares.
@@ -55,27 +55,27 @@ class Attached(AbstractAttachment):
                 "No confidential row was read and nothing was spent."
             )
 
-        def drawn(rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
+        def draw_labels(rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
             shares, groups = self.shares[rows], [g[rows] for g in self.groups]
             cells = balance(draw_stratified(shares, groups[0], rng), shares, groups, rng)
             shape = self.schema.shape(self.private)
             return dict(zip(self.private, np.unravel_index(cells, shape), strict=True))
 
-        return with_columns(target, self.schema, drawn, rng)
+        return with_columns(target, self.schema, draw_labels, rng)
 
 
-def expected_counts(attached: Attached, question: Marginal) -> Expected:
+def expected_counts(model: RowShares, question: Marginal) -> Expected:
     """The counts of a table that the shares of the target's rows give."""
-    schema, private = attached.schema, attached.private
-    held = {p: a for a in private for p in (a, *schema.coding.needs([a]))}
-    given = [c for c in question.columns if c not in held]
-    codes = attached.target.codes(given)
-    at = np.zeros(attached.target.rows, np.int64)
+    schema, private = model.schema, model.private
+    attached = {p: a for a in private for p in (a, *schema.coding.needs([a]))}
+    given = [c for c in question.columns if c not in attached]
+    codes = model.target.codes(given)
+    at = np.zeros(model.target.rows, np.int64)
     for c in given:
         at = at * schema.size([c]) + codes[c]
     size = schema.size(given)
-    rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in attached.shares.T], axis=1)
-    wanted = [c for c in question.columns if c in held]
+    rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in model.shares.T], axis=1)
+    wanted = [c for c in question.columns if c in attached]
     cube = rows @ _cells_of(schema, private, wanted)
     shaped = cube.reshape(*schema.shape(given), *schema.shape(wanted))
     order = [[*given, *wanted].index(c) for c in question.columns]
@@ -102,9 +102,10 @@ def _cells_of(schema: Schema, private: Sequence[str], wanted: Sequence[str]) -> 
 def draw_stratified(shares: Any, strata: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """A cell for every row: each with its own shares, and rows of a stratum together close to the sum of theirs.
 
-    The rows are put in order of stratum and share, ties at random, and given the numbers u, u + g, u + 2g, ...
-    modulo 1, where g is the golden ratio and u uniform.  Each number alone is uniform, and those of any run of
-    neighbours are spread so evenly that a count is off by far less than independent draws would put it.
+    Systematic sampling (Madow and Madow 1944), its equal steps replaced by those of the golden ratio: rows are put
+    in order of stratum and share, ties at random, and given the numbers u, u + g, u + 2g, ... modulo 1, where g is
+    the golden ratio and u uniform.  Each number alone is uniform, and those of any run of neighbours are spread so
+    evenly that a count is off by far less than independent draws would put it.
     """
     n = len(shares)
     order = np.lexsort((rng.random(n), shares.max(axis=1) if n else [], strata))
@@ -136,14 +137,82 @@ def _pick(shares: Any, u: Any, cells: Any) -> None:
         cells[r] = k
 
 
-def with_columns(target: PublicTable, schema: Schema, drawn: Any, rng: np.random.Generator) -> pl.DataFrame:
-    """The target's rows with what ``drawn(rows)`` gives them; rows that break a rule are drawn again.
+def balance(
+    cells: npt.NDArray[np.int64],
+    shares: npt.NDArray[np.float32],
+    groups: Sequence[npt.NDArray[Any]],
+    rng: np.random.Generator,
+) -> npt.NDArray[np.int64]:
+    """``cells``, a draw from ``shares``, exchanged so that the labels in all ``groups`` are close to their sums.
+
+    Balanced sampling (Deville and Tille 2004), here by local search.  Independent draws would add to every table an
+    error as large as that of a survey of these rows.  So every row in turn, in random order, is offered a label drawn
+    from its own shares, and takes it if the tables that are watched come nearer to what the shares sum to.  A row is
+    never offered a label at any other rate than its own share.
+    """
+    n, label_count = shares.shape
+    cells = cells.copy()
+    start, total = [], 0
+    for group in groups:
+        start.append(total)
+        total += (int(group.max()) + 1 if n else 0) * label_count
+    cell_at = np.stack([(s + g.astype(np.int64) * label_count) for s, g in zip(start, groups, strict=True)], axis=1)
+    off, spread = np.zeros(total), np.zeros(total)
+    _distance(shares, cell_at, cells, off, spread)
+    worth = 1 / np.sqrt(spread + 1)
+    for _ in range(_BALANCE_SWEEPS):
+        _offer(shares, cell_at, cells, off, worth, rng.permutation(n), rng.random(n))
+    return cells
+
+
+@compiled
+def _distance(shares: Any, cell_at: Any, cells: Any, off: Any, spread: Any) -> None:
+    for r in range(len(cells)):
+        total = 0.0
+        for k in range(shares.shape[1]):
+            total += shares[r, k]
+        for t in range(cell_at.shape[1]):
+            at = cell_at[r, t]
+            off[at + cells[r]] += 1
+            for k in range(shares.shape[1]):
+                s = shares[r, k] / total
+                off[at + k] -= s
+                spread[at + k] += s * (1 - s)
+
+
+@compiled
+def _offer(shares: Any, cell_at: Any, cells: Any, off: Any, worth: Any, order: Any, u: Any) -> None:
+    last = shares.shape[1] - 1
+    for r in order:
+        total = 0.0
+        for k in range(last + 1):
+            total += shares[r, k]
+        left, new = u[r] * total, 0
+        while new < last and left >= shares[r, new]:
+            left -= shares[r, new]
+            new += 1
+        old = cells[r]
+        if new == old:
+            continue
+        change = 0.0  # of the summed worth x squared distance
+        for t in range(cell_at.shape[1]):
+            a, b = cell_at[r, t] + old, cell_at[r, t] + new
+            change += worth[a] * (1 - 2 * off[a]) + worth[b] * (1 + 2 * off[b])
+        if change < 0:
+            for t in range(cell_at.shape[1]):
+                off[cell_at[r, t] + old] -= 1
+                off[cell_at[r, t] + new] += 1
+            cells[r] = new
+
+
+def with_columns(target: PublicTable, schema: Schema, draw_labels: Any, rng: np.random.Generator) -> pl.DataFrame:
+    """The target's rows with what ``draw_labels(rows)`` gives them; rows that break a rule are drawn again.
 
     Every column of the schema, in its order.  A target's own value stays as it is when the schema allows it,
     and otherwise becomes one of the cell it was counted in.
     """
     rows = np.arange(target.rows)
-    cells: Mapping[str, Any] = drawn(rows)
+    cells: Mapping[str, Any] = draw_labels(rows)
     given = [a for a in schema.attributes if a not in cells]
     public = target.codes(given)
     made = [p for a in cells for p in schema.coding.needs([a])]
@@ -158,11 +227,11 @@ def with_columns(target: PublicTable, schema: Schema, drawn: Any, rng: np.random
         return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
 
     frame = built(rows, cells)
-    for _ in range(_ROUNDS if schema.zeros or schema.rules else 0):
+    for _ in range(_REDRAWS if schema.zeros or schema.rules else 0):
         bad = np.flatnonzero(violations(schema, frame).to_numpy())
         if not len(bad):
             break
-        again = built(bad, drawn(bad))
+        again = built(bad, draw_labels(bad))
         place = np.arange(len(frame))
         place[bad] = len(frame) + np.arange(len(bad))
         frame = pl.concat([frame, again])[place]

@@ -1,0 +1,249 @@
+"""Label shares of rows corrected by noisy label counts of groups of these rows: first for drift, then for chance.
+
+The prior is a share of each label for every row.  The data are noisy label counts of groups of these rows: the
+leaves of a tree, the nodes above them, or the cells of a table.  The true count of a label in a group of n rows with
+shares s is taken to have variance c + phi n c, with c the sum of s (1 - s): c because labels are one draw (chance),
+phi n c because the confidential table strays from the prior (drift).  The noise adds v.
+
+``apply_drift`` is parametric empirical Bayes (Efron and Morris 1973; Morris 1983): phi is estimated by moments from
+the noisy counts themselves, and the shares move by the posterior mean of the drift, on the scale of log shares.  A
+prior that resembles the confidential table keeps all its weight, one that does not loses it.  Our twist: one phi for
+all labels, less some standard errors, unless a label's own differs from it by more than noise can explain.
+
+``posterior_mode`` then moves them by what chance did in these very rows.  It is maximum-entropy calibration with soft
+constraints (penalised raking: Deville and Sarndal 1992): the s that minimises
+
+    sum over rows of KL(s, prior)  +  sum over all counts of (count - sum of s)^2 / (2 v),
+
+so several tables are weighed against each other and against the prior by their precision, and no count is fitted
+more closely than its noise allows.  Beyond two scales of Laplace noise the square goes on linearly (Huber
+1964): a count with noise of scale b never moves a log share by more than 1 / b, the slope of its log density.
+
+``expected_error`` says how far the tables of such labels will be off, before anything is asked.  All of it is
+post-processing or public knowledge, and costs nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.counting.kernel import compiled
+
+Shares = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
+_CAUTION = 3.0  # standard errors taken off the drift of all labels together: noise must not pass for drift
+_SURE = 30.0  # 5.5 standard errors, squared: a label's own drift is believed beyond that (as in model/shrinkage)
+_FURTHEST = 9.0  # a squared difference tells at most this many times its variance: Laplace noise has long tails
+_PASSES, _ROUNDS, _SWEEPS, _STEP = 3, 4, 8, 2.0
+_TINY = 1e-30
+_HALF_NORMAL = float(np.sqrt(2 / np.pi))  # the mean distance of a normal variable of variance 1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Noisy label counts of groups of rows, on the scale of these rows.
+
+    Attributes:
+        group: the group of each row.
+        counts: for each group the noisy count of each label.
+        variance: for each group that of the noise on one of its counts, as a column.
+        label: for each share of a row the label it counts for; each for one of its own when None.
+    """
+
+    group: npt.NDArray[Any]
+    counts: Floats
+    variance: Floats
+    label: npt.NDArray[np.int64] | None = None
+
+    def label_of(self, label_count: int) -> npt.NDArray[np.int64]:
+        """For each of ``label_count`` shares the label it counts for."""
+        return np.arange(label_count) if self.label is None else self.label
+
+
+def to_target(
+    group: npt.NDArray[Any],
+    counts: npt.ArrayLike,
+    variance: float,
+    label: npt.NDArray[np.int64] | None = None,
+) -> LabelCounts:
+    """Counts of confidential rows brought to target rows, which may be others, and more or fewer.
+
+    The size of a group among the confidential rows is its noisy total, shrunk to the size of the target's own group
+    as far as noise explains the difference: for a target that is the confidential table's own rows it is exact.
+    """
+    noisy = np.asarray(counts, np.float64)
+    rows = np.bincount(group, minlength=len(noisy)).astype(np.float64)
+    totals, noise = noisy.sum(axis=1), variance * noisy.shape[1]
+    off, doubt = totals.sum() - rows.sum(), noise * len(totals)
+    ratio = max(totals.sum() / max(rows.sum(), 1.0), 1e-3) if off**2 > _FURTHEST * doubt else 1.0
+    guess = ratio * rows
+    excess = (totals - guess) ** 2 - noise
+    weight = guess**2 / max(noise, _TINY)
+    strays = (excess * weight).sum() - _CAUTION * 2 * noise * np.sqrt((weight**2).sum())
+    spread = max(float(strays / max((guess**2 * weight).sum(), _TINY)), 0.0) * guess**2
+    size = np.maximum(guess + (totals - guess) * spread / (spread + noise + _TINY), 0.5)
+    scale = (rows / size)[:, None]
+    return LabelCounts(group, noisy * scale, np.maximum(variance * scale**2, 1e-9), label)
+
+
+def label_totals(counts: Sequence[LabelCounts]) -> LabelCounts:
+    """One group of all rows: the label totals that all ``counts`` give, weighed by their precision."""
+    sums = np.stack([e.counts.sum(axis=0) for e in counts])
+    precision = 1 / np.array([float(e.variance.sum()) for e in counts])
+    mean = precision @ sums / precision.sum()
+    return LabelCounts(np.zeros(len(counts[0].group), np.int8), mean[None], np.array([[1 / precision.sum()]]))
+
+
+def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCounts:
+    """The counts of leaves added up to larger groups: leaf i belongs to group ``of_leaf[i]``."""
+    groups = int(of_leaf.max()) + 1
+    counts, variance = np.zeros((groups, leaves.counts.shape[1])), np.zeros((groups, 1))
+    np.add.at(counts, of_leaf, leaves.counts)
+    np.add.at(variance, of_leaf, leaves.variance)
+    return LabelCounts(of_leaf[leaves.group], counts, variance)
+
+
+def apply_drift(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
+    """``shares`` moved by the drift that all ``counts`` together show, label by label, until they show no more."""
+    for _ in range(_PASSES):
+        phi = drift([(e, *_sums(shares, e)) for e in counts])
+        if not phi.any():
+            break
+        shares = _drift_step(shares, counts, phi)
+    return shares
+
+
+def _drift_step(shares: Shares, counts: Sequence[LabelCounts], phi: Floats) -> Shares:
+    """``shares`` moved by the posterior mean of the drift ``phi``, on the scale of log shares."""
+    out, moved = shares.copy(), [np.zeros(e.counts.shape) for e in counts]
+    for _ in range(_ROUNDS):
+        for e, done in zip(counts, moved, strict=True):
+            fitted, spread = _sums(out, e)
+            ready = phi * fitted.sum(axis=1, keepdims=True) / (e.variance + spread)
+            step = (ready * (e.counts - fitted) - done) / (1 + ready * np.minimum(2 * spread, fitted))
+            _move(out, e, done, step)
+    return out
+
+
+def drift(parts: Sequence[tuple[LabelCounts, Floats, Floats]]) -> Floats:
+    """For each label phi: how far true shares stray from the prior, over all groups of all ``parts``.
+
+    By moments, each group by how precisely it tells.  It is that of all labels together, less three standard
+    errors, unless a label's own differs from it by more than the noise would make it.
+    """
+    top = bottom = error = np.zeros(parts[0][1].shape[1])
+    for e, fitted, spread in parts:
+        base, due = spread * fitted.sum(axis=1, keepdims=True), e.variance + spread
+        weight = base / due**2
+        top = top + ((np.minimum((e.counts - fitted) ** 2, _FURTHEST * due) - due) * weight).sum(axis=0)
+        bottom = bottom + (base * weight).sum(axis=0)
+        error = error + 4 * ((due * weight) ** 2).sum(axis=0)  # a squared Laplace variable has variance 5, not 2
+    whole = max(float(top.sum() - _CAUTION * np.sqrt(error.sum())), 0.0) / max(float(bottom.sum()), _TINY)
+    own = np.maximum(top, 0.0) / np.maximum(bottom, _TINY)
+    chance = np.zeros(len(own))
+    for e, fitted, spread in parts:
+        base, due = spread * fitted.sum(axis=1, keepdims=True), e.variance + spread
+        chance += 4 * ((due + whole * base) * base / due**2).__pow__(2).sum(axis=0)
+    chance /= np.maximum(bottom, _TINY) ** 2
+    trust = np.maximum(1 - _SURE * chance / np.maximum((own - whole) ** 2, _TINY), 0.0)
+    return np.asarray(np.minimum(trust * own + (1 - trust) * whole, 1.0))
+
+
+def posterior_mode(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
+    """The posterior mode of the shares, ``shares`` being their prior: dual coordinate ascent, table by table."""
+    out, moved = shares.copy(), [np.zeros(e.counts.shape) for e in counts]
+    for _ in range(_SWEEPS):
+        for e, done in zip(counts, moved, strict=True):
+            fitted, spread = _sums(out, e)
+            step = ((e.counts - fitted) / e.variance - done) / (1 + np.minimum(2 * spread, fitted) / e.variance)
+            most = np.sqrt(2 / e.variance)  # 1 / b for Laplace noise of this variance
+            _move(out, e, done, np.clip(done + step, -most, most) - done)
+    return out
+
+
+def _sums(shares: Shares, e: LabelCounts) -> tuple[Floats, Floats]:
+    """For each group the summed shares s of each label, and the sums of s (1 - s)."""
+    fitted, spread = np.zeros(e.counts.shape), np.zeros(e.counts.shape)
+    _add_up(shares, e.group, e.label_of(shares.shape[1]), fitted, spread)
+    return fitted, spread
+
+
+def _move(shares: Shares, e: LabelCounts, done: Floats, step: Floats) -> None:
+    """Every row's log shares moved by the step of its group. 2 s (1 - s) bounds the curvature: no overshooting."""
+    step = np.clip(step, -_STEP, _STEP)
+    done += step
+    _scale(shares, e.group, np.exp(step)[:, e.label_of(shares.shape[1])])
+
+
+@compiled
+def _add_up(shares: Any, group: Any, label: Any, fitted: Any, spread: Any) -> None:
+    whole = np.zeros(fitted.shape[1])
+    for r in range(len(group)):
+        g = group[r]
+        whole[:] = 0.0
+        for k in range(shares.shape[1]):
+            whole[label[k]] += shares[r, k]
+        for k in range(len(whole)):
+            fitted[g, k] += whole[k]
+            spread[g, k] += whole[k] * (1 - whole[k])
+
+
+@compiled
+def _scale(shares: Any, group: Any, factor: Any) -> None:
+    for r in range(len(group)):
+        g, total = group[r], 0.0
+        for k in range(shares.shape[1]):
+            shares[r, k] *= factor[g, k]
+            total += shares[r, k]
+        for k in range(shares.shape[1]):
+            shares[r, k] /= total
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeafRows:
+    """Target rows by leaf.
+
+    Attributes:
+        leaf: of each row.
+        shares: of each leaf, of each label, from the public table.
+        variance: of the noise on one of its counts.
+    """
+
+    leaf: npt.NDArray[Any]
+    shares: Floats
+    variance: float
+
+
+def expected_error(
+    rows: LeafRows, code_rows: npt.NDArray[Any], sizes: Sequence[int], tables: Sequence[float | None]
+) -> float:
+    """The mean total-variation distance expected of (attribute, labels) tables, one for each of ``code_rows``.
+
+    ``tables`` has for each attribute the noise variance of its own table, or None when it is not asked.  With a
+    prior that resembles the confidential table, what is unknown is what chance did in its rows: a label of share q
+    in a leaf of n rows has variance c = n q (1 - q).  A noisy count of variance v tells c^2 / (c + v) of it.  A table
+    cell that holds the part f of a leaf gains f^2 of that; a noisy table of its own, of variance w, brings what is
+    left of its variance, p, to p w / (p + w).  As the labels of a group add up to a known number of rows, noise
+    counts for one label less.
+    """
+    rows_in = np.bincount(rows.leaf, minlength=len(rows.shares)).astype(np.float64)
+    chance = rows_in[:, None] * rows.shares * (1 - rows.shares)
+    one_less = 1 - 1 / chance.shape[1]
+    learnt = chance**2 / np.maximum(chance + one_less * rows.variance, 1e-12)
+    off = []
+    for codes, size, noise in zip(code_rows, sizes, tables, strict=True):
+        pair, many = np.unique(rows.leaf.astype(np.int64) * size + codes, return_counts=True)
+        leaf, code = pair // size, pair % size
+        part = (many / rows_in[leaf])[:, None]
+        left = np.zeros((size, chance.shape[1]))
+        np.add.at(left, code, part * chance[leaf] - part**2 * learnt[leaf])
+        left = np.maximum(left, 0.0)
+        if noise is not None:
+            left = left * one_less * noise / np.maximum(left + one_less * noise, 1e-12)
+        off.append(float(np.sqrt(left).sum()))
+    return _HALF_NORMAL * float(np.mean(off)) / 2 / max(len(rows.leaf), 1)
