@@ -41,6 +41,7 @@ Mutant = Callable[[Patch], None]
 
 _ME: tuple[Row, ...] = (("F", "A", "5", "n", "me"),) * 5
 _YOU: tuple[Row, ...] = (("M", "C", "39", "s", "me"),) * 5
+_UNNAMED: tuple[Row, ...] = (("F", "A", "5", "n", None), ("F", "A", "5", "n", " ")) * 3
 _RELABELLED: tuple[Row, ...] = (("M", "C", "5", "n", "me"),) * 5
 _REST: tuple[Row, ...] = (("M", "B", "12", "s", "a"), ("M", None, "x", "?", "c"), ("F", "A", "5", "n", "b"))
 PAIRS: dict[str, list[Pair]] = {
@@ -53,8 +54,9 @@ PAIRS: dict[str, list[Pair]] = {
 def pairs(guarantee: Guarantee) -> list[Pair]:
     """Fixed neighbours that move as much as the relation allows."""
     found = PAIRS[guarantee.relation]
-    if guarantee.unit == "person":
-        return found
+    if guarantee.unit == "person":  # who has rows under a name may have others without one
+        unnamed = [Pair(_REST + _ME + _UNNAMED, _REST)] if guarantee.relation == "add-remove" else []
+        return found + unnamed
     return [Pair(_first_of_me(p.here), _first_of_me(p.there)) for p in found]
 
 
@@ -209,6 +211,15 @@ def one_person_pushes_out_another(patch: Patch) -> None:
     patch.setattr(ConfidentialRows, "_kept", kept)
 
 
+def rows_without_a_person_count(patch: Patch) -> None:
+    """Rows that name no person are capped as if they were one more person's."""
+
+    def cap(person: pl.Series, most: int) -> pl.Series:
+        return person.alias("p").to_frame().select(pl.int_range(pl.len()).over("p")).to_series() < most
+
+    patch.setattr("hedgerow.private.rows.person_cap", cap)
+
+
 def read_before_booking(patch: Patch) -> None:
     """Rows are counted first and paid for afterwards."""
 
@@ -328,6 +339,7 @@ MUTANTS: tuple[Mutant, ...] = (
     zcdp_selection_at_twice_the_rate,
     cap_per_person_not_enforced,
     one_person_pushes_out_another,
+    rows_without_a_person_count,
     read_before_booking,
     draw_not_marked,
     error_on_a_value_outside_the_schema,

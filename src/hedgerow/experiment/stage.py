@@ -17,6 +17,7 @@ from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.measured import Figures, Reading, figures, readings
 from hedgerow.job import Job
 from hedgerow.pipeline import Road
+from hedgerow.public.coding import as_text, person_cap
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import open_source
@@ -197,11 +198,11 @@ def _schema_of(stage: Stage, job: Job) -> Schema:
 
 
 def _capped(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
-    """The rows the gate would count: of each person the first few."""
+    """The rows the gate would count."""
     person = job.guarantee.person
     if person not in frame.columns:
         return frame
-    return frame.filter(pl.int_range(pl.len()).over(person) < job.guarantee.rows_per_person)
+    return frame.filter(person_cap(as_text(frame[person]), job.guarantee.rows_per_person))
 
 
 def _read(job: Job, path: Path, schema: Schema) -> pl.DataFrame:

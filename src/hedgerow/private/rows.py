@@ -10,7 +10,7 @@ import polars as pl
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import TableMismatch
-from hedgerow.public.coding import Coding, as_text
+from hedgerow.public.coding import Coding, as_text, person_cap
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Counts
 
@@ -69,23 +69,17 @@ class ConfidentialRows:
         return _in_fixed_words(total).hex()
 
     def _kept(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """The rows that count: of each person the first ``rows_per_person`` in file order.
-
-        Which rows of a person are kept depends on that person's rows alone, so one person coming or going
-        changes nobody else's rows.  Rows that name no person do not count: nobody could cap them.
-        """
+        """The rows that count, by ``person_cap``; two readings, and the table must not change between them."""
         if not (person := self._guarantee.person):
             yield from self._source.batches(columns)
             return
-        none = pl.Series("p", [], pl.String)
-        people = pl.concat([none, *(as_text(b[person]).alias("p") for b in self._source.batches([person]))])
-        rank = people.to_frame().select(pl.int_range(pl.len()).over("p")).to_series()
-        start = 0
+        people = pl.concat([pl.Series(dtype=pl.String), *(as_text(b[person]) for b in self._source.batches([person]))])
+        counts, start = person_cap(people, self._guarantee.rows_per_person), 0
         for batch in self._source.batches([*columns, person]):
             here = slice(start, start := start + len(batch))
             if not as_text(batch[person]).equals(people[here]):
                 raise ValueError("the table changed between two readings")
-            yield batch.filter((rank[here] < self._guarantee.rows_per_person) & people[here].is_not_null())
+            yield batch.filter(counts[here])
 
     def __repr__(self) -> str:
         return "ConfidentialRows(hidden)"

@@ -146,3 +146,12 @@ def as_text(series: pl.Series) -> pl.Series:
         return pl.Series([None, "\0"]).gather(series.is_not_null().cast(pl.UInt32))
     text = series.cast(pl.String).str.strip_chars()
     return text.set(text == "", None)
+
+
+def person_cap(person: pl.Series, rows: int) -> pl.Series:
+    """Which rows count, given whose each is (``as_text``): of a person the first ``rows``, in the order they stand.
+
+    Which rows of a person count depends on that person's rows alone, so one person coming or going
+    changes nobody else's.  Rows that name no person do not count: nobody could cap them.
+    """
+    return person.to_frame("p").select(pl.int_range(pl.len()).over("p") < rows).to_series() & person.is_not_null()

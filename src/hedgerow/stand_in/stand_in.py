@@ -12,7 +12,7 @@ import polars as pl
 
 from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
-from hedgerow.public.coding import as_text
+from hedgerow.public.coding import as_text, person_cap
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import Source
@@ -109,7 +109,10 @@ def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Pa
         ours = ours[rank[ours] <= order[(len(ours) - 1) // 2]]
         theirs = theirs[rank[theirs] <= np.sort(rank[theirs])[(len(theirs) - 1) // 2]]
     truth = _part(stage.table, frame[ours])
-    capped = truth if stage.person is None else _part(stage.table, frame[ours].filter(_kept(stage, ours)))
+    capped = truth
+    if stage.person is not None:
+        counts = person_cap(stage.person[ours], stage.tariff.guarantee.rows_per_person)
+        capped = _part(stage.table, frame[ours].filter(counts))
     if not capped.rows:
         raise JobError(
             f"Hardly a public row names a person in {stage.tariff.guarantee.person!r}; the gate counts no others.\n"
@@ -131,14 +134,6 @@ def _ranks(person: pl.Series | None, n: int, rng: np.random.Generator) -> Places
     named = person.rank("dense").cast(pl.Int64)
     who = named.fill_null(pl.int_range(n, eager=True) + n).rank("dense").cast(pl.Int64).to_numpy() - 1
     return np.asarray(rng.permutation(int(who.max()) + 1)[who])
-
-
-def _kept(stage: Stage, rows: Places) -> pl.Series:
-    """Which rows a gate would count: of each person the first few; those that name nobody not at all."""
-    assert stage.person is not None
-    who = stage.person[rows].alias("p").to_frame()
-    rank = who.select(pl.int_range(pl.len()).over("p")).to_series()
-    return (rank < stage.tariff.guarantee.rows_per_person) & who["p"].is_not_null()
 
 
 def _part(table: PublicTable, frame: pl.DataFrame) -> PublicTable:

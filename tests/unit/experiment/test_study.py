@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.experiment import runs
 from hedgerow.experiment.grid import Grid
@@ -13,8 +14,11 @@ from hedgerow.experiment.runs import Progress
 from hedgerow.experiment.stage import Stage, play_to_table
 from hedgerow.experiment.study import experiment
 from hedgerow.job import Job
+from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.files.sources import open_source
 from hedgerow.public.toml import document
-from tests.unit.experiment.world import write
+from tests.unit.experiment.world import GRID, write
 
 
 @pytest.fixture(scope="module")
@@ -240,3 +244,23 @@ def test_a_level_can_be_a_multiple_of_another_setting(tmp_path: Path) -> None:
     )
     path.write_text(text, "utf-8")
     assert Grid.load(path).settings((0, 0))["budget.epsilon"] == 0.2
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_an_experiment_counts_the_rows_that_a_gate_counts(tmp_path: Path, suffix: str) -> None:
+    """Rows that name no person do not count, and a name with blanks around it is the same name."""
+    path, who = write(tmp_path, rows=400), pl.col("person").cast(pl.String)
+    place = pl.int_range(pl.len()) % 7
+    named = pl.when(place == 0).then(None).when(place == 1).then(pl.lit("  ")).when(place == 2).then(" " + who)
+    table = pl.read_parquet(tmp_path / "public.parquet").with_columns(person=named.otherwise(who))
+    table = pl.concat([table, table, table, table])  # so that the cap of four rows bites
+    getattr(table, f"write_{suffix}")(tmp_path / f"other.{suffix}")
+    path.write_text(GRID.replace("seeds = 2", f'seeds = 2\nstand_in = "other.{suffix}"'), "utf-8")
+    stage = Stage(Grid.load(path))
+    counted = stage.tables(0, stage.schema).counted
+    rows = ConfidentialRows(open_source(tmp_path / f"other.{suffix}"), stage.schema.coding, stage.job.guarantee)
+    question = Marginal(("sex", "race"))
+    (gate,) = rows.count(CountPlan([question], stage.schema.coding))
+    assert 0 < gate.sum() == counted.rows < 5 * table.height // 7
+    codes = counted.codes(question.columns)
+    assert CountPlan([question], stage.schema.coding).count(codes).tolist() == gate.tolist()
