@@ -73,11 +73,11 @@ class ConfidentialRows:
         if not (person := self._guarantee.person):
             yield from self._source.batches(columns)
             return
-        people = pl.concat([pl.Series(dtype=pl.String), *(as_text(b[person]) for b in self._source.batches([person]))])
-        counts, start = person_cap(people, self._guarantee.rows_per_person), 0
+        names = pl.concat([pl.Series(dtype=pl.String), *(as_text(b[person]) for b in self._source.batches([person]))])
+        counts, start = person_cap(names, self._guarantee.rows_per_person), 0
         for batch in self._source.batches([*columns, person]):
             here = slice(start, start := start + len(batch))
-            if not as_text(batch[person]).equals(people[here]):
+            if not as_text(batch[person]).equals(names[here]):
                 raise ValueError("the table changed between two readings")
             yield batch.filter(counts[here])
 
