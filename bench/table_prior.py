@@ -4,7 +4,7 @@
 
 For each table and epsilon: mean total-variation distance of the prior as it is, of noisy counts projected, and of
 integer_counts with prior = "public"; the ratio of the last to the better of the first two (by year), with the
-standard error of its mean over years, and the worst year.  The constants of model/table_prior.py were chosen on the
+standard error of its mean over years, and the worst year.  The constants of tables/table_prior.py were chosen on the
 years 1989, 1992, ..., 2010; the other years were not looked at.  Data: /work/shared/data, cpdf_population_cells.
 """
 
@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.model.rounding import whole_counts
-from hedgerow.model.simplex import project
-from hedgerow.model.table_prior import shrink
+from hedgerow.model.tables.projection import project, whole_counts
+from hedgerow.model.tables.table_prior import shrink
 
 Floats = npt.NDArray[np.float64]
 DATA = Path(__file__).parents[2] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"

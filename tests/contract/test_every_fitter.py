@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.fitters import AbstractFitter, Descent, Exchange, GradualUpdate, fit_groups
-from hedgerow.model.gum import PairTargets, tables_of
-from tests.unit.model.test_gum import COLUMNS, SIZES, correlated, independent
+from hedgerow.model.records.descent import PairTargets, pair_shares
+from hedgerow.model.records.fitters import AbstractFitter, Descent, Exchange, GradualUpdate, fit_groups
+from tests.unit.model.test_gum import SIZES, correlated, independent
 
 POOL = correlated(4000, np.random.default_rng(6))
 FITTERS: dict[str, AbstractFitter] = {
@@ -13,7 +13,7 @@ FITTERS: dict[str, AbstractFitter] = {
     "exchange": Exchange(POOL, 10),
     "descent": Descent(4),
 }
-TARGETS = PairTargets.of(COLUMNS, SIZES, tables_of(correlated(20_000, np.random.default_rng(1)), COLUMNS, SIZES))
+TARGETS = PairTargets(SIZES, pair_shares(correlated(20_000, np.random.default_rng(1)), SIZES))
 
 
 @pytest.mark.parametrize("name", FITTERS)
@@ -48,7 +48,7 @@ def test_groups_are_fitted_by_themselves_in_any_company(name: str) -> None:
 
 def test_gradual_update_reaches_one_way_tables() -> None:
     ones = [np.bincount(POOL[:, i], minlength=s) / len(POOL) for i, s in enumerate(SIZES)]
-    targets = PairTargets.one_ways(COLUMNS, ones)
+    targets = PairTargets(SIZES, {(i,): t for i, t in enumerate(ones)})
     start = np.zeros((2000, len(SIZES)), np.uint16)
     fitted = GradualUpdate(10).fit(start, targets, 1)
     assert targets.error(start) > 0.5

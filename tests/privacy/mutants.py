@@ -20,7 +20,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model import product
+from hedgerow.model.records.models import fit_product
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
@@ -135,7 +135,7 @@ def number_of_rows_from_the_data(patch: Patch) -> None:
         exact.append(int(counted[0].sum()))
         return counted
 
-    fit = product.fit_product
+    fit = fit_product
     patch.setattr(ConfidentialRows, "count", count)
     patch.setattr("hedgerow.recipes.independent.fit_product", lambda c, m, total=None: fit(c, m, total=exact[-1] + 1))
 

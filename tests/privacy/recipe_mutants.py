@@ -18,7 +18,7 @@ from hedgerow.public.costs.question import Counts, Measurement
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes.blend import tree_blend
-from hedgerow.recipes.blend.noisy_tables import Evidence
+from hedgerow.recipes.blend.noisy_tables import NoisyTables
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 from tests.privacy.checks import check_run, quick_folder
 from tests.privacy.recipe_world import JOBS
@@ -161,20 +161,20 @@ def selection_without_cost(patch: Patch) -> None:
 
 def exact_margins_in_the_model(patch: Patch) -> None:
     """Estimates start from exact one-way tables."""
-    exact, margins = _exact(patch), Evidence.margins
+    exact, margins = _exact(patch), NoisyTables.margins
 
-    def true(self: Evidence) -> Any:
+    def true(self: NoisyTables) -> Any:
         k = len(self.names)
         known = [c[:k] for c in exact[::-1] if [len(t) for t in c[:k]] == list(self.shape)]
         return [np.asarray(t, np.float64) + 0.01 for t in known[0]] if known else margins(self)
 
-    patch.setattr(Evidence, "margins", true)
+    patch.setattr(NoisyTables, "margins", true)
 
 
 def exact_total_in_the_model(patch: Patch) -> None:
     """A blend has as many records as the confidential table has rows."""
     exact = _exact(patch)
-    patch.setattr(Evidence, "total", property(lambda self: int(exact[-1][0].sum()) + 1 if exact else 1))
+    patch.setattr(NoisyTables, "total", property(lambda self: int(exact[-1][0].sum()) + 1 if exact else 1))
 
 
 def cheaper_than_it_is_worth(patch: Patch) -> None:

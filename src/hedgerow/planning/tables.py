@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
-from hedgerow.model.simplex import project
+from hedgerow.model.tables.projection import project
 from hedgerow.public.costs.accounting import Budget, noise_for
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff

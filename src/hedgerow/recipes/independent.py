@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
-from hedgerow.model.product import ProductModel, fit_product
+from hedgerow.model.records.models import ProductModel, fit_product
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend, Tariff

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from hedgerow.figures.svg import fitted, gutter, svg
 from hedgerow.figures.svg import line as _line
 from hedgerow.figures.svg import text as _text
-from hedgerow.model.tabulation import ALL
+from hedgerow.model.tables.count_table import ALL
 from hedgerow.release.contents import Contents, label_columns
 
 _MOST_BARS = 30

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.model.tabulation import ALL
+from hedgerow.model.tables.count_table import ALL
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.column import BINNED, Column, as_float

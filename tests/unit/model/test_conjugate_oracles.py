@@ -14,7 +14,7 @@ from hedgerow.errors import JobError
 from hedgerow.model import beta_binomial as bb
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.model import gamma_poisson as gp
-from hedgerow.model.simplex import project
+from hedgerow.model.tables.projection import project
 
 ORACLES = Path(__file__).parents[4] / "shared" / "oracles"
 needs_oracles = pytest.mark.skipif(not ORACLES.is_dir(), reason="the reference values are not on this machine")

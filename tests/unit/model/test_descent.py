@@ -1,4 +1,4 @@
-"""Records fitted to tables: the error falls, far below that of a sample; groups each by themselves."""
+"""Records fitted to tables: the error falls, far below that of a sample."""
 
 from itertools import combinations
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hedgerow.model.descent import PairTargets, Records, descend, descend_groups, pair_targets
+from hedgerow.model.records.descent import PairTargets, Records, descend
 
 SHAPE = (4, 3, 6, 2, 5)
 
@@ -38,7 +38,7 @@ def shuffled(records: npt.NDArray[np.int64]) -> Records:
 def test_the_error_falls_below_that_of_a_sample() -> None:
     real = truth(5000)
     wanted, start = tables(real), shuffled(real)
-    fitted = descend(start, pair_targets(SHAPE, wanted, 5000), np.random.default_rng(0), sweeps=5)
+    fitted = descend(start, PairTargets(SHAPE, wanted, 5000), np.random.default_rng(0), sweeps=5)
     resampled = real[np.random.default_rng(1).integers(0, 5000, 5000)].astype(np.uint16)
     assert error(fitted, wanted) < 0.1 * error(start, wanted)
     assert error(fitted, wanted) < 0.5 * error(resampled, wanted)
@@ -48,7 +48,7 @@ def test_the_error_falls_below_that_of_a_sample() -> None:
 def test_no_sweep_makes_it_worse_and_the_input_stays() -> None:
     real = truth(500)
     wanted, start = tables(real), shuffled(real)
-    targets, before = pair_targets(SHAPE, wanted, 500), start.copy()
+    targets, before = PairTargets(SHAPE, wanted, 500), start.copy()
     errors = [_squares(descend(start, targets, np.random.default_rng(2), sweeps=s), wanted) for s in range(5)]
     assert errors == sorted(errors, reverse=True)
     assert (start == before).all()
@@ -61,25 +61,13 @@ def _squares(records: Records, wanted: dict[tuple[int, int], npt.NDArray[np.floa
 
 def test_pairs_without_a_target_do_not_pull() -> None:
     start = shuffled(truth(300))
-    nothing: PairTargets = pair_targets(SHAPE, {}, 300)
+    nothing = PairTargets(SHAPE, {}, 300)
     assert (descend(start, nothing, np.random.default_rng(0)) == start).all()
-
-
-def test_every_group_is_fitted_by_itself() -> None:
-    real = truth(6000)
-    wanted, sizes = tables(real), np.array([300, 3000, 1, 2699])
-    start = shuffled(real)
-    targets = pair_targets(SHAPE, wanted, 6000)
-    fitted = descend_groups(start, sizes, targets, np.random.default_rng(0))
-    ends = np.cumsum(sizes)
-    for low, high in zip(ends - sizes, ends, strict=True):
-        assert error(fitted[low:high], wanted) <= error(start[low:high], wanted) + 1e-9
-    assert error(fitted[300:3300], wanted) < 0.1 * error(start[300:3300], wanted)
-    alone = descend_groups(start[:300], sizes[:1], targets, np.random.default_rng(0))
-    assert (alone == fitted[:300]).all()
 
 
 def test_flat_and_square_tables_are_the_same() -> None:
     wanted = tables(truth(100))
     square = {p: t.reshape(SHAPE[p[0]], SHAPE[p[1]]) for p, t in wanted.items()}
-    assert pair_targets(SHAPE, square, 100).target == pytest.approx(pair_targets(SHAPE, wanted, 100).target)
+    assert PairTargets(SHAPE, square, 100).square.target == pytest.approx(
+        PairTargets(SHAPE, wanted, 100).square.target
+    )

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.model.consistency import consistent, margins, pairs_of, raked
-from hedgerow.model.exchange import refine
-from hedgerow.model.gum import PairTargets, Records, gum, tables_of
-from hedgerow.model.toward_public import drawn_toward
+from hedgerow.model.records.descent import PairTargets, Records, pair_shares
+from hedgerow.model.records.fitters import gum, refine
+from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair
+from hedgerow.model.tables.toward_public import drawn_toward
 
-COLUMNS, SIZES = ("a", "b", "c", "d"), (3, 4, 2, 5)
+SIZES = (3, 4, 2, 5)
 
 
 def correlated(n: int, rng: np.random.Generator) -> Records:
@@ -25,7 +25,7 @@ def independent(n: int, rng: np.random.Generator) -> Records:
 @pytest.fixture
 def targets() -> PairTargets:
     truth = correlated(20_000, np.random.default_rng(1))
-    return PairTargets.of(COLUMNS, SIZES, tables_of(truth, COLUMNS, SIZES))
+    return PairTargets(SIZES, pair_shares(truth, SIZES))
 
 
 def test_gradual_update_lowers_the_error_of_a_large_table(targets: PairTargets) -> None:
@@ -62,10 +62,10 @@ def test_the_same_state_gives_the_same_records(targets: PairTargets) -> None:
 @settings(max_examples=30)
 def test_consistent_tables_agree_and_are_possible(seed: int, noise: float) -> None:
     rng = np.random.default_rng(seed)
-    tables = tables_of(correlated(500, rng), COLUMNS, SIZES)
+    tables = pair_shares(correlated(500, rng), SIZES)
     noisy = {pair: t + rng.normal(0, noise / t.size, t.shape) for pair, t in tables.items()}
     fitted = consistent(noisy)
-    shares = margins(fitted)
+    shares = common_margins(fitted)
     for (a, b), t in fitted.items():
         assert t.min() >= 0
         assert t.sum() == pytest.approx(1)
@@ -74,14 +74,14 @@ def test_consistent_tables_agree_and_are_possible(seed: int, noise: float) -> No
 
 
 def test_consistency_leaves_exact_tables_alone() -> None:
-    tables = tables_of(correlated(5000, np.random.default_rng(7)), COLUMNS, SIZES)
+    tables = pair_shares(correlated(5000, np.random.default_rng(7)), SIZES)
     fitted = consistent(tables)
-    assert all(np.abs(fitted[p] - tables[p]).sum() < 1e-4 for p in pairs_of(COLUMNS))
+    assert all(np.abs(fitted[p] - tables[p]).sum() < 1e-4 for p in tables)
 
 
 def test_consistency_lowers_the_error_of_noisy_tables() -> None:
     rng = np.random.default_rng(8)
-    tables = tables_of(correlated(5000, rng), COLUMNS, SIZES)
+    tables = pair_shares(correlated(5000, rng), SIZES)
     noisy = {pair: t + rng.normal(0, 0.02, t.shape) for pair, t in tables.items()}
     fitted = consistent(noisy)
     before, after = (sum(np.abs(x[p] - tables[p]).sum() for p in tables) for x in (noisy, fitted))
@@ -90,9 +90,9 @@ def test_consistency_lowers_the_error_of_noisy_tables() -> None:
 
 def test_raking_reaches_the_wanted_margins() -> None:
     rng = np.random.default_rng(9)
-    tables = tables_of(correlated(5000, rng), COLUMNS, SIZES)
-    wanted = {c: rng.dirichlet(np.ones(s) * 5) for c, s in zip(COLUMNS, SIZES, strict=True)}
-    for (a, b), t in raked(tables, wanted).items():
+    tables = pair_shares(correlated(5000, rng), SIZES)
+    wanted = [rng.dirichlet(np.ones(s) * 5) for s in SIZES]
+    for (a, b), t in ((p, fit_pair(t, wanted[p[0]], wanted[p[1]])) for p, t in tables.items()):
         assert np.abs(t.sum(axis=1) - wanted[a]).sum() < 1e-3
         assert np.abs(t.sum(axis=0) - wanted[b]).sum() < 1e-3
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.interaction import fit_pairs, interaction, without_interaction
-from hedgerow.model.junction import JunctionModel, paths
-from hedgerow.model.tree import TreeModel
+from hedgerow.model.records.tree import JunctionModel, TreeModel, paths
+from hedgerow.model.tables.proportional_fitting import fit_margins
+from hedgerow.recipes.blend.extra_tables import interaction, without_interaction
 
 N = 60_000
 
@@ -70,5 +70,5 @@ def test_interaction_is_what_the_pairs_do_not_show() -> None:
     even = np.random.default_rng(2).poisson(200.0, (4, 5, 3)).astype(float)
     assert interaction(even) < 0.01
     assert without_interaction(even).sum(axis=2) == pytest.approx(even.sum(axis=2))
-    fitted = fit_pairs(clique, {(0, 1): np.array([[0.4, 0.1], [0.1, 0.4]])})
+    fitted = fit_margins(clique, {(0, 1): np.array([[0.4, 0.1], [0.1, 0.4]])})
     assert fitted.sum(axis=2) == pytest.approx(np.array([[0.4, 0.1], [0.1, 0.4]]))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.raking import rake, rake_rows
-from hedgerow.model.shrinkage import Drift, drift_of, fit_margins, pooled_drifts, posterior, shrink
+from hedgerow.model.tables.proportional_fitting import fit_margins, rake, rake_rows
+from hedgerow.model.tables.shrinkage import Drift, drift_of, pooled_drifts, posterior, shrink
 
 
 def test_pure_noise_is_taken_out_and_real_drift_is_kept() -> None:
@@ -43,7 +43,7 @@ def test_without_drift_the_prior_stands_and_without_noise_the_count() -> None:
 
 def test_margins_are_fitted_and_empty_cells_stay_empty() -> None:
     table = np.array([[0.0, 2.0], [3.0, 1.0]])
-    fitted = fit_margins(table, [np.array([4.0, 6.0]), np.array([5.0, 5.0])])
+    fitted = fit_margins(table, {(0,): np.array([4.0, 6.0]), (1,): np.array([5.0, 5.0])})
     assert fitted.sum(axis=1) == pytest.approx([4, 6], rel=1e-3)
     assert fitted[0, 0] == 0
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.smoothing import few_patterns, smoothed, smoothed_line
+from hedgerow.model.tables.smoothing import few_patterns, smoothed, smoothed_line
 
 rng = np.random.default_rng
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.model.simplex import project
-from hedgerow.model.table_prior import HIDDEN, Floats, prior_spread, shrink
+from hedgerow.model.tables.projection import project
+from hedgerow.model.tables.table_prior import HIDDEN, Floats, prior_spread, shrink
 
 CELLS = Path(__file__).parents[4] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"
 

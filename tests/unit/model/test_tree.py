@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hedgerow.model.tree import TreeModel, spanning_forest
+from hedgerow.model.records.tree import TreeModel, spanning_forest
 
 
 def star() -> TreeModel:

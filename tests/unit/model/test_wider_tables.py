@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.product import ProductModel
-from hedgerow.model.wider_tables import WiderTables
+from hedgerow.model.records.models import ProductModel, WiderTables
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
 

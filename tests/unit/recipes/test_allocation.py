@@ -9,8 +9,7 @@ import pytest
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.recipes.blend.allocation import Key, Stakes, shares_by_error
-from hedgerow.recipes.blend.pairs import Price
+from hedgerow.recipes.blend.allocation import Key, Price, Stakes, shares_by_error
 
 KEYS: list[Key] = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
 SHAPE = (3, 5, 40)

@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.errors import JobError
-from hedgerow.model import fitters
+from hedgerow.model.records import fitters
 from hedgerow.pipeline import draw_copies
 from hedgerow.planning.forecast import forecast
 from hedgerow.public.costs.accounting import Budget, Guarantee

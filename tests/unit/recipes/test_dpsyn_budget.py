@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError
-from hedgerow.recipes.dpsyn.budget import Rule, split_budget, total_share
+from hedgerow.recipes.dpsyn.budget import PaperRule, split_budget, total_share
 
 ORACLE = Path(__file__).parents[4] / "shared" / "oracles" / "dpsyn_budget.json"
 SCALES = {
@@ -84,15 +84,15 @@ def test_the_parts_add_up_and_none_is_negative(eps: float, delta: float, theta: 
 
 def test_the_thresholds_are_those_of_the_oracle(oracle: dict[str, Any]) -> None:
     stated = oracle["edge"]["thresholds_theta1"]
-    assert Rule().thresholds(1) == pytest.approx([stated[e] for e in ("e0", "e1", "e2", "e3")], rel=1e-12)
-    assert Rule().thresholds(20) == pytest.approx([20 * stated[e] for e in ("e0", "e1", "e2", "e3")], rel=1e-12)
+    assert PaperRule().thresholds(1) == pytest.approx([stated[e] for e in ("e0", "e1", "e2", "e3")], rel=1e-12)
+    assert PaperRule().thresholds(20) == pytest.approx([20 * stated[e] for e in ("e0", "e1", "e2", "e3")], rel=1e-12)
 
 
 @pytest.mark.parametrize("theta", [1, 7, 20, 200])
 def test_an_epsilon_at_a_threshold_belongs_to_the_regime_above_it(theta: int) -> None:
     rows = 1e6
     split = partial(split_budget, delta=2.5e-5, theta=theta, rows=rows)
-    first, least, middle, _ = Rule().thresholds(theta)
+    first, least, middle, _ = PaperRule().thresholds(theta)
     assert split(middle).total == first
     assert split(nextafter(middle, 0)).total == 0
     tau2 = 6 * (1500 * theta / rows)
@@ -106,7 +106,7 @@ def test_a_table_that_seems_empty_never_gets_the_richest_method(rows: float) -> 
 
 
 def test_settings_replace_the_constants() -> None:
-    rule = Rule(one_way=15, two_way=2, high=5, round_measured=1)
+    rule = PaperRule(one_way=15, two_way=2, high=5, round_measured=1)
     split = split_budget(0.1, delta=1e-6, theta=1, rows=10_000, rule=rule)
     assert (split.regime, split.round_to) == ("two_way", 1)
 

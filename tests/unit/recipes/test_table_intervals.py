@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.model.tabulation import laplace_reach
+from hedgerow.model.tables.count_table import laplace_reach
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData

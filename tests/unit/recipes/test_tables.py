@@ -10,10 +10,9 @@ import pytest
 
 from hedgerow import pipeline
 from hedgerow.errors import JobError
-from hedgerow.model.rounding import whole_counts
-from hedgerow.model.simplex import project
-from hedgerow.model.table_margins import Margin, reconcile
-from hedgerow.model.table_prior import shrink
+from hedgerow.model.tables.count_table import Margin, reconcile
+from hedgerow.model.tables.projection import project, whole_counts
+from hedgerow.model.tables.table_prior import shrink
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff

@@ -1,4 +1,4 @@
-"""All that noisy tables say together: totals, margins, a tree, and denoised pairs."""
+"""All noisy tables of a run together: totals, margins, a tree, and pairs shrunk towards it; rare values merged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,19 +8,15 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.blend import BlendModel
-from hedgerow.model.descent import pair_targets
-from hedgerow.model.junction import JunctionModel
-from hedgerow.model.shrinkage import drift_of, fit_margins, shrink
-from hedgerow.model.simplex import pooled_total, project
-from hedgerow.model.tree import TreeModel, spanning_forest
+from hedgerow.model.records.descent import PairTargets
+from hedgerow.model.records.models import BlendModel
+from hedgerow.model.records.tree import JunctionModel, TreeModel, spanning_forest
+from hedgerow.model.tables.projection import Floats, Key, Pair, pooled_total, project
+from hedgerow.model.tables.proportional_fitting import fit_margins
+from hedgerow.model.tables.shrinkage import drift_of, shrink
 from hedgerow.public.costs.question import Marginal, Measurement
 from hedgerow.public.schema.rules import impossible
 from hedgerow.recipes.blend.axes import Axes
-from hedgerow.recipes.blend.merge_rare import merged, shrunk_together
-
-Floats = npt.NDArray[np.float64]
-Pair = tuple[int, int]
 
 
 def outer(margins: Sequence[Floats], i: int, j: int) -> Floats:
@@ -30,22 +26,22 @@ def outer(margins: Sequence[Floats], i: int, j: int) -> Floats:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class NoisyTables:
     """All noisy tables so far, by the positions of their columns, and what follows from them."""
 
     axes: Axes
-    tables: dict[tuple[int, ...], list[Measurement]]
+    tables: dict[Key, list[Measurement]]
     rows: int | None = None
     rare: float = 0.0  # in pairs, values that count less than so many standard deviations of noise are one
 
-    def plus(self, more: Mapping[tuple[int, ...], Measurement]) -> "Evidence":
+    def plus(self, more: Mapping[Key, Measurement]) -> "NoisyTables":
         """The same with further answers."""
         tables = {k: list(v) for k, v in self.tables.items()}
         for key, m in more.items():
             tables.setdefault(key, []).append(m)
-        return Evidence(self.axes, tables, self.rows, self.rare)
+        return NoisyTables(self.axes, tables, self.rows, self.rare)
 
-    def question(self, key: tuple[int, ...]) -> Marginal:
+    def question(self, key: Key) -> Marginal:
         """The table of these columns."""
         return self.axes.question(key)
 
@@ -54,32 +50,32 @@ class Evidence:
         """The names of the axes."""
         return self.axes.names
 
-    def pooled(self, key: tuple[int, ...]) -> tuple[Floats, float]:
+    def pooled(self, key: Key) -> tuple[Floats, float]:
         """All answers to one table as one, weighted by precision, and the variance of its noise."""
         return self._pooled[key]
 
     @cached_property
-    def _pooled(self) -> dict[tuple[int, ...], tuple[Floats, float]]:
-        found, wide = {}, [k for k in self.tables if len(k) > 2]
+    def _pooled(self) -> dict[Key, tuple[Floats, float]]:
+        pooled, wide = {}, [k for k in self.tables if len(k) > 2]
         for key, answers in self.tables.items():
             known = [(m.counts.astype(np.float64), m.noise.variance) for m in answers]
             for larger in (k for k in wide if len(k) > len(key) > 1 and set(key) < set(k)):
                 known += [self._summed(m, larger, key) for m in self.tables[larger]]
             weights = np.array([1 / max(v, 1e-12) for _, v in known])
-            found[key] = (
+            pooled[key] = (
                 np.asarray(weights @ np.stack([c for c, _ in known]) / weights.sum()),
                 float(1 / weights.sum()),
             )
-        return found
+        return pooled
 
-    def _summed(self, m: Measurement, key: tuple[int, ...], to: tuple[int, ...]) -> tuple[Floats, float]:
+    def _summed(self, m: Measurement, key: Key, to: Key) -> tuple[Floats, float]:
         """What a noisy table says of a smaller one within it, and the variance of its noise."""
         others = tuple(a for a, i in enumerate(key) if i not in to)
         square = m.counts.astype(np.float64).reshape([self.shape[i] for i in key]).sum(axis=others)
         return square.ravel(), m.noise.variance * (m.counts.size / square.size)
 
     @cached_property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Key:
         """How many values each attribute has."""
         return self.axes.shape
 
@@ -127,28 +123,28 @@ class Evidence:
         return found
 
     def tree(self) -> TreeModel:
-        """The maximum spanning forest of the measured pairs, each drawn towards independence."""
+        """The maximum spanning forest of the measured pairs (Chow and Liu), each shrunk towards independence."""
         margins, total = self.margins(), float(self.total)
         shrunk, strength = {}, {}
         for p in self.pairs():
             mean = outer(margins, *p)
-            shrunk[p] = self._possible(self._drawn(p, mean + 1e-9, margins), p, margins)
+            shrunk[p] = self._possible(self._shrunk(p, mean + 1e-9, margins), p, margins)
             strength[p] = float(np.abs(shrunk[p] - mean).sum())
         edges = spanning_forest(len(self.names), strength)
         square = {p: shrunk[p].reshape(self.shape[p[0]], self.shape[p[1]]) / total for p in edges}
         return TreeModel([m / total for m in margins], square)
 
     def model(self, cliques: Mapping[tuple[int, int, int], Floats] | None = None) -> BlendModel:
-        """The tree, and every other measured pair drawn towards it; ``cliques``: estimates of paths of the tree."""
+        """The tree, and every other measured pair shrunk towards it; ``cliques``: estimates of paths of the tree."""
         tree, margins, total = self.tree(), self.margins(), float(self.total)
         means = self._under(tree, margins, self.pairs())
-        targets = {}
+        targets: dict[Key, Floats] = {}
         for p in self.pairs():
             if p in tree.tables:
                 targets[p] = tree.tables[p].ravel() * total
             else:
-                targets[p] = self._possible(self._drawn(p, means[p], margins), p, margins)
-        layout = pair_targets(self.shape, targets, total)
+                targets[p] = self._possible(self._shrunk(p, means[p], margins), p, margins)
+        layout = PairTargets(self.shape, targets, total)
         start: TreeModel | JunctionModel = tree
         if cliques:
             start = JunctionModel(
@@ -156,18 +152,18 @@ class Evidence:
             )
         return BlendModel(self.total, self.names, self.axes.coding, start, layout)
 
-    def _drawn(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> Floats:
-        """A noisy pair drawn towards ``mean``; its rare values, if they are merged, as one."""
+    def _shrunk(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> Floats:
+        """A noisy pair shrunk towards ``mean``; its rare values, if they are merged, as one."""
         table, noise = self.pooled(pair)
         if not self.rare:
             return shrink(table, mean, noise)
-        return shrunk_together(table, mean, noise, [merged(margins[i], self.rare * noise**0.5) for i in pair])
+        return shrink_merged(table, mean, noise, [merge_rare(margins[i], self.rare * noise**0.5) for i in pair])
 
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
         square = np.maximum(table, 0.0).reshape(self.shape[pair[0]], self.shape[pair[1]])
         mixed = self.allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
-        return fit_margins(mixed, [margins[pair[0]], margins[pair[1]]], sweeps=5).ravel()
+        return fit_margins(mixed, {(0,): margins[pair[0]], (1,): margins[pair[1]]}, sweeps=5).ravel()
 
     def allowed(self, pair: Pair) -> "Floats | float":
         """0 where a structural zero or rule forbids every record of a cell, else 1."""
@@ -184,12 +180,56 @@ class Evidence:
 
     def _under(self, tree: TreeModel, margins: Sequence[Floats], pairs: Sequence[Pair]) -> dict[Pair, Floats]:
         """What the tree says of ``pairs``, and a trace of independence."""
-        said = said_by(tree, pairs)
+        said = tree_pairs(tree, pairs)
         return {p: 0.98 * self.total * said[p] + 0.02 * outer(margins, *p) for p in pairs}
 
 
-def said_by(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:
+def tree_pairs(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:
     """The joint shares of each of ``pairs`` under the tree, flat; independent where nothing links them."""
     linked = {i: tree.pairs_of(i) for i in {p[0] for p in pairs}}
     alone = tree.margins
     return {(i, j): (linked[i][j] if j in linked[i] else np.outer(alone[i], alone[j])).ravel() for i, j in pairs}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MergedValues:
+    """The values of one column, the rare ones in one group.
+
+    Attributes:
+        group: the group of every value; each frequent value is a group of its own.
+        part: what share of its group each value is.
+    """
+
+    group: npt.NDArray[np.intp]
+    part: Floats
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return int(self.group.max()) + 1
+
+
+def merge_rare(margin: Floats, least: float) -> MergedValues:
+    """The column with these one-way counts, values that count less than ``least`` in one group.
+
+    >>> merge_rare(np.array([50.0, 1.0, 3.0, 40.0]), 5.0).group.tolist()
+    [0, 2, 2, 1]
+    >>> merge_rare(np.array([50.0, 1.0, 3.0, 40.0]), 5.0).part.tolist()
+    [1.0, 0.25, 0.75, 1.0]
+    """
+    rare = margin < least
+    group = np.where(rare, int((~rare).sum()), np.cumsum(~rare) - 1)
+    sums = np.bincount(group, margin)[group]
+    even = 1 / np.bincount(group)[group]
+    return MergedValues(group, np.divide(margin, sums, out=even.astype(np.float64), where=sums > 0))
+
+
+def shrink_merged(table: Floats, mean: Floats, noise: float, columns: Sequence[MergedValues]) -> Floats:
+    """A noisy pair shrunk towards ``mean`` with its rare values as one each, shared out by the one-way tables."""
+    first, second = columns
+    cell = (first.group[:, None] * second.size + second.group[None, :]).ravel()
+    size = first.size * second.size
+    count, expected = np.bincount(cell, minlength=size), np.bincount(cell, mean, size).astype(np.float64)
+    shrunk = shrink(np.bincount(cell, table, size), expected, noise * np.maximum(count, 1.0))
+    return np.asarray(shrunk[cell] * np.outer(first.part, second.part).ravel())

@@ -9,20 +9,25 @@ from typing import ClassVar, final
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
-from hedgerow.model.crossed import CrossedModel
-from hedgerow.model.descent import MOST
+from hedgerow.model.records.descent import MOST
+from hedgerow.model.records.models import CrossedModel
+from hedgerow.model.tables.projection import Key
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import PublicData
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.blend.allocation import Key, shares_by_error
+from hedgerow.recipes.blend.allocation import Price, shares_by_error
 from hedgerow.recipes.blend.axes import Axes, Records, axes_of
+from hedgerow.recipes.blend.extra_tables import (
+    strong_triples,
+    tables_of_uses,
+    uses_remark,
+    with_tables,
+    worth_their_noise,
+)
 from hedgerow.recipes.blend.memory import noise_on_total, pair_cells, pair_records_memory
-from hedgerow.recipes.blend.noisy_tables import Evidence
-from hedgerow.recipes.blend.pairs import Price
-from hedgerow.recipes.blend.public_prior import Relative
-from hedgerow.recipes.blend.required_tables import said_of_uses, tables_of_uses, worth_their_noise
-from hedgerow.recipes.blend.triples import strong_triples, with_tables
+from hedgerow.recipes.blend.noisy_tables import NoisyTables
+from hedgerow.recipes.blend.public_prior import PublicPrior
 
 _BEARABLE = 0.5  # of the rows may be moved by the noise of a table that is measured for a use
 
@@ -86,7 +91,7 @@ class PublicBlend(AbstractRecipe):
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """Which tables the intended uses make it measure."""
-        return said_of_uses(self._axes(public), public) if self.uses else ()
+        return uses_remark(self._axes(public), public) if self.uses else ()
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them; the public rows and their tail are weighed."""
@@ -106,28 +111,28 @@ class PublicBlend(AbstractRecipe):
         axes = self._axes(public)
         assert public.relative is not None
         rows = axes.rows(public.relative)
-        declared = axes.keys(self.tables, self.name)
+        required = axes.keys(self.tables, self.name)
         first = self.requests(gate.tariff, gate.budget, public)[0]
         weights = [a.cost / first.cost for a in first.asked]
         answers = gate.measure([a.question for a in first.asked], first.cost, weights=weights)
-        evidence = Evidence(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
+        noisy = NoisyTables(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
         used = tables_of_uses(axes, public) if self.uses else ()
         kept = float(gate.left) * self.table_share
-        used = worth_their_noise(used, evidence, Price(gate.tariff), kept, bearable=_BEARABLE)
-        chosen = tuple(dict.fromkeys((*declared, *used, *strong_triples(rows, axes.shape, self.triples))))
-        again = self._shares(gate, evidence, rows, chosen)
+        used = worth_their_noise(used, noisy, Price(gate.tariff), kept, bearable=_BEARABLE)
+        chosen = tuple(dict.fromkeys((*required, *used, *strong_triples(rows, axes.shape, self.triples))))
+        again = self._shares(gate, noisy, rows, chosen)
         second = gate.measure([axes.question(k) for k in again], gate.left, weights=list(again.values()))
-        evidence = evidence.plus(dict(zip(again, second, strict=True)))
+        noisy = noisy.plus(dict(zip(again, second, strict=True)))
         wide = [k for k in chosen if len(k) > 2]
-        model = with_tables(Relative(evidence, rows).model(self.tail, refine=self.refine), evidence, wide)
+        model = with_tables(PublicPrior(noisy, rows).model(self.tail, refine=self.refine), noisy, wide)
         return model if axes.crossed is None else CrossedModel(model, axes.crossed, axes.coding)
 
-    def _shares(self, gate: Answers, evidence: Evidence, rows: Records, chosen: Sequence[Key]) -> dict[Key, Fraction]:
+    def _shares(self, gate: Answers, noisy: NoisyTables, rows: Records, chosen: Sequence[Key]) -> dict[Key, Fraction]:
         """What part of the second look each table gets; like shares together: each scale of noise takes preparing."""
-        keys, part = list(evidence.tables), Fraction(str(self.table_share)) if chosen else Fraction(0)
-        known = {k: 1 / evidence.pooled(k)[1] for k in keys}
+        keys, part = list(noisy.tables), Fraction(str(self.table_share)) if chosen else Fraction(0)
+        known = {k: 1 / noisy.pooled(k)[1] for k in keys}
         cost = float(gate.left * (1 - part))
-        shares = shares_by_error(Relative(evidence, rows).stakes(), known, Price(gate.tariff), cost, keys=keys)
+        shares = shares_by_error(PublicPrior(noisy, rows).stakes(), known, Price(gate.tariff), cost, keys=keys)
         rounded = [Fraction(float(s)).limit_denominator(10**6) * (1 - part) for s in shares]
         weight = dict(zip(keys, rounded, strict=True))
         weight |= {k: weight.get(k, Fraction(0)) + part / len(chosen) for k in chosen}

@@ -7,17 +7,16 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.model.blend import fixed_stream
-from hedgerow.model.descent import Records, pair_targets
-from hedgerow.model.raking import Keys, rake_rows
-from hedgerow.model.shrinkage import Drift, fit_margins, pooled_drifts, posterior
-from hedgerow.model.simplex import project
-from hedgerow.model.smoothing import smoothed, smoothed_line
-from hedgerow.model.support import SupportModel
-from hedgerow.model.tree import TreeModel, spanning_forest, stratified
+from hedgerow.model.records.descent import PairTargets, Records
+from hedgerow.model.records.models import SupportModel, fixed_stream
+from hedgerow.model.records.tree import TreeModel, spanning_forest, stratified
+from hedgerow.model.tables.projection import Floats, Key, project
+from hedgerow.model.tables.proportional_fitting import Keys, fit_margins, rake_rows
+from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior
+from hedgerow.model.tables.smoothing import smoothed, smoothed_line
 from hedgerow.public.schema.column import BINNED, Column
-from hedgerow.recipes.blend.allocation import Key, Stakes
-from hedgerow.recipes.blend.noisy_tables import Evidence, Floats, outer, said_by
+from hedgerow.recipes.blend.allocation import Stakes
+from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer, tree_pairs
 
 _TRACE = 0.003  # of independence in the public tables, so that no cell is impossible
 _LEAST = 1.5  # of chance: both tables are samples, and the public one is smoothed
@@ -32,20 +31,20 @@ _FULLY = (30, 0.5)  # where the weights alone must meet the estimates
 
 @final
 @dataclass(frozen=True, eq=False)
-class Relative:
+class PublicPrior:
     """Noisy tables beside the public rows.
 
     Attributes:
-        evidence: every noisy table so far.
+        noisy: every noisy table so far.
         public: the public rows in codes.
     """
 
-    evidence: Evidence
+    noisy: NoisyTables
     public: Records
 
     def stakes(self) -> Stakes:
         """What the tilted public table expects of every table, and how far the truth seems to be from it."""
-        e = self.evidence
+        e = self.noisy
         drifts = self._drifts
         means = {k: self._means[k] for k in self._keys if len(k) > 1}
         spread = {k: drifts[k].variance(m) + 1e-3 * m for k, m in means.items()}
@@ -54,7 +53,7 @@ class Relative:
 
     def model(self, tail: float, *, refine: bool) -> SupportModel:
         """Public rows and a tail, raked to the estimates."""
-        e, keys = self.evidence, self._keys
+        e, keys = self.noisy, self._keys
         estimates = self.estimates
         rows, start = self.rows, self._tilted
         extra = max(round(tail * len(rows)), e.total - len(rows) if tail else 0)
@@ -64,32 +63,32 @@ class Relative:
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
         sweeps, power = _LIGHTLY if refine else _FULLY
         raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
-        pairs = {(k[0], k[1]): estimates[k] for k in keys if len(k) == 2}
-        targets = pair_targets(e.shape, pairs, float(e.total)) if refine and pairs else None
+        pairs = {k: estimates[k] for k in keys if len(k) == 2}
+        targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
         return SupportModel(e.total, e.names, e.axes.coding, rows, raked, targets)
 
     @cached_property
     def estimates(self) -> dict[Key, Floats]:
         """Every table, drawn from its noisy counts towards the public one."""
-        e = self.evidence
+        e = self.noisy
         found: dict[Key, Floats] = {k: self._margins[k[0]] for k in self._keys if len(k) == 1}
         for k in (k for k in self._keys if len(k) == 2):
             table, noise = e.pooled(k)
             mean = self._means[k]
             drawn = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
             square = drawn.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
-            found[k] = fit_margins(square, [self._margins[i] for i in k], sweeps=8).ravel()
+            found[k] = fit_margins(square, {(a,): self._margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """How many of the first values of each column stand in order."""
-        plain = {c.name: in_order(c) for c in self.evidence.axes.schema.columns}
-        return tuple(plain.get(n, 0) for n in self.evidence.names)
+        plain = {c.name: in_order(c) for c in self.noisy.axes.schema.columns}
+        return tuple(plain.get(n, 0) for n in self.noisy.names)
 
     @property
     def _keys(self) -> list[Key]:
-        return [k for k in self.evidence.tables if len(k) < 3]
+        return [k for k in self.noisy.tables if len(k) < 3]
 
     @cached_property
     def rows(self) -> Records:
@@ -107,18 +106,18 @@ class Relative:
     def _margin_trust(self) -> list[float]:
         """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
         found = []
-        for said, (table, noise) in zip(self._said_alone, self.evidence.noisy_margins, strict=True):
+        for said, (table, noise) in zip(self._said_alone, self.noisy.noisy_margins, strict=True):
             even = float(said.sum()) / len(said)
             weight = 1 / (noise + 2 * (said + even))
             apart = said - even
             above, below = float((weight * apart * (table - even)).sum()), float((weight * apart**2).sum())
-            found.append(trusted(above, below))
+            found.append(clipped_slope(above, below))
         return found
 
     @cached_property
     def _said_alone(self) -> list[Floats]:
         """The public one-way tables, smoothed and scaled to the number of records."""
-        total, shape = float(self.evidence.total), self.evidence.shape
+        total, shape = float(self.noisy.total), self.noisy.shape
         counts = [
             smoothed_line(counted(cells(self.public, shape, (i,)), np.ones(len(self.public)), size), steps=steps)
             + 1 / size
@@ -133,13 +132,13 @@ class Relative:
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
-        noisy = self.evidence.noisy_margins
+        noisy = self.noisy.noisy_margins
         return pooled_drifts([t for t, _ in noisy], self._public_margins, [v for _, v in noisy], least=_LEAST)
 
     @cached_property
     def _margins(self) -> list[Floats]:
         """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
-        total, noisy = float(self.evidence.total), self.evidence.noisy_margins
+        total, noisy = float(self.noisy.total), self.noisy.noisy_margins
         return [
             project(posterior(t, m, v, d), total)
             for (t, v), m, d in zip(noisy, self._public_margins, self._margin_drifts, strict=True)
@@ -148,9 +147,9 @@ class Relative:
     @cached_property
     def _tilted(self) -> Floats:
         """Weights of the public rows, raked to the estimated one-way tables."""
-        start = np.full(len(self.rows), float(self.evidence.total) / len(self.rows))
+        start = np.full(len(self.rows), float(self.noisy.total) / len(self.rows))
         alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self._margins)}
-        return rake_rows(self.rows, self.evidence.shape, alone, start, sweeps=20)
+        return rake_rows(self.rows, self.noisy.shape, alone, start, sweeps=20)
 
     @cached_property
     def _means(self) -> dict[Key, Floats]:
@@ -163,7 +162,7 @@ class Relative:
     @cached_property
     def _said(self) -> dict[Key, Floats]:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
-        e, weights, total = self.evidence, self._tilted, float(self.evidence.total)
+        e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
         found = {k: counted(cells(self.rows, e.shape, k), weights, _size(e.shape, k)) for k in self._keys}
         margins = self._margins
         for k in (k for k in self._keys if len(k) == 2):
@@ -171,21 +170,21 @@ class Relative:
             steps = (self.steps[k[0]], self.steps[k[1]])
             mixed = (1 - _TRACE) * smoothed(square, total / len(self.rows), steps=steps)
             mixed = mixed + _TRACE * outer(margins, k[0], k[1]).reshape(square.shape)
-            found[k] = fit_margins(mixed, [margins[i] for i in k], sweeps=8).ravel()
+            found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 
     @cached_property
     def _alone(self) -> dict[Key, Floats]:
         """What would be expected of each pair without a public table: what a tree of the noisy pairs says of it."""
-        e, margins = self.evidence, self._margins
+        e, margins = self.noisy, self._margins
         tree = e.tree()
-        said = said_by(tree, e.pairs())
+        said = tree_pairs(tree, e.pairs())
         found: dict[Key, Floats] = {}
         for p in e.pairs():
             alone = outer(margins, *p)
             table = alone if p in tree.tables else 0.98 * e.total * said[p] + 0.02 * alone
             square = table.reshape(e.shape[p[0]], e.shape[p[1]])
-            found[p] = fit_margins(square + 1e-9, [margins[i] for i in p], sweeps=5).ravel()
+            found[p] = fit_margins(square + 1e-9, {(a,): margins[i] for a, i in enumerate(p)}, sweeps=5).ravel()
         return found
 
     @cached_property
@@ -206,14 +205,14 @@ class Relative:
     def _trust_of_all(self) -> float:
         """The same for all pairs together; less than 1 only by what two standard errors do not explain."""
         sums = list(self._regressed.values())
-        return trusted(float(sum(above for above, _ in sums)), float(sum(below for _, below in sums)))
+        return clipped_slope(float(sum(above for above, _ in sums)), float(sum(below for _, below in sums)))
 
     @cached_property
     def _regressed(self) -> dict[Key, tuple[float, float]]:
         """For every pair, the two sums of its regression: what fits, and how much there is to fit."""
         found: dict[Key, tuple[float, float]] = {}
         for k in (k for k in self._keys if len(k) == 2):
-            table, noise = self.evidence.pooled(k)
+            table, noise = self.noisy.pooled(k)
             apart = self._said[k] - self._alone[k]
             weight = 1 / (noise + 2 * (self._said[k] + self._alone[k]))
             found[k] = float((weight * apart * (table - self._alone[k])).sum()), float((weight * apart**2).sum())
@@ -222,14 +221,14 @@ class Relative:
     @cached_property
     def _drifts(self) -> dict[Key, Drift]:
         keys = self._keys
-        known = [self.evidence.pooled(k) for k in keys]
+        known = [self.noisy.pooled(k) for k in keys]
         means = [self._means[k] for k in keys]
         found = pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=_LEAST)
         return dict(zip(keys, found, strict=True))
 
     def _tree(self, estimates: Mapping[Key, Floats]) -> TreeModel:
         """A tree of the estimated pairs, whose records fill in what the public table lacks."""
-        e = self.evidence
+        e = self.noisy
         total = float(e.total)
         pairs = {(k[0], k[1]): t for k, t in estimates.items() if len(k) == 2}
         square = {k: t.reshape(e.shape[k[0]], e.shape[k[1]]) / total for k, t in pairs.items()}
@@ -239,8 +238,11 @@ class Relative:
         return TreeModel(margins, {k: square[k] for k in edges})
 
 
-def trusted(above: float, below: float) -> float:
-    """A share between 0 and 1 from the sums of a regression; less than 1 only by what two standard errors leave."""
+def clipped_slope(above: float, below: float) -> float:
+    """The slope ``above`` / ``below`` of a weighted regression plus two standard errors, clipped to 0 to 1.
+
+    So a share is less than 1 only by what two standard errors do not explain.
+    """
     return min(max((above + 2 * below**0.5) / below, 0.0), 1.0) if below > 0 else 1.0
 
 

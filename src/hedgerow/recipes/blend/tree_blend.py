@@ -9,20 +9,25 @@ from typing import ClassVar, final
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
-from hedgerow.model.crossed import CrossedModel
-from hedgerow.model.descent import MOST
+from hedgerow.model.records.descent import MOST
+from hedgerow.model.records.models import CrossedModel
+from hedgerow.model.tables.projection import Key
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import PublicData
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.blend.allocation import Key
+from hedgerow.recipes.blend.allocation import Price, shares_by_gain, worth_measuring
 from hedgerow.recipes.blend.axes import Axes, axes_of
+from hedgerow.recipes.blend.extra_tables import (
+    quiet_paths,
+    tables_of_uses,
+    uses_remark,
+    with_tables,
+    with_worst_triples,
+    worth_their_noise,
+)
 from hedgerow.recipes.blend.memory import noise_on_total, pair_records_memory
-from hedgerow.recipes.blend.noisy_tables import Evidence, outer
-from hedgerow.recipes.blend.pairs import Price, shares_by_gain, worth_measuring
-from hedgerow.recipes.blend.required_tables import said_of_uses, tables_of_uses, worth_their_noise
-from hedgerow.recipes.blend.triples import with_tables
-from hedgerow.recipes.blend.worst_triples import quiet_paths, with_missed
+from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 
 
 @final
@@ -85,7 +90,7 @@ class TreeBlend(AbstractRecipe):
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """Which tables the intended uses make it measure."""
-        return said_of_uses(self._axes(public), public) if self.uses else ()
+        return uses_remark(self._axes(public), public) if self.uses else ()
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them."""
@@ -104,59 +109,59 @@ class TreeBlend(AbstractRecipe):
         ones = gate.measure(
             [a.question for a in first.asked], first.cost, weights=[a.cost / first.cost for a in first.asked]
         )
-        evidence = Evidence(axes, {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
+        noisy = NoisyTables(axes, {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
         price = Price(gate.tariff)
         cost = total * self._part(self.first_share)
-        margins = evidence.margins()
+        margins = noisy.margins()
         independent = {(i, j): outer(margins, i, j) for i, j in combinations(range(len(axes.names)), 2)}
         chosen = worth_measuring(independent, price, float(cost), bearable=self.bearable)
         if chosen:
-            answers = gate.measure([evidence.question(p) for p in chosen], cost)
-            evidence = evidence.plus(dict(zip(chosen, answers, strict=True)))
-        declared = self._declared(gate, evidence, public)
+            answers = gate.measure([noisy.question(p) for p in chosen], cost)
+            noisy = noisy.plus(dict(zip(chosen, answers, strict=True)))
+        required = self._required(gate, noisy, public)
         left = gate.left
-        kept = self._part(self.table_share) * left if declared else Fraction(0)
+        kept = self._part(self.table_share) * left if required else Fraction(0)
         each = self._part(self.triple_share) * left / max(self.triples, 1)
-        triples = self.triples if quiet_paths(evidence, price, each) else 0
+        triples = self.triples if quiet_paths(noisy, price, each) else 0
         rest = left - kept - triples * each
         if chosen:
-            evidence = self._second_look(gate, evidence, rest)
+            noisy = self._second_look(gate, noisy, rest)
         elif rest > 0:
             again = gate.measure([m.question for m in ones], rest, weights=one_way_weights(axes))
-            evidence = evidence.plus({(i,): m for i, m in enumerate(again)})
-        if declared:
-            answers = gate.measure([evidence.question(k) for k in declared], kept)
-            evidence = evidence.plus(dict(zip(declared, answers, strict=True)))
-        model = with_missed(gate, evidence, triples, each)
-        return self._split(with_tables(model, evidence, [k for k in declared if len(k) > 2]), axes)
+            noisy = noisy.plus({(i,): m for i, m in enumerate(again)})
+        if required:
+            answers = gate.measure([noisy.question(k) for k in required], kept)
+            noisy = noisy.plus(dict(zip(required, answers, strict=True)))
+        model = with_worst_triples(gate, noisy, triples, each)
+        return self._split(with_tables(model, noisy, [k for k in required if len(k) > 2]), axes)
 
-    def _declared(self, gate: Answers, evidence: Evidence, public: PublicData) -> tuple[Key, ...]:
+    def _required(self, gate: Answers, noisy: NoisyTables, public: PublicData) -> tuple[Key, ...]:
         """The tables that must be right; those of uses only if their noise is bearable."""
         cost = float(self._part(self.table_share) * gate.left)
-        used = tables_of_uses(evidence.axes, public) if self.uses and cost else ()
-        used = worth_their_noise(used, evidence, Price(gate.tariff), cost, bearable=self.bearable)
-        return tuple(dict.fromkeys((*evidence.axes.keys(self.tables, self.name), *used)))
+        used = tables_of_uses(noisy.axes, public) if self.uses and cost else ()
+        used = worth_their_noise(used, noisy, Price(gate.tariff), cost, bearable=self.bearable)
+        return tuple(dict.fromkeys((*noisy.axes.keys(self.tables, self.name), *used)))
 
     @staticmethod
     def _split(model: AbstractModel, axes: Axes) -> AbstractModel:
         return model if axes.crossed is None else CrossedModel(model, axes.crossed, axes.coding)
 
-    def _second_look(self, gate: Answers, evidence: Evidence, cost: Fraction) -> Evidence:
+    def _second_look(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.
 
         An error in a one-way table is an error in every pair of its column.
         """
-        pairs = evidence.pairs()
-        singles = [(i,) for i in range(len(evidence.names))]
-        spread = [m**2 for m in evidence.margins()] + evidence.spread(pairs)
-        noise = [v for _, v in evidence.noisy_margins] + [evidence.pooled(p)[1] for p in pairs]
+        pairs = noisy.pairs()
+        singles = [(i,) for i in range(len(noisy.names))]
+        spread = [m**2 for m in noisy.margins()] + noisy.spread(pairs)
+        noise = [v for _, v in noisy.noisy_margins] + [noisy.pooled(p)[1] for p in pairs]
         worth = [self.one_way_worth * len(singles)] * len(singles) + [1.0] * len(pairs)
         shares = shares_by_gain(spread, noise, Price(gate.tariff), float(cost), worth=worth)
         weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
         asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
         asked.sort(key=lambda a: a[1])  # like scales of noise together: each is prepared once
-        answers = gate.measure([evidence.question(k) for k, _ in asked], cost, weights=[w for _, w in asked])
-        return evidence.plus({k: m for (k, _), m in zip(asked, answers, strict=True)})
+        answers = gate.measure([noisy.question(k) for k, _ in asked], cost, weights=[w for _, w in asked])
+        return noisy.plus({k: m for (k, _), m in zip(asked, answers, strict=True)})
 
     @staticmethod
     def _part(share: float) -> Fraction:

@@ -7,7 +7,7 @@ from typing import ClassVar, final
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.gamma_poisson import odds_of, pi_of
-from hedgerow.model.tabulation import CountTable
+from hedgerow.model.tables.count_table import CountTable
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend, Tariff

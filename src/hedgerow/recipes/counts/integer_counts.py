@@ -13,10 +13,18 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
-from hedgerow.model.simplex import project
-from hedgerow.model.table_margins import Margin, Reconciled, reconcile
-from hedgerow.model.table_prior import shrink
-from hedgerow.model.tabulation import LAPLACE, NORMAL, CountTable, check_columns, laplace_reach
+from hedgerow.model.tables.count_table import (
+    LAPLACE,
+    NORMAL,
+    CountTable,
+    Margin,
+    Reconciled,
+    check_columns,
+    laplace_reach,
+    reconcile,
+)
+from hedgerow.model.tables.projection import project
+from hedgerow.model.tables.table_prior import shrink
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff

@@ -10,7 +10,7 @@ import numpy as np
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
-from hedgerow.model.tabulation import CountTable, check_columns
+from hedgerow.model.tables.count_table import CountTable, check_columns
 from hedgerow.public.costs.accounting import Budget, floor_sqrt
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend, Tariff

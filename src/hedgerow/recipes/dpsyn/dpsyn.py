@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from math import sqrt
 from typing import ClassVar, Literal, final
 
@@ -11,21 +12,28 @@ import numpy.typing as npt
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
-from hedgerow.model.consistency import pairs_of
-from hedgerow.model.grouped import GroupedModel
-from hedgerow.model.gum import Records
-from hedgerow.model.public_pool import MOST_KEYS
-from hedgerow.model.shrinkage import shrink
-from hedgerow.model.simplex import Floats, project
+from hedgerow.model.records.descent import Records
+from hedgerow.model.records.models import GroupedModel
+from hedgerow.model.tables.projection import Floats, project
+from hedgerow.model.tables.shrinkage import shrink
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import TOTAL, Law, Marginal, Measurement
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.memory import pair_records_memory
-from hedgerow.recipes.dpsyn.budget import PAPER, Rule, Split, split_budget, total_share
-from hedgerow.recipes.dpsyn.prices import Prices, first_price, prices_of, said_in_plan
-from hedgerow.recipes.dpsyn.tables import PaperWay, RepairedWay
+from hedgerow.recipes.dpsyn.budget import (
+    PAPER,
+    BudgetSplit,
+    PaperRule,
+    Prices,
+    first_price,
+    plan_lines,
+    prices_of,
+    split_budget,
+    total_share,
+)
+from hedgerow.recipes.dpsyn.tables import MOST_KEYS, PaperWay, RepairedWay
 
 
 @final
@@ -36,7 +44,7 @@ class DPSyn(AbstractRecipe):
     Attributes:
         groups: the columns whose cross makes the groups (PUMA and YEAR in the paper); none: one group.
         rows: the number of records when it is public; otherwise the noisy group sizes tell.
-        total, low, middle, high, one_way, two_way: the constants of the budget rule; see ``Rule``.
+        total, low, middle, high, one_way, two_way: the constants of the budget rule; see ``PaperRule``.
         round_public, round_measured: group sizes are rounded to multiples of these (the paper's K).
         floor: a smaller group is given this many records; the paper's 300. 0 turns it off.
         pool: how many records are fitted before groups are sampled from them; the paper's 10,000.
@@ -77,9 +85,9 @@ class DPSyn(AbstractRecipe):
             )
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> PaperRule:
         """The constants of the budget rule."""
-        return Rule(
+        return PaperRule(
             self.total,
             self.low,
             self.middle,
@@ -111,7 +119,7 @@ class DPSyn(AbstractRecipe):
         columns, relative = self._columns(public), _relative(public)
         rows = public.assumed_rows or self.rows or relative.rows
         split = self._split(tariff, budget, rows, len(columns))
-        return said_in_plan(split, self.requests(tariff, budget, public), tariff, budget, rows)
+        return plan_lines(split, self.requests(tariff, budget, public), tariff, budget, rows)
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
@@ -171,11 +179,12 @@ class DPSyn(AbstractRecipe):
         sizes = self._sizes(self._nearer(grouped, relative), split)
         way = PaperWay if self.variant == "paper" else RepairedWay
         shape = tariff.coding.shape(columns)
-        made = way(_coded(relative, columns), columns, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
+        made = way(_coded(relative, columns), shape, self.pool, self.rounds, self.sweeps).made_of(answers)
         return GroupedModel(
             total=int(sizes.sum()),
             schema=public.schema,
             groups=tuple(self.groups),
+            columns=columns,
             sizes=sizes,
             pool=made.pool,
             targets=made.targets,
@@ -203,19 +212,19 @@ class DPSyn(AbstractRecipe):
         share = total_share(float(budget.epsilon), tariff.guarantee.l1, self.rule)
         return first_price(share, budget) if share else Fraction(0)
 
-    def _split(self, tariff: Tariff, budget: Budget, rows: float, columns: int) -> Split:
+    def _split(self, tariff: Tariff, budget: Budget, rows: float, columns: int) -> BudgetSplit:
         """The paper's rule; with a single column there are no pairs, so it stops at one-way as with delta 0."""
         delta = float(budget.delta) if columns > 1 else 0.0
         return split_budget(float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule)
 
-    def _prices(self, split: Split, budget: Budget, left: Fraction, columns: int) -> Prices:
+    def _prices(self, split: BudgetSplit, budget: Budget, left: Fraction, columns: int) -> Prices:
         return prices_of(split, budget, left, tables=columns, as_written=self.variant == "paper")
 
-    def _tables(self, split: Split, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
+    def _tables(self, split: BudgetSplit, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
         if split.regime == "one_way":
             gaussian = budget.measure == "zcdp" and self.variant == "repaired"
             return [Marginal((c,)) for c in columns], "gaussian" if gaussian else "laplace"
-        return [Marginal(p) for p in pairs_of(columns)], "gaussian"
+        return [Marginal(p) for p in combinations(columns, 2)], "gaussian"
 
     def _nearer(self, grouped: Measurement, relative: PublicTable) -> Floats:
         """The noisy group sizes; repaired, drawn towards equal or public ones, as far as the noise recommends.
@@ -234,7 +243,7 @@ class DPSyn(AbstractRecipe):
         means = (np.full(noisy.size, total / noisy.size), total * known / known.sum())
         return shrink(noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), grouped.noise.variance)
 
-    def _sizes(self, noisy: Floats, split: Split) -> npt.NDArray[np.int64]:
+    def _sizes(self, noisy: Floats, split: BudgetSplit) -> npt.NDArray[np.int64]:
         """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""
         sizes = noisy
         clamped = self.groups and self.floor

@@ -1,22 +1,21 @@
 """From noisy tables to the shares and the pool of records that groups are made of: the paper's way, and ours."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
-from hedgerow.model.blend import fixed_stream
-from hedgerow.model.consistency import Tables, consistent, margins, raked
-from hedgerow.model.fitters import AbstractFitter, Descent, Exchange, GradualUpdate
-from hedgerow.model.gum import PairTargets, Records, tables_of
-from hedgerow.model.public_pool import public_pool
-from hedgerow.model.rounding import systematic_counts
-from hedgerow.model.simplex import Floats, project
-from hedgerow.model.toward_public import drawn_and_followed
+from hedgerow.model.records.descent import PairTargets, Records, pair_shares
+from hedgerow.model.records.fitters import AbstractFitter, Descent, Exchange, GradualUpdate
+from hedgerow.model.records.models import fixed_stream
+from hedgerow.model.tables.projection import Floats, Pair, project, systematic_counts
+from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake
+from hedgerow.model.tables.toward_public import drawn_and_followed
 from hedgerow.public.costs.question import Measurement
 
+MOST_KEYS = 50_000_000  # keys of public records held at once: 200 MB
 _STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
 
 
@@ -36,15 +35,13 @@ class AbstractWay(ABC):
 
     Attributes:
         public: the rows of the public table, in codes.
-        columns: the attributes besides the group columns.
-        sizes: how many codes each has.
+        sizes: how many codes each attribute besides the group columns has.
         pool: how many records are fitted.
         rounds: of gradual update.
         sweeps: how many pool records each record of a group is offered.
     """
 
     public: Records
-    columns: tuple[str, ...]
     sizes: tuple[int, ...]
     pool: int
     rounds: int
@@ -63,21 +60,21 @@ class PaperWay(AbstractWay):
     def made_of(self, answers: Sequence[Measurement]) -> Material:
         """In the middle regime groups are moved towards the one-way tables, otherwise towards two-way tables."""
         update = GradualUpdate(self.rounds)
-        tables = tables_of(self.public, self.columns, self.sizes)
+        tables = pair_shares(self.public, self.sizes)
         if not answers:
-            return Material(self.public, PairTargets.of(self.columns, self.sizes, tables), update)
+            return Material(self.public, PairTargets(self.sizes, tables), update)
         noisy, _ = shares_of(answers)
         if len(answers[0].question.columns) == 1:
             ones = [project(t, 1.0) for t in noisy]
-            tables = raked(tables, dict(zip(self.columns, ones, strict=True)))
-            near = PairTargets.one_ways(self.columns, ones)
+            tables = _with_margins(tables, ones)
+            near = PairTargets(self.sizes, {(i,): t for i, t in enumerate(ones)})
         else:
             tables = consistent(_shaped(noisy, tables))
-            near = PairTargets.of(self.columns, self.sizes, tables)
-            found = margins(tables)
-            ones = [found[c] for c in self.columns]
+            near = PairTargets(self.sizes, tables)
+            margins = common_margins(tables)
+            ones = [margins[i] for i in range(len(self.sizes))]
         start = np.stack([_drawn(s, self.pool) for s in ones], axis=1)
-        pool = update.fit(start, PairTargets.of(self.columns, self.sizes, tables), _STATE)
+        pool = update.fit(start, PairTargets(self.sizes, tables), _STATE)
         return Material(pool, near, update)
 
 
@@ -88,21 +85,21 @@ class RepairedWay(AbstractWay):
 
     def made_of(self, answers: Sequence[Measurement]) -> Material:
         """The weighed records' own tables are aimed at, unless they are expected to be further from the truth."""
-        tables = tables_of(self.public, self.columns, self.sizes)
+        tables = pair_shares(self.public, self.sizes)
         if not answers:
-            targets = PairTargets.of(self.columns, self.sizes, tables)
+            targets = PairTargets(self.sizes, tables)
             return Material(self.public, targets, Exchange(self.public, self.sweeps))
         noisy, variance = shares_of(answers)
         one_way = len(answers[0].question.columns) == 1
         if one_way:
             prior = [np.bincount(self.public[:, i], minlength=s) / len(self.public) for i, s in enumerate(self.sizes)]
             near, followed = drawn_and_followed(noisy, prior, variance)
-            tables = raked(tables, {c: project(t, 1.0) for c, t in zip(self.columns, near, strict=True)})
+            tables = _with_margins(tables, [project(t, 1.0) for t in near])
         else:
             prior = list(tables.values())
             near, followed = drawn_and_followed(list(_shaped(noisy, tables).values()), prior, variance)
             tables = consistent(dict(zip(tables, near, strict=True)))
-        wanted = PairTargets.of(self.columns, self.sizes, tables)
+        wanted = PairTargets(self.sizes, tables)
         rows, weights, reached = public_pool(self.public, wanted)
         order = np.lexsort(rows.T[::-1])
         pool = np.repeat(rows[order], systematic_counts(weights[order], self.pool, fixed_stream()), axis=0)
@@ -129,7 +126,31 @@ def _risk(noisy: Floats, estimate: Floats, variance: float, followed: float = 0.
     return float(np.sum((noisy - estimate) ** 2)) + 2 * variance * followed
 
 
-def _shaped(noisy: Sequence[Floats], like: Tables) -> Tables:
+def public_pool(public: Records, targets: PairTargets, *, sweeps: int = 20) -> tuple[Records, Floats, PairTargets]:
+    """Public records; their weights, with which their tables are near ``targets``; and the tables they have then.
+
+    What the weighted records cannot show is mostly noise of the targets, so their own tables are the better
+    ones to aim at as long as the public records have room for what changed.  Very many records are thinned.
+    """
+    keep = min(len(public), max(MOST_KEYS // max(len(targets.tables), 1), 1))
+    rows = public[np.arange(keep) * len(public) // keep]
+    keys = np.empty((len(targets.tables), keep), np.int32)
+    for key, (a, b) in zip(keys, targets.tables, strict=True):
+        key[:] = rows[:, a].astype(np.int32) * np.int32(targets.sizes[b]) + rows[:, b]
+    weights = rake(list(keys), [t.ravel() * keep for t in targets.tables.values()], np.ones(keep), sweeps=sweeps)
+    reached = {
+        pair: np.bincount(key, weights, wanted.size) / keep
+        for key, (pair, wanted) in zip(keys, targets.tables.items(), strict=True)
+    }
+    return rows, weights, PairTargets(targets.sizes, reached)
+
+
+def _with_margins(tables: Mapping[Pair, Floats], ones: Sequence[Floats]) -> dict[Pair, Floats]:
+    """Two-way tables with these one-way shares."""
+    return {(a, b): fit_pair(t, ones[a], ones[b]) for (a, b), t in tables.items()}
+
+
+def _shaped(noisy: Sequence[Floats], like: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
     return {pair: t.reshape(like[pair].shape) for pair, t in zip(like, noisy, strict=True)}
 
 

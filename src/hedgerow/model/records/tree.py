@@ -1,7 +1,13 @@
-"""A tree of columns: each depends on its parent alone, so records are drawn column by column in closed form."""
+"""A tree of columns (Chow and Liu 1968): each depends on its parent alone, so records are drawn in closed form.
+
+With cliques of three along the tree it is a junction tree: the clique {a, b, c} stands where a - b - c is a path.
+Two of its columns are linked already, so the third is drawn given both: the model stays decomposable, and the table
+of a clique is met exactly when it agrees with the tree on their common pair.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import final
 
 import numpy as np
@@ -9,6 +15,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[int, int]
+Triple = tuple[int, int, int]
 
 
 def spanning_forest(columns: int, strength: Mapping[Pair, float]) -> tuple[Pair, ...]:
@@ -103,3 +110,77 @@ def stratified(shares: Floats, n: int, rng: np.random.Generator) -> npt.NDArray[
     at = (rng.permutation(n) + rng.random(n)) / n * steps[-1]
     last = int(np.flatnonzero(shares > 0)[-1])
     return np.asarray(np.minimum(np.searchsorted(steps, at, side="right"), last))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JunctionModel:
+    """``tree``, with the tables of some paths of three columns; given its parents, a child knows nothing else.
+
+    Attributes:
+        tree: what links all columns.
+        cliques: joint shares by the columns (a < b < c), shape of the three sizes.
+    """
+
+    tree: TreeModel
+    cliques: Mapping[Triple, Floats]
+
+    def parents(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Every column once with its parents: none, that of the tree, or two of a clique drawn before it."""
+        found: dict[int, tuple[int, ...]] = {}
+        for child, parent in self.tree.order():
+            if parent is None:
+                found[child] = ()
+                continue
+            found[child] = (parent,)
+            for other in found:
+                linked = other in found[parent] or parent in found.get(other, ())
+                if other not in (child, parent) and linked and self._key(child, parent, other) in self.cliques:
+                    found[child] = (parent, other)
+                    break
+        return list(found.items())
+
+    def conditional(self, child: int, first: int, second: int) -> Floats:
+        """The shares of ``child`` given both others, child last; the tree's where these are empty."""
+        key = self._key(child, first, second)
+        axes = [key.index(first), key.index(second), key.index(child)]
+        table = self.cliques[key].transpose(axes)
+        sums = table.sum(axis=2, keepdims=True)
+        usual = np.broadcast_to(self.tree.conditional(child, first)[:, None, :], table.shape)
+        return np.asarray(np.where(sums > 1e-12, table / np.maximum(sums, 1e-12), usual))
+
+    def draw(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+        """``n`` records; uniform numbers are stratified within each combination of the parents."""
+        margins = self.tree.margins
+        records = np.zeros((n, len(margins)), np.uint16)
+        for child, parents in self.parents():
+            if not parents:
+                records[:, child] = stratified(margins[child], n, rng)
+                continue
+            shares = self.tree.conditional(child, parents[0])
+            at = records[:, parents[0]].astype(np.int64)
+            if len(parents) == 2:
+                shares = self.conditional(child, *parents)
+                at = at * shares.shape[1] + records[:, parents[1]]
+                shares = shares.reshape(-1, shares.shape[2])
+            order = np.argsort(at, kind="stable")
+            values, starts = np.unique(at[order], return_index=True)
+            for value, low, high in zip(values, starts, [*starts[1:], n], strict=True):
+                rows = order[low:high]
+                records[rows, child] = stratified(shares[value], len(rows), rng)
+        return records
+
+    @staticmethod
+    def _key(*columns: int) -> Triple:
+        a, b, c = sorted(columns)
+        return a, b, c
+
+
+def paths(tree: TreeModel) -> list[Triple]:
+    """Every path of three columns in the tree, as sorted triples."""
+    near: dict[int, set[int]] = {}
+    for a, b in tree.tables:
+        near.setdefault(a, set()).add(b)
+        near.setdefault(b, set()).add(a)
+    found = {tuple(sorted((x, middle, y))) for middle, ends in near.items() for x, y in combinations(sorted(ends), 2)}
+    return sorted((t[0], t[1], t[2]) for t in found)

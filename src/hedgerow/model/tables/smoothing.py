@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.shrinkage import shrink
+from hedgerow.model.tables.shrinkage import shrink
 
 Floats = npt.NDArray[np.float64]
 _WIDTHS = (0, 1, 2, 4, 8, 16, 32)

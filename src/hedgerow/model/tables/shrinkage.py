@@ -134,19 +134,3 @@ def pooled_drifts(
             chance.append(trust * one + (1 - trust) * all_)
         found.append(Drift(max(chance[0], least), chance[1]))
     return tuple(found)
-
-
-def fit_margins(table: Floats, margins: Sequence[Floats], *, sweeps: int = 20) -> Floats:
-    """The table scaled until its one-way sums are ``margins`` (iterative proportional fitting).
-
-    >>> fit_margins(np.ones((2, 2)), [np.array([3.0, 1.0]), np.array([2.0, 2.0])]).tolist()
-    [[1.5, 1.5], [0.5, 0.5]]
-    """
-    fitted = np.maximum(table, 0.0)
-    for _ in range(sweeps):
-        for axis, margin in enumerate(margins):
-            others = tuple(i for i in range(fitted.ndim) if i != axis)
-            now = fitted.sum(axis=others)
-            scale = np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
-            fitted = fitted * scale.reshape([-1 if i == axis else 1 for i in range(fitted.ndim)])
-    return np.asarray(fitted)

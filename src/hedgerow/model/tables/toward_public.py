@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hedgerow.model.simplex import Floats
+from hedgerow.model.tables.projection import Floats
 
 _WIDTHS = 4.0 ** np.arange(-1, 14)  # scatter variances, in units of the noise variance; and 0 before them
 _DOUBT = 5.0  # times the root of the cells are counted as no scatter at all before looking: in doubt, public

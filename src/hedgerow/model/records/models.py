@@ -1,0 +1,367 @@
+"""Models of whole records: what noisy tables become, and how records are drawn from it.
+
+``ProductModel`` has independent columns, ``BlendModel`` a tree and pairs, ``SupportModel`` weighted rows,
+``GroupedModel`` groups of one pool; ``CrossedModel`` and ``WiderTables`` wrap another model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import combinations
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.counting.plan import CountPlan
+from hedgerow.model.base import AbstractModel, Expected
+from hedgerow.model.records.descent import PairTargets, Records, descend
+from hedgerow.model.records.fitters import AbstractFitter, fit_groups
+from hedgerow.model.records.tree import JunctionModel, TreeModel
+from hedgerow.model.tables.projection import pooled_total, project, systematic_counts
+from hedgerow.model.tables.proportional_fitting import Floats, rake_rows
+from hedgerow.public.coding import Codes, Coding, code_type
+from hedgerow.public.costs.question import Marginal, Measurement
+from hedgerow.public.schema import Schema
+from hedgerow.public.schema.splitting import column_codes
+
+_SHOWN = 200_000  # the most records from which expected counts are worked out
+_SWEEPS, _POWER, _LAST_SWEEPS = 4, 0.5, 10  # of raking to wider tables: more brings them no nearer
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProductModel(AbstractModel):
+    """Independent attributes.
+
+    Attributes:
+        total: the estimated number of records.
+        shares: for each attribute, the share of each code.
+        coding: what the columns are made of, joined ones included.
+    """
+
+    total: int
+    shares: Mapping[str, Expected]
+    coding: Coding
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts the model expects. A part of a joined attribute is summed out of it."""
+        if not question.columns:
+            return np.array([float(self.total)])
+        factors, axes = [], []
+        for name in self._attributes_of(question.columns):
+            parts, share = ((name,), self.shares[name]) if name in question.columns else self._unfold(name)
+            inside = [p for p in parts if p in question.columns]
+            factors.append(share.sum(axis=tuple(i for i, p in enumerate(parts) if p not in question.columns)))
+            axes.extend(inside)
+        joint = reduce(np.multiply.outer, factors)
+        order = [axes.index(c) for c in question.columns]
+        return np.asarray(self.total * joint.transpose(order).ravel())
+
+    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
+        """``n`` coded records: each attribute has its shares to within one record, in an order of its own."""
+        out = {}
+        for name, share in self.shares.items():
+            column = np.repeat(np.arange(len(share)), systematic_counts(share, n, rng))
+            out[name] = rng.permutation(column).astype(code_type(len(share)))
+        return out
+
+    def _attributes_of(self, columns: Sequence[str]) -> list[str]:
+        joined = {p: j.name for j in self.coding.joined for p in j.parts if j.name in self.shares}
+        return list(dict.fromkeys(c if c in self.shares else joined[c] for c in columns))
+
+    def _unfold(self, name: str) -> tuple[tuple[str, ...], Expected]:
+        for j in self.coding.joined:
+            if j.name == name:
+                codes = np.array(j.codes)
+                spread = np.bincount(codes, minlength=j.size)
+                return j.parts, (self.shares[name][codes] / spread[codes]).reshape(j.shape)
+        return (name,), self.shares[name]
+
+
+def fit_product(coding: Coding, one_ways: Sequence[Measurement], *, total: int | None = None) -> ProductModel:
+    """The product model of noisy one-way tables, each projected to possible counts.
+
+    The total is the given public one, or the mean of the tables' own sums weighted by their precision.
+    """
+    if total is None:
+        sums = [float(m.counts.sum()) for m in one_ways]
+        total = round(pooled_total(sums, [max(m.noise.variance, 1e-12) * len(m.counts) for m in one_ways]))
+    total = max(total, 1)
+    shares = {m.question.columns[0]: project(m.counts, total) / total for m in one_ways}
+    return ProductModel(total, shares, coding)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BlendModel(AbstractModel):
+    """Records drawn from ``tree``, then moved until their pairs count what ``targets`` say.
+
+    Attributes:
+        total: the estimated number of records.
+        attributes: the names of the columns, in the order of the tree.
+        coding: what the columns are made of, joined ones included.
+        tree: where records start.
+        targets: the two-way tables that were measured, denoised.
+        sweeps: how often every record is looked at.
+    """
+
+    total: int
+    attributes: tuple[str, ...]
+    coding: Coding
+    tree: TreeModel | JunctionModel
+    targets: PairTargets
+    sweeps: int = 4
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts of one draw with a fixed stream, scaled to ``total``."""
+        return counts_of(self._shown, question, self.coding, self.total)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
+        """``n`` coded records in random order."""
+        fitted = descend(self.tree.draw(n, rng), self.targets, rng, sweeps=self.sweeps)
+        return coded(rng.permutation(fitted), self.attributes, self.coding)
+
+    @cached_property
+    def _shown(self) -> dict[str, Codes]:
+        drawn = dict(self.draw(min(max(self.total, 1000), _SHOWN), fixed_stream()))
+        return with_parts(drawn, self.coding)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SupportModel(AbstractModel):
+    """Rows of a support, each worth its weight.
+
+    Attributes:
+        total: the estimated number of records.
+        attributes: the names of the columns of ``rows``.
+        coding: what the columns are made of, joined ones included.
+        rows: the support, one record a row.
+        weights: how many records each row stands for.
+        targets: what drawn records are fitted to at last; None: they stay rows of the support.
+        sweeps: how often every record is looked at then.
+    """
+
+    total: int
+    attributes: tuple[str, ...]
+    coding: Coding
+    rows: Records
+    weights: npt.NDArray[np.float64]
+    targets: PairTargets | None = None
+    sweeps: int = 12
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts of one draw with a fixed stream, scaled to ``total``."""
+        return counts_of(self._shown, question, self.coding, self.total)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
+        """``n`` coded records: equal steps along the sorted support, which adds hardly any error of its own."""
+        order = self._sorted
+        copies = systematic_counts(self.weights[order], n, rng)
+        drawn = np.repeat(self.rows[order], copies, axis=0)
+        if self.targets is not None:
+            drawn = descend(drawn, self.targets, rng, sweeps=self.sweeps)
+        return coded(rng.permutation(drawn), self.attributes, self.coding)
+
+    @cached_property
+    def _sorted(self) -> npt.NDArray[np.intp]:
+        return np.lexsort(self.rows.T[::-1])
+
+    @cached_property
+    def _shown(self) -> dict[str, Codes]:
+        return with_parts(dict(self.draw(max(self.total, 1000), fixed_stream())), self.coding)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CrossedModel(AbstractModel):
+    """``inner``, whose column ``name`` is the cross of several; records show these instead.
+
+    Attributes:
+        inner: a model with the crossed column.
+        name: the crossed column, a joined column of ``coding`` with every combination.
+        coding: what the columns are made of.
+    """
+
+    inner: AbstractModel
+    name: str
+    coding: Coding
+
+    @property
+    def total(self) -> int:  # type: ignore[override]
+        """The estimated number of records."""
+        return self.inner.total
+
+    def expected(self, question: Marginal) -> Expected:
+        """What the inner model expects: it knows the parts of the cross too."""
+        return self.inner.expected(question)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
+        """``n`` coded records, the cross split into its columns."""
+        codes = dict(self.inner.draw(n, rng))
+        (join,) = (j for j in self.coding.joined if j.name == self.name)
+        split = np.unravel_index(codes.pop(self.name).astype(np.int64), join.shape)
+        parts = {p: c.astype(code_type(self.coding.sizes[p])) for p, c in zip(join.parts, split, strict=True)}
+        return parts | codes
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WiderTables(AbstractModel):
+    """Records of ``inner``, weighed so that they agree with ``tables``; a few are taken twice, a few not at all.
+
+    The pairs of a column of these tables with a column outside keep the counts they have in ``inner`` as far as
+    possible.  Met up to rounding, where ``inner`` draws every combination that the tables ask for.
+
+    Attributes:
+        inner: where records come from.
+        attributes: its columns.
+        coding: what they are made of.
+        tables: for each table, its columns and its estimated counts, flat.
+    """
+
+    inner: AbstractModel
+    attributes: tuple[str, ...]
+    coding: Coding
+    tables: Sequence[tuple[tuple[str, ...], Floats]]
+
+    @property
+    def total(self) -> int:  # type: ignore[override]
+        """The estimated number of records."""
+        return self.inner.total
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts of one draw with a fixed stream, scaled to ``total``."""
+        return counts_of(self._shown, question, self.coding, self.total)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
+        """``n`` coded records in random order."""
+        codes = self.inner.draw(n, rng)
+        sets = [set(columns) for columns, _ in self.tables]
+        pairs = [p for p in combinations(self.attributes, 2) if any(s & set(p) and not set(p) <= s for s in sets)]
+        at = {name: i for i, name in enumerate(self.attributes)}
+        kept = {tuple(at[c] for c in p): counts_of(codes, Marginal(p), self.coding, n) for p in pairs}
+        wanted = [t * (n / max(float(t.sum()), 1e-300)) for _, t in self.tables]
+        pulls = {tuple(at[c] for c in columns): t for (columns, _), t in zip(self.tables, wanted, strict=True)}
+        rows = np.stack([codes[a].astype(np.uint16) for a in self.attributes], axis=1)
+        shape = [self.coding.sizes[a] for a in self.attributes]
+        weights = rake_rows(rows, shape, kept | pulls, np.ones(n), sweeps=_SWEEPS, power=_POWER)
+        weights = rake_rows(rows, shape, pulls, weights, sweeps=_LAST_SWEEPS, spare=0.0)  # the last word is theirs
+        order = np.lexsort([codes[a] for a in self.attributes[::-1]])
+        chosen = np.repeat(order, systematic_counts(weights[order], n, rng))
+        chosen = rng.permutation(chosen)
+        return {a: codes[a][chosen] for a in self.attributes}
+
+    @cached_property
+    def _shown(self) -> dict[str, Codes]:
+        return with_parts(dict(self.draw(min(max(self.total, 1000), _SHOWN), fixed_stream())), self.coding)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GroupedModel(AbstractModel):
+    """Groups of known size that share one distribution of everything else. Differences between groups are lost.
+
+    Attributes:
+        total: the number of records of all groups.
+        schema: what the columns mean.
+        groups: the group columns; none: the whole table is one group.
+        columns: all other attributes, in the order of a record.
+        sizes: the records of every cell of the cross of the group columns, flat, last fastest.
+        pool: records of all other attributes, one column each.
+        targets: the tables every group is refined towards.
+        fitter: how the records of a group are moved towards them.
+        at_random: a group starts from records of the pool drawn at random, as in the paper, not spread evenly.
+        reuse: groups of equal size are copies of one another; saves time and destroys their variety.
+    """
+
+    total: int
+    schema: Schema
+    groups: tuple[str, ...]
+    columns: tuple[str, ...]
+    sizes: npt.NDArray[np.int64]
+    pool: Records
+    targets: PairTargets
+    fitter: AbstractFitter
+    at_random: bool = False
+    reuse: bool = False
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts expected: group sizes times the pool's shares."""
+        inner = tuple(c for c in question.columns if c not in self.groups)
+        outer = tuple(c for c in question.columns if c in self.groups)
+        shape = self.schema.shape(self.groups)
+        summed = tuple(i for i, c in enumerate(self.groups) if c not in outer)
+        sizes = self.sizes.reshape(shape).sum(axis=summed) * (self.total / max(self.sizes.sum(), 1))
+        joint = np.multiply.outer(np.asarray(sizes, np.float64), self._shares(inner))
+        have = [c for c in self.groups if c in outer] + list(inner)
+        return np.asarray(joint.transpose([have.index(c) for c in question.columns]).ravel())
+
+    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
+        """``n`` coded records, each group in proportion to its size. The same with any number of threads."""
+        sizes = self.sizes if n == self.sizes.sum() else systematic_counts(self.sizes / self.sizes.sum(), n, rng)
+        cells = np.flatnonzero(sizes)
+        made, same = sizes[cells], np.arange(len(cells))
+        if self.reuse:
+            made, same = np.unique(sizes[cells], return_inverse=True)
+        seeds = rng.integers(1, 1 << 62, len(made)).tolist()
+        starts = [self._start(size, seed) for size, seed in zip(made.tolist(), seeds, strict=True)]
+        fitted = fit_groups(self.fitter, starts, self.targets, seeds)
+        records = np.concatenate([fitted[i] for i in same])
+        out: dict[str, Codes] = {
+            c: records[:, i].astype(code_type(size))
+            for i, (c, size) in enumerate(zip(self.columns, self.targets.sizes, strict=True))
+        }
+        where = np.unravel_index(np.repeat(cells, sizes[cells]), self.schema.shape(self.groups) or (1,))
+        return out | {
+            c: at.astype(code_type(self.schema.size([c]))) for c, at in zip(self.groups, where, strict=False)
+        }
+
+    def _start(self, n: int, seed: int) -> Records:
+        """``n`` records of the pool: spread evenly over it from a random start, or drawn at random."""
+        if self.at_random:
+            return self.pool[np.random.Generator(np.random.PCG64(seed)).integers(0, len(self.pool), n)]
+        return self.pool[(np.arange(n, dtype=np.int64) * len(self.pool) // n + seed) % len(self.pool)]
+
+    def _shares(self, columns: tuple[str, ...]) -> Expected:
+        """The pool's shares of a table; parts of joined columns are split out, determined ones filled in."""
+        if not columns:
+            return np.array(1.0)
+        codes: dict[str, Codes] = {c: self.pool[:, i] for i, c in enumerate(self.columns)}
+        plain = column_codes(self.schema, codes) if not set(columns) <= set(codes) else {}
+        sizes = self.schema.coding.sizes
+        used = {c: np.asarray(codes[c] if c in codes else plain[c]).astype(code_type(sizes[c])) for c in columns}
+        counts = CountPlan([Marginal(columns)], self.schema.coding).count(used)
+        return np.asarray(counts.reshape(self.schema.shape(columns)) / max(len(self.pool), 1))
+
+
+def fixed_stream() -> np.random.Generator:
+    """The same random numbers every time: what a recipe asks next may depend on the answers alone."""
+    return np.random.Generator(np.random.PCG64(0))
+
+
+def counts_of(codes: Mapping[str, Codes], question: Marginal, coding: Coding, total: int) -> Expected:
+    """The table of drawn records, scaled to ``total``."""
+    flat = np.zeros(len(next(iter(codes.values()))), np.int64)
+    for name in question.columns:
+        flat = flat * coding.sizes[name] + codes[name].astype(np.int64)
+    counts = np.bincount(flat, minlength=coding.cells(question.columns))
+    return np.asarray(counts * (total / max(len(flat), 1)))
+
+
+def coded(records: Records, names: Sequence[str], coding: Coding) -> dict[str, Codes]:
+    """Each column of ``records`` under its name, in the type of its codes."""
+    return {n: records[:, i].astype(code_type(coding.sizes[n])) for i, n in enumerate(names)}
+
+
+def with_parts(codes: Mapping[str, Codes], coding: Coding) -> dict[str, Codes]:
+    """The codes, and those of the columns that a joined one is made of."""
+    out = dict(codes)
+    for join in coding.joined:
+        if join.name in codes:
+            first = np.zeros(join.size, np.int64)
+            first[np.array(join.codes)[::-1]] = np.arange(len(join.codes))[::-1]
+            for part, code in zip(join.parts, np.unravel_index(first[codes[join.name]], join.shape), strict=True):
+                out[part] = code.astype(code_type(coding.sizes[part]))
+    return out

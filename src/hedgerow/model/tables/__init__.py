@@ -1,0 +1,1 @@
+"""Tables of counts: noisy ones shrunk, smoothed, made possible and made to agree; and those that are published."""

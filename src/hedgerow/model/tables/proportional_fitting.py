@@ -1,0 +1,189 @@
+"""Iterative proportional fitting (Deming and Stephan 1940): a table, or weights on rows, scaled to given sums.
+
+``fit_margins`` scales a table, ``consistent`` many two-way tables to common margins.  ``rake_rows`` scales the
+weights of rows to one table after another, ``rake`` to all at once; rows are weighed anew, none is invented.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from math import sqrt
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from hedgerow.model.tables.projection import Floats, Tables, project
+
+Keys = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.uint16]
+Column = TypeVar("Column", bound=Hashable)
+_CHUNK = 4096  # rows whose cells are worked out at once: they stay in the processor's first cache
+
+
+def fit_margins(table: Floats, margins: Tables, *, sweeps: int = 20, tolerance: float = 0.0) -> Floats:
+    """The table scaled until its sums are ``margins``, given by the axes they keep; cells below zero count as empty.
+
+    Ends early when the first of them is nearer than ``tolerance`` (L1) after a sweep.
+
+    >>> fit_margins(np.ones((2, 2)), {(0,): np.array([3.0, 1.0]), (1,): np.array([2.0, 2.0])}).tolist()
+    [[1.5, 1.5], [0.5, 0.5]]
+    """
+    fitted = np.maximum(table, 0.0)
+    known = [(tuple(a for a in range(fitted.ndim) if a not in axes), target) for axes, target in margins.items()]
+    for _ in range(sweeps):
+        for others, target in known:
+            now = fitted.sum(axis=others, keepdims=True)
+            fitted = fitted * np.divide(target.reshape(now.shape), now, out=np.zeros_like(now), where=now > 0)
+        if tolerance and float(np.abs(fitted.sum(axis=known[0][0]) - known[0][1]).sum()) < tolerance:
+            break
+    return np.asarray(fitted)
+
+
+def fit_pair(table: Floats, row: Floats, column: Floats) -> Floats:
+    """The two-way table nearest to ``table`` (in information) that has these margins, summing to 1.
+
+    Where it has no mass but a margin asks for some, the product of the margins lends it a little.
+    """
+    lent = np.maximum(table, 0.0) + 1e-9 * np.multiply.outer(row, column)
+    fitted = fit_margins(lent, {(0,): row, (1,): column}, sweeps=30, tolerance=1e-9)
+    return np.asarray(fitted / fitted.sum())
+
+
+def consistent(
+    tables: Mapping[tuple[Column, Column], Floats], *, rounds: int = 4
+) -> dict[tuple[Column, Column], Floats]:
+    """Two-way tables of shares with equal margins for every column, non-negative, each summing to 1.
+
+    All tables are taken as equally noisy per cell.  A column's share is then estimated best by the mean over its
+    tables, weighted by the inverse of how many cells were summed; each table moves to it by equal amounts
+    within a row, the least-squares step, and is projected to what is possible.  A few rounds settle most;
+    proportional fitting to the agreed margins settles the rest exactly, and cannot go below zero.
+
+    >>> tables = {("a", "b"): np.array([[0.5, 0.1], [0.5, -0.1]]), ("a", "c"): np.array([[0.7], [0.3]])}
+    >>> fitted = consistent(tables)
+    >>> [bool(np.allclose(t.sum(axis=1), fitted["a", "c"][:, 0])) for t in fitted.values()]
+    [True, True]
+    """
+    now = {pair: t + (1 - t.sum()) / t.size for pair, t in tables.items()}
+    for _ in range(rounds):
+        agreed = common_margins(now)
+        moved = {pair: _moved(t, agreed[pair[0]], agreed[pair[1]]) for pair, t in now.items()}
+        now = {pair: project(t.ravel(), 1.0).reshape(t.shape) for pair, t in moved.items()}
+    agreed = {c: project(m, 1.0) for c, m in common_margins(now).items()}
+    return {(a, b): fit_pair(t, agreed[a], agreed[b]) for (a, b), t in now.items()}
+
+
+def common_margins(tables: Mapping[tuple[Column, Column], Floats]) -> dict[Column, Floats]:
+    """The shares of every column: the mean over its tables, each weighted by one over the cells it sums."""
+    sums: dict[Column, Floats] = {}
+    weights: dict[Column, float] = {}
+    for pair, t in tables.items():
+        for axis, column in enumerate(pair):
+            weight = 1 / t.shape[1 - axis]
+            sums[column] = sums.get(column, 0.0) + weight * t.sum(axis=1 - axis)
+            weights[column] = weights.get(column, 0.0) + weight
+    return {c: s / weights[c] for c, s in sums.items()}
+
+
+def _moved(t: Floats, row: Floats, column: Floats) -> Floats:
+    """The table moved to both margins by least squares."""
+    t = t + (row - t.sum(axis=1))[:, None] / t.shape[1]
+    return np.asarray(t + (column - t.sum(axis=0))[None, :] / t.shape[0])
+
+
+def rake(keys: Sequence[Keys], targets: Sequence[Floats], start: Floats, *, sweeps: int = 60) -> Floats:
+    """Weights near ``start`` in relative entropy whose tables are near ``targets``.
+
+    ``keys`` has the cell of every row in each table.  All tables pull at once, by the log of their ratio to the
+    target, damped; the step shrinks when the error grows.  Tables that contradict each other end in a compromise.
+    The weights sum to what ``start`` sums to.
+    """
+    total = float(start.sum())
+    live = start > 0
+    log_weight = np.log(np.where(live, start, 1.0))
+    weight, best, least, step, before = start.copy(), start, np.inf, 0.5, np.inf
+    stacked = np.stack(keys) if len(keys) else np.zeros((0, len(start)), np.int32)
+    for _ in range(sweeps if len(keys) else 0):
+        pull = np.zeros(len(start))
+        error = 0.0
+        for key, target in zip(stacked, targets, strict=True):
+            error += _pull(key, target, weight, pull)
+        if error < least:
+            best, least = weight, error
+        step = step * 0.7 if error > before else step
+        before = error
+        log_weight -= step * pull / (2 * sqrt(len(keys)))
+        log_weight -= log_weight[live].max()
+        weight = np.where(live, np.exp(log_weight), 0.0)
+        weight = weight * (total / weight.sum())
+    return np.asarray(best)
+
+
+def rake_rows(
+    rows: Rows,
+    shape: Sequence[int],
+    tables: Mapping[tuple[int, ...], Floats],
+    start: Floats,
+    *,
+    sweeps: int,
+    power: float = 1.0,
+    spare: float = 1.0,
+) -> Floats:
+    """Weights of coded ``rows``, scaled to each of ``tables`` (by the positions of its columns) in turn.
+
+    A whole step (``power`` 1) makes a table right at once and a little wrong what was right before; a few sweeps of
+    small steps stop short of what only noise asks for.  ``spare`` is added to both sides of every ratio and spares
+    nearly empty cells; the weights then keep the sum of ``start``.  With 0 the last table is met exactly.  No row's
+    cells are kept, so many tables need no more memory than one.
+    """
+    columns, weight, total = np.ascontiguousarray(rows.T), start.copy(), float(start.sum())
+    places = [(np.array(k), np.array([shape[i] for i in k]), np.maximum(t, 0.0)) for k, t in tables.items()]
+    for _ in range(sweeps):
+        for axes, sizes, target in places:
+            _scale(columns, axes, sizes, target, weight, power, spare)
+        if spare:
+            weight *= total / weight.sum()
+    return weight
+
+
+@njit(nogil=True, cache=True)
+def _scale(columns, axes, sizes, target, weight, power, spare):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Move the weight of every row towards what its cell lacks."""
+    now, cell, n = np.zeros(len(target)), np.empty(_CHUNK, np.int32), len(weight)
+    for low in range(0, n, _CHUNK):
+        high = min(low + _CHUNK, n)
+        _find(columns, axes, sizes, low, high, cell)
+        for r in range(high - low):
+            now[cell[r]] += weight[low + r]
+    for c in range(len(target)):
+        now[c] = ((target[c] + spare) / (now[c] + spare)) ** power if now[c] + spare > 0 else 0.0
+    for low in range(0, n, _CHUNK):
+        high = min(low + _CHUNK, n)
+        _find(columns, axes, sizes, low, high, cell)
+        for r in range(high - low):
+            weight[low + r] *= now[cell[r]]
+
+
+@njit(nogil=True, cache=True)
+def _find(columns, axes, sizes, low, high, cell):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """The cells of some rows in a table."""
+    cell[:] = 0
+    for a in range(len(axes)):
+        code, size = columns[axes[a], low:high], np.int32(sizes[a])
+        for r in range(high - low):
+            cell[r] = cell[r] * size + np.int32(code[r])
+
+
+@njit(nogil=True, cache=True)
+def _pull(key: Keys, target: Floats, weight: Floats, pull: Floats) -> Any:  # pragma: no cover
+    """Add to ``pull`` how far the cell of every row is above its target, in logs; the summed error."""
+    now = np.zeros(len(target))
+    for r in range(len(key)):
+        now[key[r]] += weight[r]
+    error = 0.0
+    for c in range(len(target)):
+        error += abs(now[c] - target[c])
+        now[c] = np.log((now[c] + 1) / (max(target[c], 0.0) + 1))
+    for r in range(len(key)):
+        pull[r] += now[key[r]]
+    return error
