@@ -34,7 +34,7 @@ def lines_of(module: str) -> int:
 
 def test_no_file_is_long() -> None:
     everywhere = [*FILES, *(PROJECT / "tests").rglob("*.py"), *(PROJECT / "bench").rglob("*.py")]
-    assert [f"{p.name}: {n}" for p in everywhere if (n := len(p.read_text("utf-8").splitlines())) > 400] == []
+    assert [f"{p.name}: {n}" for p in everywhere if (n := len(p.read_text("utf-8").splitlines())) > 500] == []
 
 
 def test_an_auditor_can_read_everything_that_matters_in_one_sitting() -> None:

@@ -8,8 +8,7 @@ from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema import Schema, violations
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes import DPSyn, PublicBlend, TreeBlend
 from hedgerow.recipes.base import AbstractRecipe

@@ -23,8 +23,8 @@ def sample(
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow import pipeline
-    from hedgerow.public.files.write import write_table
     from hedgerow.public.schema import Schema
+    from hedgerow.public.write import write_table
 
     place = out or folder.with_name(folder.name + "-copies")
     if place.exists() and any(place.glob(f"*-seed{seed}-*")):

@@ -17,8 +17,7 @@ from hedgerow.drafting.sketch import Draft, LeftOut, Sketch
 from hedgerow.drafting.writing import write
 from hedgerow.errors import TableMismatch
 from hedgerow.public.files.sources import Source
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED, LISTED
+from hedgerow.public.schema import BINNED, LISTED, Schema
 from hedgerow.public.toml import key, value
 
 

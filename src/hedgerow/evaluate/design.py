@@ -13,8 +13,7 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply, Table
 from hedgerow.public.coding import as_text
 from hedgerow.public.formula import Formula, Term
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED
+from hedgerow.public.schema import BINNED, Schema
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

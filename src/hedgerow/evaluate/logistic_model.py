@@ -13,8 +13,7 @@ from hedgerow.evaluate.design import DesignMatrix, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
 from hedgerow.figures.words import many
 from hedgerow.public.formula import Formula, Term
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED
+from hedgerow.public.schema import BINNED, Schema
 
 _LEVELS = 60
 

@@ -10,8 +10,7 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
 from hedgerow.evaluate.cells import in_both
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED, Column
+from hedgerow.public.schema import BINNED, Column, Schema
 
 Floats = npt.NDArray[np.float64]
 _LEVELS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)

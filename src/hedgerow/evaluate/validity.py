@@ -10,9 +10,7 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, Result, Scale, Table
 from hedgerow.figures.words import many
 from hedgerow.public.fit import ColumnFit
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.rules import violations
-from hedgerow.public.schema.structure import Rule, Zero
+from hedgerow.public.schema import OrderRule, Schema, Zero, violations
 
 
 @final
@@ -30,13 +28,13 @@ class Validity(AbstractMetric):
 
     def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
         """Every rule with the rows that break it."""
-        rules: list[Zero | Rule] = [*schema.zeros, *schema.rules]
+        rules: list[Zero | OrderRule] = [*schema.zeros, *schema.rules]
         rows = []
         for rule in rules:
             alone = replace(
                 schema,
                 zeros=(rule,) if isinstance(rule, Zero) else (),
-                rules=(rule,) if isinstance(rule, Rule) else (),
+                rules=(rule,) if isinstance(rule, OrderRule) else (),
             )
             counted = [int(violations(alone, t.frame).sum()) for t in (a, b)]
             rows.append({"rule": _words(rule), "a": counted[0] / a.rows, "b": counted[1] / b.rows})
@@ -72,8 +70,8 @@ def _outside(table: Table, schema: Schema) -> dict[str, int]:
     return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}
 
 
-def _words(rule: Zero | Rule) -> str:
-    if isinstance(rule, Rule):
+def _words(rule: Zero | OrderRule) -> str:
+    if isinstance(rule, OrderRule):
         return f"{rule.left} <= {rule.right}"
     parts = []
     for name, condition in rule.where:

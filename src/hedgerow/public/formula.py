@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED, LISTED, Column
+from hedgerow.public.schema import BINNED, LISTED, Column, Schema
 
 Floats = npt.NDArray[np.float64]
 Form = Literal["plain", "ln", "power", "labels", "number", "equals"]

@@ -19,10 +19,8 @@ import polars as pl
 from hedgerow.errors import TableMismatch
 from hedgerow.public.coding import Codes
 from hedgerow.public.files.sources import Source, open_source
-from hedgerow.public.fit import ColumnFit
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column_check import nearest
-from hedgerow.public.schema.typed import typed_as
+from hedgerow.public.fit import ColumnFit, typed_as
+from hedgerow.public.schema import Schema, nearest
 
 Role = Literal["public", "target", "synthetic"]
 

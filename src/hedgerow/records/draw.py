@@ -9,9 +9,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.decode import decode
-from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema import Schema, decode, violations
 
 _ROUNDS = 30
 

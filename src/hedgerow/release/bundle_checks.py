@@ -9,7 +9,7 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.errors import VerifyFailed
 from hedgerow.job import Job
-from hedgerow.public.files.write import write_table
+from hedgerow.public.write import write_table
 from hedgerow.release import manifest
 from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.contents import FORMATS, Contents, label_columns

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.structure import Condition, Zero
+from hedgerow.public.schema import Column, Condition, Zero
 from hedgerow.release.contents import Contents
 from hedgerow.release.words import percent
 

@@ -9,9 +9,8 @@ import polars as pl
 
 from hedgerow.model.tables.count_table import ALL
 from hedgerow.public.files.sources import open_source
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED, Column, as_float
-from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema import BINNED, Column, Schema, violations
+from hedgerow.public.schema.column import as_float
 from hedgerow.release.contents import FIGURES, label_columns
 
 _TYPES: tuple[Any, ...] = (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String)

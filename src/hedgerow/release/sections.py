@@ -10,8 +10,7 @@ from markupsafe import Markup
 from hedgerow.figures import charts
 from hedgerow.figures.lines import Point, Trace, lines
 from hedgerow.figures.scatter import Dot, scatter
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema import Schema, violations
 from hedgerow.release import figures
 from hedgerow.release.contents import Contents
 from hedgerow.release.joint_tables import JointTable, LevelPair, copies_of, joint_tables, level_pairs

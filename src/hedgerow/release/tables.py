@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hedgerow.public.files.write import write_table
+from hedgerow.public.write import write_table
 from hedgerow.release.contents import Contents, label_columns
 
 COUNTS = re.compile(r"(counts(-wide|-[1-9][0-9]*)?|margins)\.(csv|parquet)")

@@ -10,8 +10,8 @@ import polars as pl
 from hedgerow.errors import TableMismatch
 from hedgerow.public.coding import Codes
 from hedgerow.public.files.sources import open_source
+from hedgerow.public.fit import typed_as
 from hedgerow.public.schema import Schema
-from hedgerow.public.schema.typed import typed_as
 from hedgerow.steward.inside import InsideOnly
 
 

@@ -15,8 +15,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Codes
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column_check import nearest
+from hedgerow.public.schema import Schema, nearest
 from hedgerow.uses.coefficients import Fits, by_group, settled
 from hedgerow.uses.uses import Use
 

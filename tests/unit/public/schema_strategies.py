@@ -10,10 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.bins import Bins
-from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.structure import Condition, Join, Rule, Zero
+from hedgerow.public.schema import Bins, Column, Condition, Join, OrderRule, Schema, Zero
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6).map(
@@ -128,5 +125,5 @@ def a_schema(draw: Draw) -> Schema:
     zeros = (Zero(((names[0], Condition((text,))),)),) if draw(st.booleans()) else ()
     kinds = {c.name: c.kind for c in made}
     pairs_ = [(a, b) for a in names for b in names if a < b and kinds[a] == kinds[b] and kinds[a] in ("date", "real")]
-    rules = tuple(Rule(*p) for p in pairs_[:1])
+    rules = tuple(OrderRule(*p) for p in pairs_[:1])
     return Schema(tuple(made), joined, zeros, rules, draw(st.sampled_from(["", 'A "title"\n'])))

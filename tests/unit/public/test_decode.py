@@ -9,11 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.bins import Bins
-from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.decode import decode
-from hedgerow.public.schema.structure import Join, Rule
+from hedgerow.public.schema import Bins, Column, Join, OrderRule, Schema, decode
 from tests.unit.public.schema_strategies import a_column, a_schema
 
 
@@ -194,7 +190,7 @@ values = ["OH", "TX", "MA"]
 def test_left_is_at_most_right_wherever_the_bins_allow_it() -> None:
     widths = {"a": 7, "b": 10, "c": 4}
     columns_ = tuple(Column(n, "integer", bins=Bins(low=0, high=40, width=w)) for n, w in widths.items())
-    schema = Schema(columns_, rules=(Rule("a", "b"), Rule("b", "c"), Rule("a", "c")))
+    schema = Schema(columns_, rules=(OrderRule("a", "b"), OrderRule("b", "c"), OrderRule("a", "c")))
     codes = drawn(schema, 5000)
     frame = decode(schema, codes, rng())
     a, b, c = (frame[n].to_numpy() for n in "abc")
@@ -210,7 +206,7 @@ def test_dates_keep_their_order_within_a_month() -> None:
     bins = Bins(unit="month", low=date(2000, 1, 1), high=date(2000, 3, 31))
     schema = Schema(
         (Column("born", "date", bins=bins), Column("hired", "date", bins=bins, missing=True)),
-        rules=(Rule("born", "hired"),),
+        rules=(OrderRule("born", "hired"),),
     )
     codes = {"born": np.ones(300, np.int64), "hired": np.repeat([1, 2, 3], 100)}
     frame = decode(schema, codes, rng())

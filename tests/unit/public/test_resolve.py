@@ -14,12 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import TableMismatch
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.bins import Bins
-from hedgerow.public.schema.column import Collapse, Column
-from hedgerow.public.schema.decode import decode
-from hedgerow.public.schema.rules import violations
-from hedgerow.public.schema.structure import Join, Rule
+from hedgerow.public.schema import Bins, Collapse, Column, Join, OrderRule, Schema, decode, violations
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.exists(), reason="the shared public tables are not on this machine")
@@ -238,7 +233,7 @@ def test_the_personnel_sample_goes_there_and_back() -> None:
             Column("EducationYears", "integer", bins=Bins(quantiles=5), missing=True),
             Column("BasicPay", "real", bins=Bins(low=0, high=200_000, width=2000), unit=0.01, missing=True),
         ),
-        rules=(Rule("Grade", "EducationYears"),),
+        rules=(OrderRule("Grade", "EducationYears"),),
     )
     frame = check_round_trip(schema, table)
     assert frame["BasicPay"].round(2).equals(frame["BasicPay"])

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.decode import decode
-from hedgerow.public.schema.rules import impossible, violations
+from hedgerow.public.schema import Schema, decode, impossible, violations
 from tests.unit.public.schema_strategies import a_schema
 
 COLUMNS = """

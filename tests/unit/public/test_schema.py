@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.bins import Bins
-from hedgerow.public.schema.column import Collapse, Column
-from hedgerow.public.schema.structure import Condition, Join, Rule, Zero
+from hedgerow.public.schema import Bins, Collapse, Column, Condition, Join, OrderRule, Schema, Zero
 from tests.unit.public.schema_strategies import a_schema
 
 PERSONNEL = """
@@ -177,9 +174,9 @@ AGE = Column("age", "integer", bins=Bins(low=0, high=99, width=1))
         ({"columns": (Column("x", "categorical", values=("a",), labels=("p", "q")),)}, "2 labels for 1 values"),
         ({"columns": (Column("x", "integer"),)}, "bins are missing"),
         ({"columns": (Column("x", "integer", bins=Bins()),)}, "bins are said in no way"),
-        ({"columns": (SEX,), "rules": (Rule("sex", "sex"),)}, "compares categorical with categorical"),
+        ({"columns": (SEX,), "rules": (OrderRule("sex", "sex"),)}, "compares categorical with categorical"),
         ({"columns": (SEX, AGE), "zeros": (Zero((("age", Condition()),)),)}, "needs a list of values"),
-        ({"columns": (AGE,), "rules": (Rule("age", "age"),)}, "closes a circle"),
+        ({"columns": (AGE,), "rules": (OrderRule("age", "age"),)}, "closes a circle"),
     ],
 )
 def test_a_schema_made_in_python_is_checked_too(parts: dict[str, object], said: str) -> None:

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import TableMismatch
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.typed import typed_as
+from hedgerow.public.fit import typed_as
+from hedgerow.public.schema import Column, Schema
 from hedgerow.public.table import PublicTable
 
 SCHEMA = Schema.loads("""

@@ -12,12 +12,11 @@ import pyreadstat
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.public.files import labelled
+from hedgerow.public import write
 from hedgerow.public.files.sources import open_source
-from hedgerow.public.files.write import WRITERS, write_table
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.decode import decode
+from hedgerow.public.schema import Schema, decode
 from hedgerow.public.table import PublicTable
+from hedgerow.public.write import WRITERS, write_table
 
 SCHEMA = Schema.loads("""
 title = "Personnel"
@@ -138,8 +137,8 @@ def test_numbers_too_large_for_stata_and_nan_are_kept_apart(tmp_path: Path) -> N
 
 
 def test_long_descriptions_are_cut_between_characters() -> None:
-    assert labelled._cut("é" * 100, 80) == "é" * 38 + "..."
-    assert labelled._cut("short", 80) == "short"
+    assert write._cut("é" * 100, 80) == "é" * 38 + "..."
+    assert write._cut("short", 80) == "short"
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -162,7 +161,7 @@ FULL = """
 import resource, signal, sys
 import polars as pl
 from hedgerow.errors import JobError
-from hedgerow.public.files.write import write_table
+from hedgerow.public.write import write_table
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 frame = pl.DataFrame({"x": [i * 0.37 for i in range(100_000)]})

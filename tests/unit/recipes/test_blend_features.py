@@ -12,8 +12,7 @@ from hedgerow.errors import JobError
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema import Schema, violations
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes import RECIPES, TreeBlend
 

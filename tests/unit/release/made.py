@@ -11,8 +11,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import TOTAL, Marginal, Measurement
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.costs.statement import PublicInput, Statement
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.decode import decode
+from hedgerow.public.schema import Schema, decode
 from hedgerow.release.contents import Contents
 from hedgerow.uses.uses import Use, Verdict
 

@@ -22,8 +22,7 @@ from hedgerow.model.tables.projection import pooled_total, project, systematic_c
 from hedgerow.model.tables.proportional_fitting import Floats, rake_rows
 from hedgerow.public.coding import Codes, Coding, code_type
 from hedgerow.public.costs.question import Marginal, Measurement
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.splitting import column_codes
+from hedgerow.public.schema import Schema, column_codes
 
 _SHOWN = 200_000  # the most records from which expected counts are worked out
 _SWEEPS, _POWER, _LAST_SWEEPS = 4, 0.5, 10  # of raking to wider tables: more brings them no nearer

@@ -12,10 +12,7 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.public.costs.question import Marginal
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED
-from hedgerow.public.schema.decode import decode
-from hedgerow.public.schema.rules import violations
+from hedgerow.public.schema import BINNED, Schema, decode, violations
 from hedgerow.public.table import PublicTable
 
 _GOLDEN = 0.6180339887498949

@@ -1,1 +1,1 @@
-"""Files: tables of many formats as streams of batches, and back."""
+"""Files: tables of many formats as streams of batches."""

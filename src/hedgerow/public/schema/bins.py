@@ -1,19 +1,23 @@
-"""Where the bins of a number or a date lie, on one line of numbers.
+"""The bins of a number or a date on one line of numbers, and the values that may stand in each.
 
-A bin holds its lower edge and not its upper one, so a column of n bins has n + 1 cuts.  Dates are
-counted in days since 1970.  Everything here is public: the bins are declared, or taken from a public
-table, before any confidential row is seen.
+A bin holds its lower edge and not its upper one, so a column of n bins has n + 1 cuts.  Dates are counted in days
+since 1970.  Everything here is public: the bins are declared, or taken from a public table, before any confidential
+row is seen.  A whole number or a date has a finite list of values per bin; a real number has one only when the schema
+names a rounding unit.  A picked value always falls back into the bin it was picked from.
 
     >>> Bins(low=0, high=10, width=4).cuts("integer").tolist()
     [0.0, 4.0, 8.0, 10.0]
     >>> Bins(unit="month", low=date(1970, 1, 15), high=date(1970, 2, 28)).cuts("date").tolist()
     [14.0, 31.0, 59.0]
+    >>> values = BinValues.of(np.array([0.0, 10.0, 20.0]), unit=Fraction(5), finest=Fraction(1))
+    >>> values.middle(np.array([0, 1])).tolist(), values.lowest.tolist()
+    ([5.0, 15.0], [0.0, 10.0])
 """
 
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -96,3 +100,137 @@ def _calendar(low: date, high: date, unit: str) -> Floats:
     last = (high.year - 1970) * 12 + high.month - 1
     starts = np.arange(first, last + 1, months).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return np.array([start, *starts[starts > start], stop + 1], np.float64)
+
+
+Whole = npt.NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BinValues:
+    """The values of each bin: the multiples ``first`` to ``last`` of a step, or any number in between.
+
+    Attributes:
+        low: the lower cut of each bin.
+        high: the upper cut of each bin, not in it.
+        first: the smallest multiple of the step in each bin.
+        last: the largest multiple of the step in each bin.
+        over: the numerator of each bin's step; 0 where any number may stand.
+        under: the denominator of each bin's step.
+        avoid: numbers with a code of their own, which may not be picked.
+    """
+
+    low: Floats
+    high: Floats
+    first: Whole
+    last: Whole
+    over: Whole
+    under: Whole
+    avoid: tuple[float, ...] = ()
+
+    @staticmethod
+    def of(
+        cuts: Floats, *, unit: Fraction | None, finest: Fraction | None, avoid: tuple[float, ...] = ()
+    ) -> "BinValues":
+        """The grid of multiples of ``unit``; of ``finest`` in a bin that holds no such multiple to pick.
+
+        ``None`` is no grid at all: any number.
+        """
+        low, high = cuts[:-1], cuts[1:]
+        none = np.zeros(len(low), np.int64)
+        first, last, under = none, none - 1, none + 1
+        over = none if finest is None else none + 1
+        for step in dict.fromkeys((finest, unit)):
+            if step is not None:
+                a, b = _span(low, high, step)
+                good = b - a + 1 > sum(((low <= x) & (x < high)).astype(np.int64) for x in avoid)
+                first, last = np.where(good, a, first), np.where(good, b, last)
+                over = np.where(good, step.numerator, over)
+                under = np.where(good, step.denominator, under)
+        return BinValues(low, high, first, last, over, under, avoid)
+
+    @property
+    def empty(self) -> npt.NDArray[np.bool_]:
+        """The bins in which no value can be picked."""
+        return (self.over > 0) & (self.first > self.last) | ~(self.low < self.high)
+
+    @property
+    def lowest(self) -> Floats:
+        """The smallest value that may be picked in each bin."""
+        bins = np.arange(len(self.low))
+        return self._past_all(bins, np.where(self.over > 0, self._at(bins, self.first), self.low))
+
+    @property
+    def highest(self) -> Floats:
+        """The largest value of each bin."""
+        bins = np.arange(len(self.low))
+        return np.where(self.over > 0, self._at(bins, self.last), np.nextafter(self.high, -np.inf))
+
+    def middle(self, bins: npt.NDArray[np.integer[Any]]) -> Floats:
+        """The middle of each bin, or the value that may stand next below it."""
+        middle = self.low[bins] / 2 + self.high[bins] / 2
+        k = np.floor(middle * self.under[bins] / np.maximum(self.over[bins], 1)).astype(np.int64)
+        at = self._at(bins, np.clip(k, self.first[bins], self.last[bins]))
+        return self._past_all(bins, np.where(self.over[bins] > 0, at, middle))
+
+    def rounded(self, bins: npt.NDArray[np.integer[Any]], value: Floats) -> Floats:
+        """Values of each bin, moved to the nearest that may stand."""
+        k = np.rint(value * self.under[bins] / np.maximum(self.over[bins], 1)).astype(np.int64)
+        at = self._at(bins, np.clip(k, self.first[bins], self.last[bins]))
+        return self._past_all(bins, np.where(self.over[bins] > 0, at, value))
+
+    def uniform(self, bins: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Floats:
+        """A value of each bin, all equally likely."""
+        return self.between(bins, self.low[bins], self.high[bins], rng)
+
+    def between(
+        self, bins: npt.NDArray[np.integer[Any]], least: Floats, most: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """A value of each bin that is also at or above ``least`` and at or below ``most``; NaN if none is."""
+        over, under = self.over[bins], self.under[bins]
+        low, high = np.maximum(self.low[bins], least), np.minimum(self.high[bins], most)
+        share = rng.random(len(bins))
+        top = np.maximum(np.minimum(low + share * (high - low), np.nextafter(self.high[bins], -np.inf)), low)
+        any_number = np.where(low <= high, top, np.nan)
+        if not over.any():
+            return self._past_all(bins, any_number)
+        first, last = self.first[bins], self.last[bins]
+        step = np.maximum(over, 1)
+        k = np.ceil(least * under / step).astype(np.int64)
+        first = np.where(least > self.low[bins], np.maximum(first, k + (k * over / under < least)), first)
+        k = np.floor(most * under / step).astype(np.int64)
+        last = np.where(most < self.high[bins], np.minimum(last, k - (k * over / under > most)), last)
+        k = np.minimum(first + (share * (last - first + 1)).astype(np.int64), last)
+        multiple = np.where(first <= last, self._at(bins, k), np.nan)
+        return self._past_all(bins, np.where(over > 0, multiple, any_number))
+
+    def _at(self, bins: npt.NDArray[np.integer[Any]], k: Whole) -> Floats:
+        return np.asarray(k * self.over[bins] / self.under[bins], np.float64)
+
+    def _past_all(self, bins: npt.NDArray[np.integer[Any]], value: Floats) -> Floats:
+        """The same values, those to avoid moved on to the next that may stand."""
+        for _ in self.avoid:
+            value = self._step_past(bins, value)
+        return value
+
+    def _step_past(self, bins: npt.NDArray[np.integer[Any]], value: Floats) -> Floats:
+        bad = np.isin(value, self.avoid)
+        if not bad.any():
+            return value
+        over, under = self.over[bins], self.under[bins]
+        k = np.rint(np.where(bad, value, 0) * under / np.maximum(over, 1)).astype(np.int64) + 1
+        k = np.where(k > self.last[bins], self.first[bins], k)
+        onward = np.where(over > 0, self._at(bins, k), np.nextafter(value, np.inf))
+        return np.where(bad, onward, value)
+
+
+def _span(low: Floats, high: Floats, step: Fraction) -> tuple[Whole, Whole]:
+    """The first and last multiple of ``step`` at or above ``low`` and below ``high``, exact in floats."""
+    p, q = step.numerator, step.denominator
+    first = np.ceil(low * q / p).astype(np.int64)
+    first -= (first - 1) * p / q >= low
+    first += first * p / q < low
+    last = np.ceil(high * q / p).astype(np.int64) - 1
+    last += (last + 1) * p / q < high
+    last -= last * p / q >= high
+    return first, last

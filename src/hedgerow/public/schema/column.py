@@ -17,8 +17,7 @@ from math import ceil, inf, isnan, nan, nextafter
 from typing import Literal, final
 
 from hedgerow.public.coding import CodedColumn
-from hedgerow.public.schema.bins import BinnedKind, Bins, Edge, Floats, Number, as_date, as_number
-from hedgerow.public.schema.grid import Grid
+from hedgerow.public.schema.bins import BinnedKind, Bins, BinValues, Edge, Floats, Number, as_date, as_number
 
 Kind = Literal["categorical", "ordered", "integer", "real", "date", "yes-no"]
 KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "real", "date", "yes-no")
@@ -115,13 +114,13 @@ class Column:
         return self.bins.cuts(self._binned)
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> BinValues:
         """The values that may stand in each bin."""
         finest = None if self.kind == "real" else Fraction(1)
         unit = finest if self.unit is None else Fraction(str(self.unit))
         named = (self.number_of(raw) for raw, _ in self.special)
         avoid = tuple(x for x in named if x is not None)
-        return Grid.of(self.cuts, unit=unit, finest=finest, avoid=avoid)
+        return BinValues.of(self.cuts, unit=unit, finest=finest, avoid=avoid)
 
     @property
     def bin_count(self) -> int:

@@ -7,19 +7,220 @@ Every problem names the file and the line, the column, and the cure:
 
 import re
 import tomllib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from typing import Any, cast
 
 from hedgerow.errors import SchemaError
-from hedgerow.public.schema.check import Path, Problem, problems
-from hedgerow.public.schema.column import KINDS, Column, Kind
-from hedgerow.public.schema.column_check import nearest
-from hedgerow.public.schema.structure import Join, Parts, Rule, Zero
-from hedgerow.public.schema.values import COLUMN, JOIN, RULE, TOP, ZERO, Reader, Wrong, dotted, keys_of
+from hedgerow.public.schema.bins import Bins, Edge
+from hedgerow.public.schema.check import Path, Problem, nearest, problems
+from hedgerow.public.schema.column import BINNED, KINDS, LISTED, Collapse, Column, Kind
+from hedgerow.public.schema.structure import Condition, Declaration, Join, OrderRule, Zero
 from hedgerow.public.toml import key_lines, line_of
 
+_Reader = Callable[[Any], Any]
 
-def read(body: str, name: str) -> Parts:
+
+class _Wrong(Exception):
+    """A value of the wrong shape; the text says which shape is right."""
+
+
+def _dotted(key: str, wrong: _Wrong) -> str:
+    """The problem with the key before it: ``bins.width is -5; ...``."""
+    said = str(wrong)
+    return f"{key}{said}" if said.startswith(".") else f"{key} {said}"
+
+
+def _text(value: Any) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise _Wrong(f"is {value!r}; give a text in quotes.")
+    return value
+
+
+def _raw(value: Any) -> str:
+    """A raw value as text: whole numbers may be written without quotes."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | date):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value)
+    return _text(value).strip()
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise _Wrong(f"is {value!r}; give a list in brackets.")
+    return value
+
+
+def _raws(value: Any) -> tuple[str, ...]:
+    items = _list(value)
+    if all(isinstance(v, str) for v in items):  # there may be a million
+        return tuple(v.strip() for v in items)
+    return tuple(_raw(v) for v in items)
+
+
+def _values(value: Any) -> tuple[tuple[str, ...], bool]:
+    numbers = bool(value) and all(isinstance(v, int) and not isinstance(v, bool) for v in _list(value))
+    return _raws(value), numbers
+
+
+def _rows(value: Any) -> tuple[tuple[str, ...], ...]:
+    return tuple(_raws(row) for row in _list(value))
+
+
+def _labels(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise _Wrong('is not a table; give raw = "label" pairs, such as { F = "Female", M = "Male" }.')
+    return {raw.strip(): _text(label) for raw, label in value.items()}
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(_labels(value).items())
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong(f"is {value!r}; give true or false, without quotes.")
+    return value
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _Wrong(f"is {value!r}; give a whole number, without quotes.")
+    return value
+
+
+def _number(value: Any) -> int | float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _Wrong(f"is {value!r}; give a number, without quotes.")
+    return value
+
+
+def _edge(value: Any) -> Edge:
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str):
+        raise _Wrong(f"is {value!r}; give a number, or a date such as 2000-01-31, without quotes.")
+    return _number(value)
+
+
+def _edges(value: Any) -> tuple[Edge, ...]:
+    return tuple(_edge(v) for v in _list(value))
+
+
+def _word(*words: str) -> _Reader:
+    def read_word(value: Any) -> str:
+        if value not in words:
+            raise _Wrong(f"is {value!r}; {nearest(str(value), words)}")
+        return cast(str, value)
+
+    return read_word
+
+
+def _table(readers: Mapping[str, _Reader], example: str) -> Callable[[Any], dict[str, Any]]:
+    def read_table(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _Wrong(f"is {value!r}; give a table, such as {example}.")
+        got = {}
+        for key, inner in value.items():
+            if key not in readers:
+                raise _Wrong(f"has the unknown key {key!r}; {nearest(key, readers)}")
+            try:
+                got[key] = readers[key](inner)
+            except _Wrong as wrong:
+                raise _Wrong("." + _dotted(key, wrong)) from None
+        return got
+
+    return read_table
+
+
+def _bins(value: Any) -> Bins:
+    readers: dict[str, _Reader] = {k: _edge for k in ("low", "high")}
+    readers |= {"width": _number, "edges": _edges, "quantiles": _whole, "unit": _text}
+    return Bins(**_table(readers, "{ low = 0, high = 100, width = 10 }")(value))
+
+
+def _collapse(value: Any) -> Collapse:
+    example = '{ below = 500, into = "other" }'
+    got = _table({"below": _whole, "into": _raw}, example)(value)
+    if len(got) < 2:
+        raise _Wrong(f"needs both below and into; such as {example}.")
+    return Collapse(**got)
+
+
+def _conditions(value: Any) -> tuple[tuple[str, Condition], ...]:
+    """The conditions of a structural zero."""
+    if not isinstance(value, dict):
+        raise _Wrong('is not a table; give where = { marital = ["married"], age = { below = 15 } }.')
+    return tuple((name, _condition(name, inner)) for name, inner in value.items())
+
+
+def _condition(name: str, value: Any) -> Condition:
+    try:
+        if isinstance(value, dict):
+            return Condition(**_table({"below": _edge, "above": _edge}, "{ below = 15 }")(value))
+        return Condition(_raws(value))
+    except _Wrong as wrong:
+        raise _Wrong("." + _dotted(name, wrong)) from None
+
+
+def _tables(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _Wrong("is not a table; write one table for each column, such as [columns.sex].")
+    return value
+
+
+def _many(value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+        raise _Wrong("is not a list of tables; write it with two brackets, such as [[rule]].")
+    return value
+
+
+_TOP: dict[str, _Reader] = {"title": _text, "source": _text, "columns": _tables}
+_TOP |= dict.fromkeys(("joined", "zero", "rule"), _many)
+_RULE: dict[str, _Reader] = {"left": _text, "right": _text}
+_ZERO: dict[str, _Reader] = {"where": _conditions}
+_JOIN: dict[str, _Reader] = {"name": _text, "columns": _raws, "keep": _word("public"), "combinations": _rows}
+_ANY: dict[str, _Reader] = {
+    "kind": _text,
+    "description": _text,
+    "missing": _flag,
+    "missing_values": _raws,
+    "other": _raw,
+    "determined_by": _raws,
+    "map": _rows,
+}
+_OF_LISTED: dict[str, _Reader] = {
+    "values": _values,
+    "labels": _labels,
+    "type": _word("text", "integer"),
+    "prefix": _whole,
+    "collapse": _collapse,
+}
+_OF_BINNED: dict[str, _Reader] = {
+    "bins": _bins,
+    "special": _pairs,
+    "decode": _word("uniform", "midpoint", "public"),
+    "public_values": lambda value: tuple(_edges(v) for v in _list(value)),
+}
+_COLUMN = _ANY | _OF_LISTED | _OF_BINNED | {"unit": _number, "format": _text, "yes": _raws, "no": _raws}
+
+
+def _keys_of(kind: str) -> list[str]:
+    """The keys that a column of this kind may have."""
+    if kind in LISTED:
+        return [*_ANY, *_OF_LISTED]
+    if kind in BINNED:
+        return [*_ANY, *_OF_BINNED, "format" if kind == "date" else "unit"]
+    return [*_ANY, "yes", "no"]
+
+
+def read(body: str, name: str) -> Declaration:
     """What the text of a schema file declares; ``name`` is what to call the file in messages.
 
     Raises:
@@ -66,15 +267,15 @@ class _Reading:
         self.found: list[Problem] = []
         self.unread: set[Path] = set()  # tables with a value that could not be read
 
-    def parts(self, tables: Mapping[str, Any]) -> Parts:
+    def parts(self, tables: Mapping[str, Any]) -> Declaration:
         """All that the file declares."""
-        top = self._table(tables, TOP, (), "")
+        top = self._table(tables, _TOP, (), "")
         many = {key: [*enumerate(top.get(key, ()))] for key in ("joined", "zero", "rule")}
-        return Parts(
+        return Declaration(
             tuple(self._column(name, table) for name, table in top.get("columns", {}).items()),
             tuple(self._join(i, table) for i, table in many["joined"]),
-            tuple(Zero(**self._item("zero", i, table, ZERO)) for i, table in many["zero"]),
-            tuple(Rule(**self._item("rule", i, table, RULE)) for i, table in many["rule"]),
+            tuple(Zero(**self._item("zero", i, table, _ZERO)) for i, table in many["zero"]),
+            tuple(OrderRule(**self._item("rule", i, table, _RULE)) for i, table in many["rule"]),
             top.get("title", ""),
             top.get("source", ""),
         )
@@ -84,7 +285,7 @@ class _Reading:
         if unread:
             self.unread.add(at[:2])
 
-    def _table(self, table: Mapping[str, Any], readers: Mapping[str, Reader], at: Path, who: str) -> dict[str, Any]:
+    def _table(self, table: Mapping[str, Any], readers: Mapping[str, _Reader], at: Path, who: str) -> dict[str, Any]:
         """The values of a table by key; unknown keys and wrong values are noted and left out."""
         good = {}
         for key, value in table.items():
@@ -93,11 +294,11 @@ class _Reading:
                 continue
             try:
                 good[key] = readers[key](value)
-            except Wrong as wrong:
-                self._note((*at, key), f"{who}{dotted(key, wrong)}")
+            except _Wrong as wrong:
+                self._note((*at, key), f"{who}{_dotted(key, wrong)}")
         return good
 
-    def _item(self, kind: str, i: int, table: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
+    def _item(self, kind: str, i: int, table: Mapping[str, Any], readers: Mapping[str, _Reader]) -> dict[str, Any]:
         """One table of a list of tables; what it must have and has not is noted and left empty."""
         at, who = (kind, i), f"{kind} {i + 1}: "
         empty: dict[str, Any] = {"name": "", "columns": (), "where": (), "left": "", "right": ""}
@@ -109,7 +310,7 @@ class _Reading:
     def _join(self, i: int, table: Mapping[str, Any]) -> Join:
         if ("keep" in table) == ("combinations" in table):
             self._note(("joined", i), f'joined {i + 1}: give keep = "public" or combinations = [["...", "..."]].')
-        got = self._item("joined", i, table, JOIN)
+        got = self._item("joined", i, table, _JOIN)
         return Join(got["name"], got["columns"], got.get("combinations"))
 
     def _column(self, name: str, table: Any) -> Column:
@@ -124,15 +325,15 @@ class _Reading:
             said = "kind is missing" if kind is None else f"unknown kind {kind!r}"
             self._note((*at, "kind"), f"{who}{said}; {hint}")
             return Column(name, "categorical")
-        misplaced = [k for k in table if k in COLUMN and k not in keys_of(kind)]
+        misplaced = [k for k in table if k in _COLUMN and k not in _keys_of(kind)]
         for key in misplaced:
-            others = " or ".join(k for k in KINDS if key in keys_of(k))
+            others = " or ".join(k for k in KINDS if key in _keys_of(k))
             said = f'{key} does not go with kind = "{kind}"; remove it, or choose {others}.'
             self._note((*at, key), f"{who}{said}", unread=False)
         rest = {k: v for k, v in table.items() if k not in misplaced and k != "kind"}
         if "values" in rest and "labels" in rest:
             self._note((*at, "labels"), f"{who}values and labels are both given; keep one of them.")
-        return _declared(name, kind, self._table(rest, {k: COLUMN[k] for k in keys_of(kind)}, at, who))
+        return _declared(name, kind, self._table(rest, {k: _COLUMN[k] for k in _keys_of(kind)}, at, who))
 
 
 def _declared(name: str, kind: Kind, got: dict[str, Any]) -> Column:

@@ -12,13 +12,13 @@ import polars as pl
 from hedgerow.errors import TableMismatch
 from hedgerow.public.schema.bins import Bins, Edge, Floats, as_date
 from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.structure import Join, Parts
+from hedgerow.public.schema.structure import Declaration, Join
 
 DRAWS_PER_BIN = 100
 """How many public values of a bin are kept at most: evenly spaced in rank."""
 
 
-def resolve(parts: Parts, public: pl.DataFrame) -> Parts:
+def resolve(parts: Declaration, public: pl.DataFrame) -> Declaration:
     """The same declarations with nothing left to take from a public table."""
     _must_have(parts, public)
     columns = {c.name: c for c in parts.columns}
@@ -39,7 +39,7 @@ def resolve(parts: Parts, public: pl.DataFrame) -> Parts:
     return replace(parts, columns=tuple(columns.values()), joined=joined)
 
 
-def _must_have(parts: Parts, public: pl.DataFrame) -> None:
+def _must_have(parts: Declaration, public: pl.DataFrame) -> None:
     needed = [n for c in parts.columns if c.unresolved for n in (c.name, *c.determined_by)]
     needed += [n for j in parts.joined if j.combinations is None for n in j.columns]
     lacking = [n for n in dict.fromkeys(needed) if n not in public.columns]

@@ -29,11 +29,9 @@ from hedgerow.public.coding import Coding
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
 from hedgerow.public.schema import text as schema_text
-from hedgerow.public.schema.check import problems
+from hedgerow.public.schema.check import nearest, problems
 from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.column_check import nearest
-from hedgerow.public.schema.joining import combination_labels, joined_column
-from hedgerow.public.schema.structure import Join, Parts, Rule, Zero
+from hedgerow.public.schema.structure import Declaration, Join, OrderRule, Zero
 
 
 @final
@@ -53,7 +51,7 @@ class Schema:
     columns: tuple[Column, ...]
     joined: tuple[Join, ...] = ()
     zeros: tuple[Zero, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[OrderRule, ...] = ()
     title: str = ""
     source: str = ""
 
@@ -109,7 +107,7 @@ class Schema:
         """The rules that turn values into codes."""
         self._must_be_resolved()
         columns = {c.name: c for c in self.columns}
-        joined = tuple(joined_column(j, [columns[n] for n in j.columns]) for j in self.joined)
+        joined = tuple(j.coded([columns[n] for n in j.columns]) for j in self.joined)
         return Coding(tuple(c.coded for c in self.columns), joined)
 
     @cached_property
@@ -139,16 +137,16 @@ class Schema:
         self._must_be_resolved()
         for join in self.joined:
             if join.name == name:
-                return combination_labels(join, [self.column(n) for n in join.columns])
+                return join.cell_labels([self.column(n) for n in join.columns])
         return self.column(name).cell_labels
 
     @property
-    def _parts(self) -> Parts:
-        return Parts(**{f.name: getattr(self, f.name) for f in fields(Parts)})
+    def _parts(self) -> Declaration:
+        return Declaration(**{f.name: getattr(self, f.name) for f in fields(Declaration)})
 
     @staticmethod
-    def _of(parts: Parts) -> "Schema":
-        return Schema(**{f.name: getattr(parts, f.name) for f in fields(Parts)})
+    def _of(parts: Declaration) -> "Schema":
+        return Schema(**{f.name: getattr(parts, f.name) for f in fields(Declaration)})
 
     def _must_be_resolved(self) -> None:
         if self.unresolved:

@@ -1,12 +1,18 @@
 """What a schema declares besides its columns: joins, structural zeros, and rules between columns.
 
->>> str(Rule("service", "age"))
+>>> str(OrderRule("service", "age"))
 'service <= age'
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.public.coding import JoinedColumn
 from hedgerow.public.schema.bins import Edge
 from hedgerow.public.schema.column import Column
 
@@ -25,6 +31,40 @@ class Join:
     name: str
     columns: tuple[str, ...]
     combinations: tuple[tuple[str, ...], ...] | None = None
+
+    def allowed_cells(self, columns: Sequence[Column]) -> npt.NDArray[np.int64]:
+        """The allowed combinations, in order, each once: its place in the full cross, last column fastest."""
+        assert self.combinations is not None, "the join is not resolved"
+        texts = zip(*self.combinations, strict=True)
+        codes = [c.coded.encode(pl.Series(t, dtype=pl.String)) for c, t in zip(columns, texts, strict=True)]
+        flat = np.ravel_multi_index([c.astype(np.intp) for c in codes], tuple(c.size for c in columns))
+        return np.array(list(dict.fromkeys(flat.tolist())), np.int64)
+
+    def coded(self, columns: Sequence[Column]) -> JoinedColumn:
+        """The rule that codes the joined column.
+
+        A combination that is not allowed takes the code of an allowed one: the one that agrees with it on the
+        most leading columns, and is next to it in order.  So every code decodes to an allowed combination.
+        """
+        shape = tuple(c.size for c in columns)
+        cells = self.allowed_cells(columns)
+        order = np.argsort(cells)
+        ranked, every = cells[order], np.arange(int(np.prod(shape)))
+        above = np.minimum(np.searchsorted(ranked, every), len(ranked) - 1)
+        below = np.where(ranked[above] == every, above, np.maximum(above - 1, 0))
+        # Dropping trailing columns one at a time: the first quotient on which they agree is the longest lead.
+        tail = np.cumprod((1, *shape[:0:-1]))
+        apart = [sum((every // t != ranked[near] // t).astype(np.int64) for t in tail) for near in (above, below)]
+        gap = [np.abs(every - ranked[near]) for near in (above, below)]
+        nearer = (apart[0] < apart[1]) | ((apart[0] == apart[1]) & (gap[0] <= gap[1]))
+        codes = order[np.where(nearer, above, below)]
+        return JoinedColumn(self.name, self.columns, shape, tuple(codes.tolist()), len(cells))
+
+    def cell_labels(self, columns: Sequence[Column]) -> tuple[str, ...]:
+        """A label for every code of the joined column."""
+        parts = np.unravel_index(self.allowed_cells(columns), tuple(c.size for c in columns))
+        labels = [[c.cell_labels[i] for i in codes] for c, codes in zip(columns, parts, strict=True)]
+        return tuple(", ".join(row) for row in zip(*labels, strict=True))
 
 
 @final
@@ -47,7 +87,7 @@ class Zero:
 
 @final
 @dataclass(frozen=True)
-class Rule:
+class OrderRule:
     """In every record where both are known, ``left`` is at most ``right``."""
 
     left: str
@@ -59,12 +99,12 @@ class Rule:
 
 @final
 @dataclass(frozen=True)
-class Parts:
+class Declaration:
     """All that a schema file says, in file order, not yet checked."""
 
     columns: tuple[Column, ...]
     joined: tuple[Join, ...] = ()
     zeros: tuple[Zero, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[OrderRule, ...] = ()
     title: str = ""
     source: str = ""

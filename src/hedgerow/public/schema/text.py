@@ -1,6 +1,6 @@
 """From what a schema declares to the text of a schema file, which reads back to the same.
 
->>> print(write(Parts((Column("sex", "categorical", values=("F", "M")),))), end="")
+>>> print(write(Declaration((Column("sex", "categorical", values=("F", "M")),))), end="")
 [columns.sex]
 kind = "categorical"
 values = ["F", "M"]
@@ -12,7 +12,7 @@ from typing import Any
 
 from hedgerow.public.schema.bins import Bins
 from hedgerow.public.schema.column import Collapse, Column
-from hedgerow.public.schema.structure import Condition, Join, Parts
+from hedgerow.public.schema.structure import Condition, Declaration, Join
 from hedgerow.public.toml import WIDTH, key, pair, value
 
 _ORDER = (
@@ -22,7 +22,7 @@ _ORDER = (
 """The keys of a column as they are written; labels and special come last, as they may be tables."""
 
 
-def write(parts: Parts) -> str:
+def write(parts: Declaration) -> str:
     """The schema file."""
     head = [f"{key} = {value(x)}" for key, x in (("title", parts.title), ("source", parts.source)) if x]
     blocks = [head] if head else []

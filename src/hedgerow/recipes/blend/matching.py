@@ -13,7 +13,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.public.fit import ColumnFit
-from hedgerow.public.schema.column import Column
+from hedgerow.public.schema import Column
 from hedgerow.public.table import PublicTable
 
 _NOTHING = "No confidential row was read and nothing was spent."

@@ -15,7 +15,7 @@ from hedgerow.model.tables.projection import Floats, Key, Pair, pooled_total, pr
 from hedgerow.model.tables.proportional_fitting import fit_margins
 from hedgerow.model.tables.shrinkage import drift_of, shrink
 from hedgerow.public.costs.question import Marginal, Measurement
-from hedgerow.public.schema.rules import impossible
+from hedgerow.public.schema import impossible
 from hedgerow.recipes.blend.axes import Axes
 
 

@@ -28,8 +28,7 @@ from hedgerow.model.tables.table_prior import shrink
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.rules import Flags, impossible
+from hedgerow.public.schema import Flags, Schema, impossible
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes.base import AbstractRecipe
 

@@ -28,8 +28,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.public.costs.question import Marginal, Tree
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import BINNED
+from hedgerow.public.schema import BINNED, Schema
 from hedgerow.recipes.trees.attach import is_ordered
 
 Floats = npt.NDArray[np.float64]

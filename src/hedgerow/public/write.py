@@ -1,20 +1,64 @@
-"""Stata, SPSS and SAS files: values with the descriptions and labels that the schema gives them.
+"""A table written to a file, in the format that its suffix names, whole or not at all.
 
-Whole numbers are stored as such and yes-no as 0 and 1.  Values that are whole numbers written as text become
-numbers, because Stata has labels for numbers only; labels of other text stand in its description instead.
-SAS files have descriptions only.  Names that a program does not take are changed as little as possible.
+Equal tables give equal files, byte for byte, so that a release can be made again and compared.  Stata, SPSS and SAS
+files carry the descriptions and labels that the schema gives: whole numbers are stored as such and yes-no as 0 and 1.
+Values that are whole numbers written as text become numbers, because Stata has labels for numbers only; labels of
+other text stand in its description instead.  SAS files have descriptions only.  Names that a program does not take
+are changed as little as possible.
 """
 
+import os
 import re
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 import polars as pl
 
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.column import LISTED, Column
+from hedgerow.errors import JobError
+from hedgerow.public.schema import LISTED, Column, Schema
+
+Write = Callable[[pl.DataFrame, Path, Schema | None], None]
+
+
+def write_table(frame: pl.DataFrame, path: str | Path, schema: Schema | None = None) -> None:
+    """Writes ``frame`` to ``path``, with labels from ``schema`` where the format has room for them.
+
+    Raises:
+        JobError: the suffix is unknown, or the disk refuses. What stood at ``path`` before is untouched.
+    """
+    path = Path(path)
+    if (suffix := path.suffix.lower()) not in WRITERS:
+        raise JobError(f"Cannot write {path}: choose one of the suffixes {' '.join(WRITERS)}.")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
+            part = Path(folder) / path.name
+            WRITERS[suffix](frame, part, schema)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(path)
+    except (OSError, pl.exceptions.PolarsError) as wrong:
+        why = getattr(wrong, "strerror", None) or wrong
+        raise JobError(f"Cannot write {path}: {why}. Make room or choose another place, and try again.") from None
+
+
+def _csv(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+    columns = schema.columns if schema is not None else ()
+    formats = {c.name: c.format for c in columns if c.kind == "date"}
+    dates = [n for n, kind in frame.schema.items() if kind == pl.Date and n in formats]
+    written = frame.with_columns(pl.col(n).dt.strftime(formats[n]) for n in dates)
+    written.write_csv(path, separator="\t" if path.suffix.lower() == ".tsv" else ",")
+
+
+def _parquet(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+    frame.write_parquet(path, compression="zstd", compression_level=3, row_group_size=1 << 18)
+
+
+def _arrow(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+    frame.write_ipc(path, compression="zstd")
+
 
 _RESERVED = re.compile(
     r"byte|int|long|float|double|strl|str\d+|if|in|using|with|all|and|by|eq|ge|gt|le|lt|ne|not|or|to", re.IGNORECASE
@@ -63,13 +107,13 @@ class Labelled:
         )
 
 
-def write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+def _write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     """Writes a Stata file."""
     table = Labelled.of(frame, schema)
     texts = {n: label for n, label in table.labels.items() if not table.frame[n].dtype.is_integer()}
     keys = {n: "; ".join(f"{v} = {text}" for v, text in label.items()) for n, label in texts.items()}
     told = {n: f"{words} ({keys[n]})" if words else keys[n] for n, words in table.descriptions.items() if n in keys}
-    _write(
+    _write_and_look(
         "dta",
         table.frame,
         path,
@@ -82,10 +126,10 @@ def write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     _forget_time(path, [head.index(b"<timestamp>") + len("<timestamp>") + 1], b"01 Jan 1970 00:00")
 
 
-def write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+def _write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     """Writes an SPSS file."""
     table = Labelled.of(frame, schema)
-    _write(
+    _write_and_look(
         "sav",
         table.frame,
         path,
@@ -98,10 +142,10 @@ def write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     _forget_time(path, [92], b"01 Jan 7000:00:00")
 
 
-def write_sas(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+def _write_sas(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     """Writes a SAS transport file."""
     table = Labelled.of(frame, schema)
-    _write(
+    _write_and_look(
         "xport",
         table.frame,
         path,
@@ -111,7 +155,7 @@ def write_sas(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     _forget_time(path, [144, 160, 464, 480], b"01JAN70:00:00:00")
 
 
-def _write(kind: str, frame: pl.DataFrame, path: Path, **words: object) -> None:
+def _write_and_look(kind: str, frame: pl.DataFrame, path: Path, **words: object) -> None:
     """Writes the file and reads its last row again: on a full disk pyreadstat stops short without a word."""
     import pyreadstat
 
@@ -181,3 +225,15 @@ def _forget_time(path: Path, places: list[int], text: bytes) -> None:
         for place in places:
             file.seek(place)
             file.write(text)
+
+
+WRITERS: Mapping[str, Write] = {
+    ".csv": _csv,
+    ".tsv": _csv,
+    ".parquet": _parquet,
+    **dict.fromkeys((".arrow", ".feather"), _arrow),
+    ".dta": _write_stata,
+    ".sav": _write_spss,
+    ".xpt": _write_sas,
+}
+"""How to write a file with this suffix."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.public.schema.grid import Grid
+from hedgerow.public.schema.bins import BinValues
 
 UNITS = [Fraction(1, 10), Fraction(1, 100), Fraction(3, 10), Fraction(7, 1000), Fraction(5), Fraction(1)]
 
@@ -20,7 +20,7 @@ UNITS = [Fraction(1, 10), Fraction(1, 100), Fraction(3, 10), Fraction(7, 1000), 
 @settings(max_examples=150)
 def test_the_grid_has_exactly_the_multiples_that_lie_in_the_bin(marks: list[int], by: int, unit: Fraction) -> None:
     cuts = np.array(sorted(marks)) / by
-    grid = Grid.of(cuts, unit=unit, finest=None)
+    grid = BinValues.of(cuts, unit=unit, finest=None)
     for i in range(len(cuts) - 1):
         low, high = cuts[i], cuts[i + 1]
         ks = range(int(low / unit) - 3, int(high / unit) + 4)
@@ -36,7 +36,7 @@ def test_the_grid_has_exactly_the_multiples_that_lie_in_the_bin(marks: list[int]
 def test_every_way_of_picking_stays_in_the_bin(seed: int, unit: Fraction | None, avoid: tuple[float, ...]) -> None:
     rng = np.random.default_rng(seed)
     cuts = np.unique(np.round(rng.uniform(-3, 3, 8), 2))
-    grid = Grid.of(cuts, unit=unit, finest=None, avoid=avoid)
+    grid = BinValues.of(cuts, unit=unit, finest=None, avoid=avoid)
     bins = np.arange(len(cuts) - 1).repeat(20)
     for value in (grid.uniform(bins, rng), grid.middle(bins), grid.lowest[bins]):
         assert ((cuts[bins] <= value) & (value < cuts[bins + 1])).all()
@@ -51,7 +51,7 @@ def test_a_value_between_limits_keeps_to_them_and_is_found_when_there_is_one(
 ) -> None:
     rng = np.random.default_rng(seed)
     cuts = np.array([0.0, 0.7, 2.1, 5.0])
-    grid = Grid.of(cuts, unit=unit, finest=None)
+    grid = BinValues.of(cuts, unit=unit, finest=None)
     bins = rng.integers(0, 3, 200)
     least, most = rng.uniform(-1, 6, 200), rng.uniform(-1, 6, 200)
     value = grid.between(bins, least, most, rng)
@@ -63,13 +63,16 @@ def test_a_value_between_limits_keeps_to_them_and_is_found_when_there_is_one(
 
 
 def test_whole_numbers_fall_back_to_one_by_one_and_an_empty_bin_is_told() -> None:
-    grid = Grid.of(np.array([0.0, 4.0, 9.0, 9.5, 20.0]), unit=Fraction(10), finest=Fraction(1))
+    grid = BinValues.of(np.array([0.0, 4.0, 9.0, 9.5, 20.0]), unit=Fraction(10), finest=Fraction(1))
     assert grid.empty.tolist() == [False, False, False, False]
     assert grid.lowest.tolist() == [0.0, 4.0, 9.0, 10.0] and grid.highest.tolist() == [0.0, 8.0, 9.0, 10.0]
-    assert Grid.of(np.array([0.2, 0.8, 2.0]), unit=Fraction(1), finest=Fraction(1)).empty.tolist() == [True, False]
+    assert BinValues.of(np.array([0.2, 0.8, 2.0]), unit=Fraction(1), finest=Fraction(1)).empty.tolist() == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(("unit", "expected"), [(None, [0.26, 1.4]), (Fraction(1, 2), [0.5, 1.5])])
 def test_rounding_moves_to_the_nearest_value_that_may_stand(unit: Fraction | None, expected: list[float]) -> None:
-    grid = Grid.of(np.array([0.0, 1.0, 2.0]), unit=unit, finest=None)
+    grid = BinValues.of(np.array([0.0, 1.0, 2.0]), unit=unit, finest=None)
     assert grid.rounded(np.array([0, 1]), np.array([0.26, 1.4])).tolist() == expected
