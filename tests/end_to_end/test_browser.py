@@ -9,6 +9,7 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.evaluate.compare import compare
 from hedgerow.evaluate.page import page
+from hedgerow.job import Job
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
@@ -42,7 +43,7 @@ def _inside_and_compared(folder: Path) -> None:
     (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
     (folder / "job.toml").write_text(JOB, "utf-8")
     pipeline.run(folder / "job.toml")
-    write_report(folder / "job.toml", out=folder / "inside", rng=np.random.default_rng(0))
+    write_report(Job.load(folder / "job.toml"), out=folder / "inside", rng=np.random.default_rng(0))
     schema = Schema.load(folder / "schema.toml")
     a, b = (
         PublicTable.read(str(folder / f), schema, role="target")

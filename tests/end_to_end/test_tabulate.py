@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from hedgerow import pipeline
 from hedgerow.cli.main import app
 from hedgerow.errors import JobError, VerifyFailed
+from hedgerow.job import Job
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.release import bundle_checks
 from hedgerow.release.bundle_reader import BundleReader
@@ -79,7 +80,7 @@ def test_the_steward_cannot_write_into_a_release_nor_print_the_object(ce: Path) 
     for place in (folder, folder / "inside", ce):
         told = CliRunner().invoke(app, ["steward", "table", str(ce / "integer.toml"), "--out", str(place)])
         assert isinstance(told.exception, JobError) and "must not lie beside what is published" in str(told.exception)
-    found = side_by_side(ce / "integer.toml")
+    found = side_by_side(Job.load(ce / "integer.toml"))
     assert "816" not in f"{found!r}{found}" and "hidden" in repr(found)
     assert "hidden" in repr(found.reveal())
 

@@ -16,11 +16,11 @@ from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData, PublicTable
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.steward.attribute import AttributeInference
+from hedgerow.steward.attacks import AttributeInference
 from hedgerow.steward.exact import ExactTable
 from hedgerow.steward.inside import InsideOnly
-from hedgerow.steward.leaf_attack import reconstructed
 from hedgerow.steward.membership import _least, _most, judged, membership
+from tests.privacy.leaf_attack import reconstructed
 from tests.privacy.world import GUARANTEES, SCHEMA, frame, write_job
 
 DECLARED = Schema.loads(SCHEMA)

@@ -15,7 +15,7 @@ from hedgerow.private import noise
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.table import PublicData
 from hedgerow.recipes.trees.random_trees import RandomTrees
-from hedgerow.steward.leaf_attack import reconstructed
+from tests.privacy.leaf_attack import reconstructed
 
 GIVEN = ("a", "b", "c", "d", "e", "f")
 TREES = 40

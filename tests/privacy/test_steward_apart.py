@@ -11,11 +11,11 @@ import polars as pl
 
 from hedgerow.evaluate.base import CompareOptions
 from hedgerow.evaluate.compare import metrics_for
-from hedgerow.steward.compare import Exact, compare_job
+from hedgerow.job import Job
+from hedgerow.steward.compare import Exact, compare_job, exact_json, write_exact
 from hedgerow.steward.exact_uses import ExactUse
 from hedgerow.steward.inside import InsideOnly
 from hedgerow.steward.report import write_report
-from hedgerow.steward.writing import exact_json, write_exact
 from tests.privacy.checks import run_job
 from tests.privacy.watch import Tape, watched
 from tests.privacy.world import GUARANTEES, Row, frame, write_job
@@ -72,7 +72,7 @@ def everything(files: dict[str, bytes]) -> str:
 
 
 def exact(job: Path) -> InsideOnly[Exact]:
-    return compare_job(job, rng=np.random.default_rng(0), metrics=metrics_for(CompareOptions(only=ONLY)))
+    return compare_job(Job.load(job), rng=np.random.default_rng(0), metrics=metrics_for(CompareOptions(only=ONLY)))
 
 
 def test_bundles_of_neighbours_are_equal_and_hold_no_exact_number(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_bundles_of_neighbours_are_equal_and_hold_no_exact_number(tmp_path: Path
             bundles.append(run_job(job))
         found = exact(job)
         write_exact(place / "release-INSIDE-ONLY", found)
-        _, uses = write_report(job, out=None, rng=np.random.default_rng(0))
+        _, uses = write_report(Job.load(job), out=None, rng=np.random.default_rng(0))
         looks.append(written(found) | of_uses(uses))
         (place / "release").rename(place / "first")
         (place / "ledger.db").unlink()  # the name of the run is fixed here, and a run is booked once
@@ -135,5 +135,5 @@ def test_a_failure_with_rows_in_hand_quotes_none_of_them(tmp_path: Path) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OneWayDistance, "of", breaks)
         with pytest.raises(HedgerowError) as refused:
-            compare_job(job, rng=np.random.default_rng(0), metrics=[OneWayDistance()])
+            compare_job(Job.load(job), rng=np.random.default_rng(0), metrics=[OneWayDistance()])
     assert "p7" not in str(refused.value) and refused.value.__context__ is None

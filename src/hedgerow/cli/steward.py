@@ -40,16 +40,18 @@ def compare(
 
     from hedgerow.evaluate.base import CompareOptions
     from hedgerow.evaluate.compare import listed, metric_names, metrics_for
-    from hedgerow.steward.compare import compare_job, release_of
-    from hedgerow.steward.writing import SUFFIX, exact_json, exact_text, inside_folder, write_exact
+    from hedgerow.job import Job
+    from hedgerow.steward.compare import compare_job, exact_json, exact_text, release_of, write_exact
+    from hedgerow.steward.inside import SUFFIX, inside_folder
 
     options = CompareOptions(
         metric_names(only or ()), model, by, logistic, cluster, listed(group), listed(joint), label, library
     )
-    metrics, place = metrics_for(options), release_of(job, release)
+    metrics, read = metrics_for(options), Job.load(job)
+    place = release_of(read, release)
     folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
     with show.progress() as watch:
-        found = compare_job(job, rng=np.random.default_rng(seed), release=release, metrics=metrics, watch=watch)
+        found = compare_job(read, rng=np.random.default_rng(seed), release=release, metrics=metrics, watch=watch)
         report = write_exact(folder, found)
     show.echo(exact_json(found) if as_json else exact_text(found))
     if not as_json:
@@ -68,12 +70,13 @@ def attack(
     """Attack a job on public stand-ins, and its release from inside. Exit code 6: a leak is proven."""
     import numpy as np
 
+    from hedgerow.job import Job
     from hedgerow.steward.attacks import attack_job, attack_text
     from hedgerow.steward.inside import WARNING, WATERMARK
 
     rng = np.random.default_rng(seed)
     with show.progress() as watch:
-        found = attack_job(job, runs=runs, rows=rows, release=release, rng=rng, watch=watch)
+        found = attack_job(Job.load(job), runs=runs, rows=rows, release=release, rng=rng, watch=watch)
     show.echo(attack_text(found, as_json=as_json) if as_json else f"{WATERMARK}: {WARNING}\n\n{attack_text(found)}")
     if not found.membership.sound:
         raise typer.Exit(6)

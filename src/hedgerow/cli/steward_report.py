@@ -17,9 +17,10 @@ def report(
     """Judge a release against the confidential table itself. Inside only."""
     import numpy as np
 
+    from hedgerow.job import Job
     from hedgerow.steward.report import text_of, write_report
 
     with show.progress() as watch:
         watch("reading the confidential table, for the steward's eyes only")
-        place, found = write_report(job, out=out, release=release, rng=np.random.default_rng(seed))
+        place, found = write_report(Job.load(job), out=out, release=release, rng=np.random.default_rng(seed))
     show.echo(f"{text_of(found)}\n\nThe page is {place}. It must stay inside.")

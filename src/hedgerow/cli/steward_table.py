@@ -15,14 +15,16 @@ def table(
 ) -> None:
     """Show a table of counts as it is beside what was released. EXACT: it must not leave the building."""
     from hedgerow.job import Job
-    from hedgerow.steward.side_by_side import as_text, release_of, side_by_side, write
-    from hedgerow.steward.writing import SUFFIX, inside_folder
+    from hedgerow.steward.compare import release_of
+    from hedgerow.steward.inside import SUFFIX, inside_folder
+    from hedgerow.steward.side_by_side import as_text, side_by_side, write
 
-    place = release_of(Job.load(job), release)
+    asked = Job.load(job)
+    place = release_of(asked, release)
     folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
     with show.progress() as watch:
         watch("reading the confidential table, for the steward's eyes only")
-        found = side_by_side(job, release)
+        found = side_by_side(asked, release)
         files = write(folder, found)
     show.echo(as_text(found))
     show.echo(f"\nThe table and its figure are in {files[0].parent}. They must stay inside.")

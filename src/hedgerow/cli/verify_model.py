@@ -34,13 +34,14 @@ def verify_model(
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
 ) -> None:
     """Ask whether a coefficient holds in the confidential table. One noisy count comes back; it has its own cost."""
+    from hedgerow.job import Job
     from hedgerow.model_check import check as verification
 
     references = tuple(_reference(r) for r in reference or ())
     with show.progress() as watch:
         watch("checking the claim on public tables")
         check = verification.prepare(
-            job, model, claim, epsilon=epsilon, parts=parts, references=references, synthetic=synthetic
+            Job.load(job), model, claim, epsilon=epsilon, parts=parts, references=references, synthetic=synthetic
         )
         foreseen = _foreseen(check)
         watch.pause()

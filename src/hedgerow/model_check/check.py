@@ -217,9 +217,9 @@ class Answer:
         }
 
 
-def prepare(path: str | Path, model: str, text: str, *, epsilon: str, **more: Any) -> ModelCheck:
-    """A check of the job in ``path``. Reads no confidential row and costs nothing."""
-    return ModelCheck(Road(Job.load(path)), model, text, Budget(epsilon), **more)
+def prepare(job: Job, model: str, text: str, *, epsilon: str, **more: Any) -> ModelCheck:
+    """A check of ``job``. Reads no confidential row and costs nothing."""
+    return ModelCheck(Road(job), model, text, Budget(epsilon), **more)
 
 
 def carry_out(check: ModelCheck, out: Path) -> Answer:

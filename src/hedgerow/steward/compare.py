@@ -1,5 +1,6 @@
-"""How close a release is to the confidential table, exactly. For the steward's eyes."""
+"""How close a release is to the confidential table, exactly: numbers, pages, lines. For the steward's eyes."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,13 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import AbstractMetric
 from hedgerow.evaluate.compare import Comparison, compare
+from hedgerow.evaluate.page import page, summary
 from hedgerow.job import Job
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicTable
 from hedgerow.steward.exact import ExactTable, exact_table
-from hedgerow.steward.exact_uses import ExactUse, judge_uses
-from hedgerow.steward.inside import InsideOnly, in_fixed_words
+from hedgerow.steward.exact_uses import ExactUse, judge_uses, use_lines, use_row
+from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words, write_inside
 
 Watch = Callable[[str], None]
 
@@ -41,17 +43,16 @@ class Exact:
 
 
 def compare_job(
-    path: str | Path,
+    job: Job,
     *,
     rng: np.random.Generator,
     release: str | Path | None = None,
     metrics: Sequence[AbstractMetric] | None = None,
     watch: Watch = lambda phase: None,
 ) -> InsideOnly[Exact]:
-    """The release of the job in ``path`` (or another folder, or a file of records) against its confidential table."""
-    job = Job.load(path)
+    """The release of ``job`` (or another folder, or a file of records) against its confidential table."""
     watch("reading the release")
-    place = release_of(path, release)
+    place = release_of(job, release)
     schema, copies = release_tables(job, place)
     relative = _relative(job, schema)
     watch("reading the confidential table, inside only")
@@ -70,9 +71,8 @@ def compare_job(
     return in_fixed_words(lambda: table.map(work))
 
 
-def release_of(path: str | Path, release: str | Path | None) -> Path:
+def release_of(job: Job, release: str | Path | None) -> Path:
     """The release folder that is meant: the one given, or the job's own."""
-    job = Job.load(path)
     return Path(release).resolve() if release else job.beside(job.file.job.out)
 
 
@@ -115,3 +115,40 @@ def _relative(job: Job, schema: Schema) -> PublicTable | None:
     if job.file.public is None:
         return None
     return PublicTable.read(job.beside(job.file.public.table), schema, role="target")
+
+
+def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:
+    """The exact report as page and JSON, readable by their owner only, and the folder's warning."""
+    exact = found.reveal()
+    texts = {f"{WATERMARK.replace(' ', '-')}.txt": f"{WATERMARK}\n{WARNING}\n", ".gitignore": "*\n"}
+    texts["comparison.json"] = exact_json(found)
+    pages = {"report": exact.release} | ({"public-as-it-is": exact.public} if exact.public else {})
+    for name, comparison in pages.items():
+        title = f"Exact comparison: {comparison.b.called}"
+        sides = ("authentic", "synthetic" if name == "report" else "public")
+        uses = [use_row(u) for u in exact.uses] if name == "report" else []
+        texts[f"{name}.html"] = page(
+            comparison, title=title, names=sides, uses=uses, watermark=WATERMARK, warning=WARNING
+        )
+    write_inside(folder, texts)
+    return folder / "report.html"
+
+
+def exact_json(found: InsideOnly[Exact]) -> str:
+    """The exact numbers as JSON, with the warning as its first key."""
+    exact = found.reveal()
+    uses = [u.verdict.to_json() for u in exact.uses]
+    data: dict[str, Any] = {WATERMARK: WARNING, "uses": uses, "release": exact.release.to_json()}
+    if exact.public:
+        data["public_as_it_is"] = exact.public.to_json()
+    return json.dumps(data, indent=2, allow_nan=False)
+
+
+def exact_text(found: InsideOnly[Exact]) -> str:
+    """The exact numbers in lines for the steward's terminal."""
+    exact = found.reveal()
+    parts = [f"{WATERMARK}: {WARNING}", *(["", *use_lines(exact.uses)] if exact.uses else [])]
+    parts += ["", "The release against the confidential table:", summary(exact.release)]
+    if exact.public:
+        parts += ["", "The public table as it is against the confidential table:", summary(exact.public)]
+    return "\n".join(parts)

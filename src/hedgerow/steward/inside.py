@@ -1,4 +1,4 @@
-"""What must stay inside: values worked out from confidential rows without noise.
+"""What must stay inside: values worked out from confidential rows without noise, and the folder they may lie in.
 
 An ``InsideOnly`` value shows nothing of itself: printed or formatted it is hidden; it cannot be compared,
 written as JSON or pickled.
@@ -14,10 +14,11 @@ line import this folder, so that no part of the program that publishes can hold 
     0.08
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar, final
 
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, JobError
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -27,6 +28,9 @@ WARNING = (
     "These numbers come from the confidential rows without noise. They are for the steward's eyes: publishing one of "
     "them, or choosing by them what to publish, breaks the promise of the release."
 )
+SUFFIX = "-INSIDE-ONLY"
+"""What the name of a release's folder gets for the folder of its exact numbers."""
+_MARKS = ("MANIFEST.json", "statement.json", "choice.json")
 
 
 @final
@@ -73,3 +77,30 @@ def in_fixed_words(work: Callable[[], InsideOnly[Any]]) -> InsideOnly[Any]:
         f"The exact look stopped ({kind}); what it said is not repeated, for it may quote a confidential row.\n"
         "Try fewer measures with --only, and tell us which one fails. Nothing was spent."
     )
+
+
+def inside_folder(asked: Path, releases: tuple[Path, ...]) -> Path:
+    """The folder, if exact numbers may be written there: not in a release, and no release within it."""
+    asked = asked.resolve()
+    for place in (p.resolve() for p in releases):
+        if asked == place or place in asked.parents or asked in place.parents:
+            raise JobError(
+                f"Exact numbers must not lie beside what is published: {asked} and the release {place} are one\n"
+                f"inside the other. Choose another --out, such as {place.name}{SUFFIX}. Nothing was read or written."
+            )
+    for folder in (asked, *asked.parents):
+        if any((folder / name).exists() for name in _MARKS):
+            raise JobError(
+                f"{folder} looks like a release. Exact numbers must not lie there: choose another --out.\n"
+                "Nothing was read or written."
+            )
+    return asked
+
+
+def write_inside(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write files of exact numbers into ``folder``, readable by their owner only."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    for name, text in texts.items():
+        (folder / name).touch(mode=0o600, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -14,10 +14,8 @@ from hedgerow.figures.page import render
 from hedgerow.figures.words import small
 from hedgerow.job import Job
 from hedgerow.steward.compare import release_of
-from hedgerow.steward.exact_uses import ExactUse, exact_uses
-from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
-from hedgerow.steward.use_rows import use_lines, use_row
-from hedgerow.steward.writing import SUFFIX, inside_folder
+from hedgerow.steward.exact_uses import ExactUse, exact_uses, use_lines, use_row
+from hedgerow.steward.inside import SUFFIX, WARNING, WATERMARK, InsideOnly, inside_folder, write_inside
 from hedgerow.uses.quantities import Floats
 
 NAME = "uses.html"
@@ -25,23 +23,19 @@ _MOST, _DRAWN, _PANELS = 60, 24, 12
 
 
 def write_report(
-    path: str | Path, *, out: Path | None, rng: np.random.Generator, release: Path | None = None
+    job: Job, *, out: Path | None, rng: np.random.Generator, release: Path | None = None
 ) -> tuple[Path, InsideOnly[tuple[ExactUse, ...]]]:
-    """Judge a release of the job in ``path`` exactly, and write the page; never into the release itself."""
-    job, place = Job.load(path), release_of(path, release)
+    """Judge a release of ``job`` exactly, and write the page; never into the release itself."""
+    place = release_of(job, release)
     if not (place / "schema.toml").is_file():
         raise JobError(
-            f"There is no release in {place}. Run the job first: hedgerow run {path}\n"
+            f"There is no release in {place}. Run the job first: hedgerow run {job.path}\n"
             "or name the folder of another release with --release. Nothing was read or spent."
         )
     folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
     found = exact_uses(job, place, rng)
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    page = folder / NAME
-    page.touch(mode=0o600, exist_ok=True)
-    page.write_text(page_of(job, found.reveal()), "utf-8", newline="\n")
-    return page, found
+    write_inside(folder, {NAME: page_of(job, found.reveal())})
+    return folder / NAME, found
 
 
 def text_of(found: InsideOnly[tuple[ExactUse, ...]]) -> str:

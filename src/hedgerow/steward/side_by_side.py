@@ -16,7 +16,8 @@ from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly
+from hedgerow.steward.compare import release_of
+from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, write_inside
 
 FILES = ("INSIDE-ONLY.txt", "side-by-side.csv", "side-by-side.html", "side-by-side.svg")
 """What is written into the steward's folder."""
@@ -42,9 +43,8 @@ class SideBySide:
         return "SideBySide(hidden)"
 
 
-def side_by_side(path: str | Path, release: str | Path | None = None) -> InsideOnly[SideBySide]:
-    """The table of the job in ``path``, counted exactly as the gate counts it, beside its release."""
-    job = Job.load(path)
+def side_by_side(job: Job, release: str | Path | None = None) -> InsideOnly[SideBySide]:
+    """The table of ``job``, counted exactly as the gate counts it, beside its release."""
     folder = release_of(job, release)
     try:
         counts, schema = pl.read_parquet(folder / "counts.parquet"), Schema.load(folder / "schema.toml")
@@ -52,9 +52,9 @@ def side_by_side(path: str | Path, release: str | Path | None = None) -> InsideO
         raise JobError(
             f"There is no table of counts in {folder}. "
             + (
-                f"This release has records: see hedgerow steward report {path}\n"
+                f"This release has records: see hedgerow steward report {job.path}\n"
                 if (folder / "MANIFEST.json").is_file()
-                else f"Make one first: hedgerow run {path}\n"
+                else f"Make one first: hedgerow run {job.path}\n"
             )
             + "or name its folder with --release. No confidential row was read and nothing was spent."
         ) from None
@@ -66,17 +66,10 @@ def side_by_side(path: str | Path, release: str | Path | None = None) -> InsideO
     return InsideOnly(SideBySide(columns, table))
 
 
-def release_of(job: Job, release: str | Path | None) -> Path:
-    """The release folder that is meant: the one given, or the job's own."""
-    return Path(release).resolve() if release is not None else job.beside(job.file.job.out)
-
-
 def write(folder: Path, found: InsideOnly[SideBySide]) -> tuple[Path, ...]:
     """The table as CSV, a page with a figure, and the folder's warning; readable by their owner only."""
     pair = found.reveal()
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
-    figure = drawn(pair)
+    figure = bar_pairs(pair)
     page = (
         f"<!doctype html><meta charset='utf-8'><title>{WATERMARK}</title>"
         "<style>body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
@@ -87,9 +80,7 @@ def write(folder: Path, found: InsideOnly[SideBySide]) -> tuple[Path, ...]:
     )
     comment = f"# {WATERMARK}: {WARNING}\n"
     texts = (f"{WATERMARK}\n{WARNING}\n", comment + pair.table.write_csv(), page, figure)
-    for name, text in zip(FILES, texts, strict=True):
-        (folder / name).touch(mode=0o600)
-        (folder / name).write_text(text, "utf-8", newline="\n")
+    write_inside(folder, dict(zip(FILES, texts, strict=True)))
     return tuple(folder / name for name in FILES)
 
 
@@ -106,7 +97,7 @@ def as_text(found: InsideOnly[SideBySide]) -> str:
     return "\n".join([*lines, f"total-variation distance {pair.distance:.4f}"])
 
 
-def drawn(pair: SideBySide) -> str:
+def bar_pairs(pair: SideBySide) -> str:
     """Authentic against synthetic as pairs of bars, the watermark across them."""
     table = pair.table
     if len(table) > _MOST_BARS:

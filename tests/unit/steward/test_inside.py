@@ -12,8 +12,7 @@ import pytest
 
 import hedgerow
 from hedgerow.errors import JobError
-from hedgerow.steward.inside import InsideOnly
-from hedgerow.steward.writing import inside_folder
+from hedgerow.steward.inside import InsideOnly, inside_folder
 
 ROOT = Path(hedgerow.__file__).parent
 SECRET = 0.123456789

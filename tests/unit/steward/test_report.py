@@ -71,7 +71,7 @@ def test_it_is_never_written_into_the_release(released: Path) -> None:
     rng = np.random.default_rng(0)
     for place in ("release", "release/inside", "release/../release", "."):
         with pytest.raises(JobError, match="must not lie beside"):
-            write_report(released, out=released.parent / place, rng=rng)
+            write_report(Job.load(released), out=released.parent / place, rng=rng)
 
 
 def test_another_release_can_be_named(hedgerow: Command, released: Path) -> None:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import JobError
+from hedgerow.job import Job
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.model_check.agreement import AgreementPosterior
@@ -35,7 +36,7 @@ def job(tmp_path: Path) -> Path:
 
 def check(job: Path, claim: str = "sex[F] < 0", **more: object) -> ModelCheck:
     given = {"epsilon": "1", "parts": 20, "references": (("sex", "M"),)} | more
-    return prepare(job, str(given.pop("model", MODEL)), claim, **given)  # type: ignore[arg-type]
+    return prepare(Job.load(job), str(given.pop("model", MODEL)), claim, **given)  # type: ignore[arg-type]
 
 
 def test_a_true_claim_holds_and_a_false_one_does_not(job: Path, tmp_path: Path) -> None:
