@@ -20,7 +20,7 @@ import polars as pl
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.model_check.agreement import AgreementPosterior, chances
+from hedgerow.model_check import AgreementPosterior, chances
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
 from hedgerow.public.claim_text import make_claim

@@ -8,8 +8,7 @@ import pytest
 
 import hedgerow
 from hedgerow.release.verify import verify
-from hedgerow.simulate.personnel import personnel
-from hedgerow.simulate.personnel_schema import personnel_schema
+from hedgerow.simulate.personnel import personnel, personnel_schema
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -11,7 +11,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError, Refused
 
 if TYPE_CHECKING:
-    from hedgerow.model_check.check import Answer, ModelCheck
+    from hedgerow.model_check import Answer, ModelCheck
 
 _NOTHING = "No confidential row was read and nothing was spent."
 
@@ -34,13 +34,13 @@ def verify_model(
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
 ) -> None:
     """Ask whether a coefficient holds in the confidential table. One noisy count comes back; it has its own cost."""
+    from hedgerow import model_check
     from hedgerow.job import Job
-    from hedgerow.model_check import check as verification
 
     references = tuple(_reference(r) for r in reference or ())
     with show.progress() as watch:
         watch("checking the claim on public tables")
-        check = verification.prepare(
+        check = model_check.prepare(
             Job.load(job), model, claim, epsilon=epsilon, parts=parts, references=references, synthetic=synthetic
         )
         foreseen = _foreseen(check)
@@ -51,7 +51,7 @@ def verify_model(
         typer.echo(foreseen, err=True)
         _confirm(yes)
         watch("counting behind the gate and adding noise")
-        answer = verification.carry_out(check, out)
+        answer = model_check.carry_out(check, out)
     show.echo(json.dumps(answer.to_json(), indent=2) if as_json else _text(answer, out))
 
 

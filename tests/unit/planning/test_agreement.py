@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from hedgerow.model_check.agreement import AgreementPosterior, chances
+from hedgerow.model_check import AgreementPosterior, chances
 from hedgerow.public.costs.question import Noise
 
 LAWS = {

@@ -12,8 +12,7 @@ from hedgerow.errors import JobError
 from hedgerow.job import Job
 from hedgerow.ledger.book import Ledger
 from hedgerow.ledger.exhausted import BudgetExhausted
-from hedgerow.model_check.agreement import AgreementPosterior
-from hedgerow.model_check.check import ModelCheck, carry_out, prepare
+from hedgerow.model_check import AgreementPosterior, ModelCheck, carry_out, prepare
 from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.claim_text import make_claim
