@@ -67,7 +67,7 @@ def _span(seconds: float) -> str:
 
 def _text(found: "Rehearsal") -> str:
     """The rehearsal for people: the uses at the job's epsilon, the errors by epsilon, and what to choose."""
-    from hedgerow.release.story import use_rows
+    from hedgerow.release.words import use_rows
 
     here, least = found.here, found.smallest
     a, b = found.parts

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hedgerow.pipeline import Road
     from hedgerow.planning.forecast import Plan
-    from hedgerow.release.story import UseRow
+    from hedgerow.release.words import UseRow
 
 
 class Phases:
@@ -93,8 +93,7 @@ def promise(epsilon: float, delta: float) -> str:
 
 def plan_text(plan: "Plan", tables: int = 40) -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
-    from hedgerow.release.story import use_rows
-    from hedgerow.release.words import plus_minus
+    from hedgerow.release.words import plus_minus, use_rows
 
     g = plan.tariff.guarantee
     who = "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"

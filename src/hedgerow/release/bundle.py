@@ -14,10 +14,9 @@ from typing import BinaryIO
 from hedgerow.errors import JobError
 from hedgerow.release import manifest, measurements
 from hedgerow.release.bundle_reader import BundleReader
-from hedgerow.release.contents import Contents
-from hedgerow.release.disk import cannot_write, settle, write_whole
+from hedgerow.release.contents import Contents, write_tables
+from hedgerow.release.manifest import cannot_write, settle, write_whole
 from hedgerow.release.pages import pages
-from hedgerow.release.tables import write_tables
 
 __all__ = ["Contents", "read_bundle", "write_bundle"]
 

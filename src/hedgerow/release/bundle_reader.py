@@ -14,7 +14,7 @@ from hedgerow.public.costs.statement import Statement
 from hedgerow.public.schema import Schema
 from hedgerow.release import measurements, package
 from hedgerow.release.contents import FORMATS, Contents
-from hedgerow.release.disk import open_plain
+from hedgerow.release.manifest import open_plain
 
 _FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
 _FRACTIONS = {"epsilon", "delta", "scale", "cost", "rate", "total", "spent"}

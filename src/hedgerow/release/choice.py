@@ -21,8 +21,7 @@ from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.schema import Schema
 from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.measurements import Answers
-from hedgerow.release.story import promise_more, promise_sentence
-from hedgerow.release.words import decimal, promise_of
+from hedgerow.release.words import decimal, promise_more, promise_of, promise_sentence
 
 NAME, PAGE = "choice.json", "README.md"
 FORMAT = "hedgerow-choice/1"

@@ -9,8 +9,8 @@ from typing import Any
 from hedgerow.errors import VerifyFailed
 from hedgerow.job import Job
 from hedgerow.release import arithmetic, choice, manifest
+from hedgerow.release.bundle_checks import counts_outside_schema, outside_schema
 from hedgerow.release.choice import ChoiceReader
-from hedgerow.release.domain import counts_outside_schema, outside_schema
 
 _FILES = {choice.NAME, choice.PAGE, "job.toml", "schema.toml", "measurements.parquet"}
 _TABLES = ("records.parquet", "counts.parquet")

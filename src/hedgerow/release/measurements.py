@@ -25,7 +25,7 @@ import polars as pl
 from hedgerow.errors import JobError, VerifyFailed
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.statement import question_from_json, question_to_json
-from hedgerow.release.disk import write_whole
+from hedgerow.release.manifest import write_whole
 
 Answers = tuple[tuple[int, Measurement], ...]
 _COLUMNS = {

@@ -13,10 +13,9 @@ import polars as pl
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.schema import LISTED, Column
-from hedgerow.release.contents import Contents
+from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
-from hedgerow.release.story import made_sentence
-from hedgerow.release.tables import count_tables
+from hedgerow.release.words import made_sentence
 from hedgerow.stand_in.curve import Rehearsal
 from hedgerow.uses.uses import Verdict
 

@@ -1,15 +1,19 @@
-"""A rehearsal on disk: its numbers for machines and for the release, and a page for people."""
+"""A rehearsal: on disk for machines and for the release, as a page for people, and as panels of the report."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from markupsafe import Markup
 
 from hedgerow import __version__
 from hedgerow.errors import JobError
-from hedgerow.figures import page
+from hedgerow.figures import charts, page
 from hedgerow.job import Job
-from hedgerow.release.sections import curves, groups, rehearsal_words
-from hedgerow.release.story import use_rows
+from hedgerow.release.figures import Panel
+from hedgerow.release.words import decimal, percent, small, use_rows
 from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.uses.uses import Use, Verdict
 
 NAME, PAGE = "rehearsal.json", "rehearsal.html"
 
@@ -52,3 +56,71 @@ def saved_rehearsal(job: Job, key: str) -> Rehearsal | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return found if found.key == key and found.at(job.budget.epsilon) is not None else None
+
+
+def rehearsal_words(found: Rehearsal) -> dict[str, str]:
+    """A rehearsal in words."""
+    least, last = found.smallest, found.points[-1].epsilon
+    worst = ", ".join(u.name for i, u in enumerate(found.uses) if found.smallest_for(i) is None)
+    return {
+        "runs": str(found.runs),
+        "epsilon": decimal(found.epsilon),
+        "rows": f"{found.rows:,}",
+        "truth": f"{found.parts[0]:,}",
+        "relative": f"{found.parts[1]:,}",
+        "least": f"The smallest epsilon tried that meets every tolerance in nine runs of ten is {decimal(least)}."
+        if least is not None
+        else f"No epsilon up to {decimal(last)} meets every tolerance; missed at the largest: {worst}.",
+    }
+
+
+def curves(found: Rehearsal) -> tuple[Panel, ...]:
+    """Error against epsilon, one figure a use."""
+    return tuple(_curve(found, i, use) for i, use in enumerate(found.uses))
+
+
+def _curve(found: Rehearsal, i: int, use: Use) -> Panel:
+    show = shower(use)
+    here = [(float(p.epsilon), p.verdicts[i]) for p in found.points]
+    judged = [(e, v) for e, v in here if v.error is not None and v.low is not None and v.high is not None]
+    steps = [
+        charts.Step(e, v.error, v.low, v.high, f"epsilon {e:g}: {show(v.error)}, {show(v.low)} to {show(v.high)}")
+        for e, v in judged
+        if v.error and v.low is not None and v.high is not None
+    ]
+    said = f"Error of {use.name} against epsilon"
+    figure = (
+        charts.curve(steps, use.tolerance, float(found.epsilon), said=said, show=show) if len(steps) > 1 else Markup()
+    )
+    least = found.smallest_for(i)
+    about = f"{use.what}. " + (
+        f"Within {show(use.tolerance)} from epsilon {decimal(least)} on." if least is not None else "Not met."
+    )
+    rows = tuple(
+        (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), _word(v)) for e, v in here
+    )
+    head = ("epsilon", "mean error", "one run in ten below", "nine in ten below", "like a sample of", "verdict")
+    return Panel(use.name, about, figure, head, rows)
+
+
+def _word(v: Verdict) -> str:
+    return {True: "met", False: "missed" if v.sign_kept is not False else "sign lost", None: "not judged"}[v.met]
+
+
+def groups(verdicts: Sequence[Verdict]) -> tuple[Panel, ...]:
+    """The worst cells or groups of every use that has several."""
+    return tuple(_groups(v) for v in verdicts if len(v.groups) > 1)
+
+
+def _groups(v: Verdict) -> Panel:
+    show = shower(v.use)
+    if v.use.within == "total-variation":
+        show = percent
+    rows = tuple((label, show(error)) for label, error in v.groups)
+    error = "difference of shares" if v.use.within == "total-variation" else "error"
+    return Panel(v.use.name, v.use.what, Markup(), ("cell" if v.use.kind == "table" else "group", error), rows)
+
+
+def shower(use: Use) -> Callable[[float | None], str]:
+    """How the errors of a use are shown."""
+    return percent if use.as_share else small

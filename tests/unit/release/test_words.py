@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.statement import PublicInput, Statement
-from hedgerow.release import story
+from hedgerow.release import words
 from hedgerow.release.words import decimal, grown, of_100, one_in, plus_minus, promise_of
 
 
@@ -26,9 +26,9 @@ def _statement(relation: str = "add-remove", epsilon: str = "1", delta: str = "0
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one", "label-change"])
 def test_at_epsilon_one_fifty_in_a_hundred_becomes_at_most_73(relation: str) -> None:
     promise = promise_of(_statement(relation))
-    assert "50 chances in 100" in story.promise_sentence(promise)
-    assert "at most about 73 chances in 100" in story.promise_sentence(promise)
-    assert "10 in 100 becomes at most about 23 in 100." in story.promise_more(promise)
+    assert "50 chances in 100" in words.promise_sentence(promise)
+    assert "at most about 73 chances in 100" in words.promise_sentence(promise)
+    assert "10 in 100 becomes at most about 23 in 100." in words.promise_more(promise)
 
 
 def test_under_add_remove_a_value_of_somebody_present_is_two_steps_away() -> None:
@@ -40,7 +40,7 @@ def test_under_add_remove_a_value_of_somebody_present_is_two_steps_away() -> Non
     promise = promise_of(_statement("add-remove"))
     assert isclose(promise.value_odds[0].after, worst, rel_tol=1e-9)
     assert promise.odds[0].after < worst, "the odds of being present are not those of a value"
-    assert "known to be in the table" in " ".join(story.promise_more(promise))
+    assert "known to be in the table" in " ".join(words.promise_more(promise))
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "label-change"])
@@ -49,9 +49,9 @@ def test_where_one_unit_changes_in_one_step_the_odds_are_said_once(relation: str
 
 
 def test_delta_is_said_when_it_is_not_zero_and_only_then() -> None:
-    with_delta = " ".join(story.promise_more(promise_of(_statement("replace-one", delta="1e-6"))))
+    with_delta = " ".join(words.promise_more(promise_of(_statement("replace-one", delta="1e-6"))))
     assert "may fail with a chance of about 1 in 1,000,000 (delta = 0.000001)" in with_delta
-    assert "fail" not in " ".join(story.promise_more(promise_of(_statement())))
+    assert "fail" not in " ".join(words.promise_more(promise_of(_statement())))
 
 
 def test_what_is_not_protected_is_said_for_each_unit_and_relation() -> None:
