@@ -18,7 +18,7 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON on stdout.")] = False,
 ) -> None:
     """Check a release without the confidential data: exit 0 when it holds, 6 when it does not."""
-    from hedgerow.release.choice_verify import is_choice
+    from hedgerow.release.choice import is_choice
     from hedgerow.release.verify import booked_statement, outcome
     from hedgerow.release.verify import verify as check
 

@@ -34,7 +34,8 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.toml import document
-from hedgerow.release import manifest, measurements
+from hedgerow.release import measurements
+from hedgerow.release.bundle import complete
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
 from hedgerow.release.journal import flatten
@@ -213,21 +214,18 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
 
 
 def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Drawn) -> None:
-    """Everything beside the answers; the list of all files comes last, so that half a folder does not verify."""
+    """Everything beside the answers."""
     said = (
         f"# Best of {len(made.candidates)} settings; the choice cost epsilon {float(made.epsilon):g}: see {NAME}.\n"
         "# The budget is that of this run's answers, a part of it. To run this job again costs its budget anew;\n"
         "# its paths start from the folder of the job that the grid names.\n"
     )
+    for name, frames in (("records", drawn.records), ("counts", drawn.counts)):
+        for frame in frames:
+            frame.write_parquet(folder / f"{name}.parquet")
     texts = {
         "job.toml": said + without_passwords(choosing.texts[made.chosen]),
         "schema.toml": choosing.road.schema.dumps(),
         PAGE: page(made),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, "utf-8")
-    for name, frames in (("records", drawn.records), ("counts", drawn.counts)):
-        for frame in frames:
-            frame.write_parquet(folder / f"{name}.parquet")
-    listed = {p.name: manifest.facts_of(p) for p in folder.iterdir()}
-    (folder / manifest.NAME).write_text(manifest.dumps(listed), "utf-8")
+    complete(folder, texts)

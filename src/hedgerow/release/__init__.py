@@ -14,5 +14,5 @@ rehearsal_folder.py  a rehearsal on disk, and its page
 verify.py            the checks of a bundle, one by one
   arithmetic.py      costs, cells and sums worked out anew
   bundle_checks.py   files, job, tables and pages
-choice.py            a choice of settings that was paid for, as a bundle;  choice_verify.py: its checks
+choice.py            a choice of settings that was paid for: its statement, its folder as a bundle, its checks
 """

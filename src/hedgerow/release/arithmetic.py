@@ -17,14 +17,9 @@ from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.spend import Asked, Spend, Tariff
 from hedgerow.public.costs.urn import Urn, price
 from hedgerow.release.bundle_reader import BundleReader
-from hedgerow.release.choice import ChoiceReader
 
 _GRAIN = Fraction(2, 10**12)
 """Two steps of the rounding of rho, which another machine's logarithm may take differently."""
-
-
-Stated = BundleReader | ChoiceReader
-"""A release, or the best run of a choice."""
 
 
 def says_what_follows(bundle: BundleReader) -> str:
@@ -47,7 +42,7 @@ def says_what_follows(bundle: BundleReader) -> str:
     return f"{due['format']}; {len(statement.spends)} requests"
 
 
-def costs_are_right(bundle: Stated) -> str:
+def costs_are_right(bundle: BundleReader) -> str:
     """The cost of every table and selection follows from its noise, the relation and the rows per person."""
     statement = bundle.statement
     tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
@@ -137,7 +132,7 @@ def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fr
     return epsilon if measure == "pure" else epsilon**2 / 8
 
 
-def cells_are_right(bundle: Stated) -> str:
+def cells_are_right(bundle: BundleReader) -> str:
     """The number of cells of every table follows from the schema."""
     coding, statement = bundle.schema.coding, bundle.statement
     for spend in statement.spends:
@@ -151,7 +146,7 @@ def cells_are_right(bundle: Stated) -> str:
     return f"{sum(a.cells for s in statement.spends for a in s.asked):,} cells, as the schema has them"
 
 
-def promise_is_kept(bundle: Stated) -> str:
+def promise_is_kept(bundle: BundleReader) -> str:
     """All costs together are within the promised epsilon and delta."""
     statement = bundle.statement
     budget, spent = statement.budget, statement.spent
@@ -163,7 +158,7 @@ def promise_is_kept(bundle: Stated) -> str:
     return f"epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}; {left:.3g} % not spent"
 
 
-def answers_were_paid_for(bundle: Stated) -> str:
+def answers_were_paid_for(bundle: BundleReader) -> str:
     """The noisy answers are those of the events: each table once, with its noise, and nothing more."""
     statement, answers = bundle.statement, bundle.answers
     due = [(i, a) for i, s in enumerate(statement.spends) for a in s.asked]

@@ -7,6 +7,7 @@ confidential tables give the same bytes.
 
 import os
 import shutil
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -44,7 +45,12 @@ def write_bundle(directory: Path | str, contents: Contents, *, replace: bool = F
 def _fill(folder: Path, contents: Contents) -> None:
     tables = {name: manifest.facts_of(folder / name) for name in write_tables(folder, contents)}
     measurements.save(folder / "measurements.parquet", contents.answers)
-    for name, text in pages(contents, tables).items():
+    complete(folder, pages(contents, tables))
+
+
+def complete(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write texts beside what lies in ``folder``; the list of all files last, so that half a folder does not hold."""
+    for name, text in texts.items():
         write_whole(folder / name, partial(_write, text.encode()))
     every = {p.name: manifest.facts_of(p) for p in folder.iterdir()}
     write_whole(folder / manifest.NAME, partial(_write, manifest.dumps(every).encode()))

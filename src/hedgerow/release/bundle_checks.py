@@ -1,6 +1,7 @@
 """What lies around the statement in a bundle: the files, the job, the tables and the pages."""
 
 import re
+from collections.abc import Set
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,17 +29,17 @@ _TYPES: tuple[Any, ...] = (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String)
 _NEEDED = {"statement.json", "measurements.parquet", "schema.toml", "job.toml", *RENDERED}
 
 
-def files_are_listed(bundle: BundleReader) -> str:
-    """The folder holds the files of the manifest, with their sizes and hashes, and nothing else."""
+def files_are_listed(bundle: BundleReader, needed: Set[str] = _NEEDED, table: re.Pattern[str] = _TABLE) -> str:
+    """The folder holds the files of the manifest, with their sizes and hashes: those needed, tables, nothing else."""
     listed = manifest.loads(bundle.text(manifest.NAME))
     there = set(bundle.names) - {manifest.NAME}
-    for name in sorted(there | set(listed) | _NEEDED):
+    for name in sorted(there | set(listed) | needed):
         if name not in there:
             raise VerifyFailed(f"{name} is missing.")
         if name not in listed:
             raise VerifyFailed(f"{name} is not in the manifest.")
-        if name not in _NEEDED and not _TABLE.fullmatch(name):
-            raise VerifyFailed(f"{name} does not belong in a release.")
+        if name not in needed and not table.fullmatch(name):
+            raise VerifyFailed(f"{name} does not belong in a {bundle.kind}.")
         try:
             found = manifest.facts_of(bundle.folder / name)
         except OSError:
@@ -63,7 +64,7 @@ def job_agrees(bundle: BundleReader) -> str:
     }
     for what, (asked, stated) in pairs.items():
         if asked != stated:
-            raise VerifyFailed(f"job.toml and statement.json do not agree on {what}.")
+            raise VerifyFailed(f"job.toml and {bundle.statement_name} do not agree on {what}.")
     return f"{statement.guarantee.unit}, {statement.guarantee.relation}, recipe {statement.recipe}"
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import Any, ClassVar, NoReturn
 
 import polars as pl
 
@@ -21,9 +21,11 @@ _FRACTIONS = {"epsilon", "delta", "scale", "cost", "rate", "total", "spent"}
 _TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha256", "provenance", "person"}
 
 
-@final
 class BundleReader:
     """The parts of the bundle in ``folder``. Each fails with ``VerifyFailed`` when it cannot be read."""
+
+    kind: ClassVar[str] = "release"
+    statement_name: ClassVar[str] = "statement.json"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,11 +1,14 @@
-"""What a choice on the confidential table says of itself: the settings, the law of the runs, the price, the best run.
+"""A choice on the confidential table: the settings, the law of the runs, the price, the best run; and its checks.
 
 ``choice.json`` is to a choice what ``statement.json`` is to a release.  The promise is that of the whole choice; the
 best run within it has a smaller budget, and is no release of its own: runs that nobody sees were thrown away for it.
+The folder is read and checked as a bundle, by the same arithmetic.
 """
 
 import json
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,13 +21,15 @@ from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend
 from hedgerow.public.costs.statement import Statement, question_from_json, question_to_json
 from hedgerow.public.costs.stopping import Choice, Stopping
-from hedgerow.public.schema import Schema
+from hedgerow.release import arithmetic, bundle_checks, manifest
+from hedgerow.release.bundle_checks import counts_outside_schema, outside_schema
 from hedgerow.release.bundle_reader import BundleReader
-from hedgerow.release.measurements import Answers
 from hedgerow.release.words import decimal, promise_more, promise_of, promise_sentence
 
 NAME, PAGE = "choice.json", "README.md"
 FORMAT = "hedgerow-choice/1"
+_FILES = {NAME, PAGE, "job.toml", "schema.toml", "measurements.parquet"}
+_TABLE = re.compile(r"(records|counts)\.parquet")
 
 
 @final
@@ -153,28 +158,102 @@ def page(made: ChoiceStatement) -> str:
 
 
 @final
-class ChoiceReader:
-    """The parts of the choice in ``folder``: what a release has, and the choice that it is the best run of."""
+class ChoiceReader(BundleReader):
+    """The parts of the choice in ``folder``: a bundle whose statement is that of the best run."""
 
-    def __init__(self, folder: Path) -> None:
-        self.files = BundleReader(folder)
+    kind = "choice"
+    statement_name = NAME
 
     @cached_property
-    def made(self) -> ChoiceStatement:
+    def choice(self) -> ChoiceStatement:
         """What was chosen, and how."""
-        return ChoiceStatement.loads(self.files.text(NAME))
+        return ChoiceStatement.loads(self.text(NAME))
 
-    @property
+    @cached_property
     def statement(self) -> Statement:
         """The best run."""
-        return self.made.run
+        return self.choice.run
 
-    @property
-    def schema(self) -> Schema:
-        """What the columns mean."""
-        return self.files.schema
 
-    @property
-    def answers(self) -> Answers:
-        """The best run's noisy answers."""
-        return self.files.answers
+def is_choice(folder: Path) -> bool:
+    """Whether a folder is that of a choice, and not of a release."""
+    return (folder / NAME).is_file() and not (folder / "statement.json").exists()
+
+
+def files_are_listed(bundle: ChoiceReader) -> str:
+    """The folder holds the files of the manifest, with their sizes and hashes; one of them is a table."""
+    found = bundle_checks.files_are_listed(bundle, _FILES, _TABLE)
+    if not any(_TABLE.fullmatch(name) for name in bundle.names):
+        raise VerifyFailed("There are neither records nor counts.")
+    return found
+
+
+def price_follows(bundle: ChoiceReader) -> str:
+    """One run, answers and score, times what the stopping law makes of it, is the price of the whole."""
+    made = bundle.choice
+    if made.run.budget.measure != "pure" or made.run.budget.total != made.choice.each(made.epsilon)[0]:
+        raise VerifyFailed("The budget of the best run is not that of one run of this choice.")
+    if type(made.chosen) is not int or not 0 <= made.chosen < len(made.candidates):
+        raise VerifyFailed("The best setting is not among those that were chosen from.")
+    if made.score is None or type(made.score) is not int:
+        raise VerifyFailed("The best run failed: there is nothing to check.")
+    bundle.schema.shape([c for t in made.tables for c in t.columns])
+    one = made.epsilon / made.stopping.factor
+    return (
+        f"epsilon {float(made.epsilon):g} = {made.stopping.factor} x {float(one):g} ({made.stopping.law} law), among "
+        f"{len(made.candidates)} settings; request {made.spend.digest[:16]} of run {made.run.run}"
+    )
+
+
+def job_is_chosen(bundle: ChoiceReader) -> str:
+    """``job.toml`` has the chosen settings, the promise and the budget of the best run."""
+    data, made = tomllib.loads(bundle.text("job.toml")), bundle.choice
+    for key, value in made.candidates[made.chosen].settings.items():
+        if _plain(_at(data, key)) != _plain(value):
+            raise VerifyFailed(f"job.toml does not have the chosen {key} = {value}.")
+    return bundle_checks.job_agrees(bundle)
+
+
+def tables_fit(bundle: ChoiceReader) -> str:
+    """Every synthetic record, or every label of the counts, is one that the schema allows."""
+    for frame in bundle.records:
+        if wrong := outside_schema(bundle.schema, frame):
+            raise VerifyFailed(f"records.parquet: {wrong}")
+    counts = bundle.counts
+    if counts is not None and (wrong := counts_outside_schema(bundle.schema, counts)):
+        raise VerifyFailed(f"counts.parquet: {wrong}")
+    return f"{sum(len(f) for f in bundle.records):,} records" if counts is None else f"{len(counts):,} cells"
+
+
+def page_agrees(bundle: ChoiceReader) -> str:
+    """The page says what ``choice.json`` says, and the schema is the one it names."""
+    if bundle.text(PAGE) != page(bundle.choice):
+        raise VerifyFailed(f"{PAGE} says something else than {NAME}.")
+    stated = [i.sha256 for i in bundle.choice.run.public_inputs if i.role == "schema"]
+    if stated != [manifest.facts_of(bundle.folder / "schema.toml").sha256]:
+        raise VerifyFailed(f"schema.toml is not the schema that {NAME} names.")
+    return f"{PAGE} written again, the same"
+
+
+CHECKS: tuple[tuple[str, Callable[[ChoiceReader], str]], ...] = (
+    ("files are those of the manifest", files_are_listed),
+    ("price of the choice follows from its law", price_follows),
+    ("every cost of the best run follows from its noise", arithmetic.costs_are_right),
+    ("cells follow from the schema", arithmetic.cells_are_right),
+    ("costs keep to the budget of one run", arithmetic.promise_is_kept),
+    ("noisy answers were paid for", arithmetic.answers_were_paid_for),
+    ("job is the setting that was chosen", job_is_chosen),
+    ("tables lie inside the schema", tables_fit),
+    ("page says what the choice says", page_agrees),
+)
+"""Every check of a choice by name, in the order of the report."""
+
+
+def _at(data: Any, key: str) -> Any:
+    for part in key.split("."):
+        data = data.get(part) if isinstance(data, dict) else None
+    return data
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

@@ -25,7 +25,7 @@ _UPRIGHT_FROM = 13
 
 @final
 @dataclass(frozen=True)
-class Panel:
+class ReportPanel:
     """A figure, what it is of, a remark, and the table behind it."""
 
     name: str

@@ -10,7 +10,7 @@ from hedgerow import __version__
 from hedgerow.errors import JobError
 from hedgerow.figures import charts, page
 from hedgerow.job import Job
-from hedgerow.release.figures import Panel
+from hedgerow.release.figures import ReportPanel
 from hedgerow.release.words import decimal, percent, small, use_rows
 from hedgerow.stand_in.curve import Rehearsal
 from hedgerow.uses.uses import Use, Verdict
@@ -74,12 +74,12 @@ def rehearsal_words(found: Rehearsal) -> dict[str, str]:
     }
 
 
-def curves(found: Rehearsal) -> tuple[Panel, ...]:
+def curves(found: Rehearsal) -> tuple[ReportPanel, ...]:
     """Error against epsilon, one figure a use."""
     return tuple(_curve(found, i, use) for i, use in enumerate(found.uses))
 
 
-def _curve(found: Rehearsal, i: int, use: Use) -> Panel:
+def _curve(found: Rehearsal, i: int, use: Use) -> ReportPanel:
     show = shower(use)
     here = [(float(p.epsilon), p.verdicts[i]) for p in found.points]
     judged = [(e, v) for e, v in here if v.error is not None and v.low is not None and v.high is not None]
@@ -100,25 +100,25 @@ def _curve(found: Rehearsal, i: int, use: Use) -> Panel:
         (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), _word(v)) for e, v in here
     )
     head = ("epsilon", "mean error", "one run in ten below", "nine in ten below", "like a sample of", "verdict")
-    return Panel(use.name, about, figure, head, rows)
+    return ReportPanel(use.name, about, figure, head, rows)
 
 
 def _word(v: Verdict) -> str:
     return {True: "met", False: "missed" if v.sign_kept is not False else "sign lost", None: "not judged"}[v.met]
 
 
-def groups(verdicts: Sequence[Verdict]) -> tuple[Panel, ...]:
+def groups(verdicts: Sequence[Verdict]) -> tuple[ReportPanel, ...]:
     """The worst cells or groups of every use that has several."""
     return tuple(_groups(v) for v in verdicts if len(v.groups) > 1)
 
 
-def _groups(v: Verdict) -> Panel:
+def _groups(v: Verdict) -> ReportPanel:
     show = shower(v.use)
     if v.use.within == "total-variation":
         show = percent
     rows = tuple((label, show(error)) for label, error in v.groups)
     error = "difference of shares" if v.use.within == "total-variation" else "error"
-    return Panel(v.use.name, v.use.what, Markup(), ("cell" if v.use.kind == "table" else "group", error), rows)
+    return ReportPanel(v.use.name, v.use.what, Markup(), ("cell" if v.use.kind == "table" else "group", error), rows)
 
 
 def shower(use: Use) -> Callable[[float | None], str]:

@@ -16,7 +16,7 @@ from hedgerow.public.costs.statement import Statement
 from hedgerow.public.schema import Schema, violations
 from hedgerow.release import figures, words
 from hedgerow.release.contents import Contents
-from hedgerow.release.figures import Panel, count_figures
+from hedgerow.release.figures import ReportPanel, count_figures
 from hedgerow.release.measured_tables import (
     JointTable,
     LevelPair,
@@ -207,7 +207,7 @@ def _joint_row(j: JointTable) -> tuple[str, ...]:
     return (j.name, f"{len(j.noisy):,}", f"{j.band:,.0f}", f"{j.distance:.4f}", inside)
 
 
-def _joint(contents: Contents, j: JointTable) -> Panel:
+def _joint(contents: Contents, j: JointTable) -> ReportPanel:
     one = j.largest(contents.schema, _MOST_ROWS)
     rows = tuple(
         (label, f"{n:,}", f"{s:,.0f}", f"{s - n:+,.0f}")
@@ -224,7 +224,7 @@ def _joint(contents: Contents, j: JointTable) -> Panel:
     extra = [charts.log_scatter(dots, j.band, said=f"Noisy against synthetic counts of {j.name}", axes=axes)]
     if len(j.shape) == 2 and len(j.noisy) <= _MOST_FIELDS and j.shape[1] <= 40:
         extra.append(_noise_map(contents, j))
-    return Panel(
+    return ReportPanel(
         name=j.name,
         about=f"{len(j.noisy):,} cells; a noisy count is within {j.band:,.0f} of the true one 95 times in 100.",
         figure=figures.noise_bars(one),
@@ -255,14 +255,14 @@ def _spread(order: Any, most: int) -> Any:
     return order if len(order) <= most else order[np.linspace(0, len(order) - 1, most).astype(int)]
 
 
-def _relations(found: Sequence[LevelPair]) -> tuple[Panel, ...]:
+def _relations(found: Sequence[LevelPair]) -> tuple[ReportPanel, ...]:
     """The scatters of correlations and slopes between levels, noisy against synthetic."""
     if len(found) < 3:
         return ()
     worst = sorted(found, key=lambda v: -abs(v.correlation - v.noisy_correlation))
     shown = [worst[i] for i in _spread(np.arange(len(worst)), _MOST_DOTS).tolist()]
 
-    def panel(name: str, there: Callable[[LevelPair], float], here: Callable[[LevelPair], float]) -> Panel:
+    def panel(name: str, there: Callable[[LevelPair], float], here: Callable[[LevelPair], float]) -> ReportPanel:
         both = np.array([[there(v), here(v)] for v in found])
         r = float(np.corrcoef(both.T)[0, 1]) if both.std(axis=0).min() > 0 else float("nan")
         dots = [Dot(there(v), here(v), f"{v.name}: {there(v):+.4f}, {here(v):+.4f}") for v in shown]
@@ -272,7 +272,9 @@ def _relations(found: Sequence[LevelPair]) -> tuple[Panel, ...]:
         axes = ("from noisy counts", "synthetic")
         figure = scatter(dots, said=f"{name} between levels, noisy against synthetic", axes=axes)
         more = f"{len(found) - len(rows):,}" if len(found) > len(rows) else ""
-        return Panel(name, about, figure, ("levels", "from noisy counts", "synthetic", "difference"), rows, more)
+        return ReportPanel(
+            name, about, figure, ("levels", "from noisy counts", "synthetic", "difference"), rows, more
+        )
 
     return (
         panel("Correlations", lambda v: v.noisy_correlation, lambda v: v.correlation),
@@ -280,7 +282,7 @@ def _relations(found: Sequence[LevelPair]) -> tuple[Panel, ...]:
     )
 
 
-def _says(use: Use, copies: tuple[Judged, ...]) -> Panel | None:
+def _says(use: Use, copies: tuple[Judged, ...]) -> ReportPanel | None:
     """What the synthetic copies say of a use that asks for a figure in each group, and how much copies differ."""
     lacking = [c for c in (use.of,) if c and c not in copies[0].frame.columns]
     if use.kind == "table" or lacking or (use.kind == "coefficient" and copies[0].counts is not None):
@@ -299,7 +301,7 @@ def _says(use: Use, copies: tuple[Judged, ...]) -> Panel | None:
     figure = _over_time(use, copies[0].schema, places, ranges)
     if not figure:
         figure = charts.estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
-    return Panel(use.name, use.what, figure, head, rows)
+    return ReportPanel(use.name, use.what, figure, head, rows)
 
 
 def _over_time(use: Use, schema: Schema, places: Places, ranges: Sequence[charts.Range]) -> Markup:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.public.costs.statement import Statement
-from hedgerow.release import arithmetic, bundle_checks, choice_verify
+from hedgerow.release import arithmetic, bundle_checks, choice
 from hedgerow.release.bundle_reader import BundleReader
-from hedgerow.release.choice import ChoiceReader
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
 def verify(directory: Path | str) -> tuple[Check, ...]:
     """The outcome of every check on the bundle or choice at ``directory``; never fails itself, whatever is there."""
     folder = Path(directory)
-    if choice_verify.is_choice(folder):
-        opened = choice_verify.ChoiceReader(folder)
-        return tuple(outcome(name, partial(check, opened)) for name, check in choice_verify.CHECKS)
+    if choice.is_choice(folder):
+        chosen = choice.ChoiceReader(folder)
+        return tuple(outcome(name, partial(check, chosen)) for name, check in choice.CHECKS)
     bundle = BundleReader(folder)
     return tuple(outcome(name, partial(check, bundle)) for name, check in CHECKS)
 
@@ -59,7 +58,7 @@ def verify(directory: Path | str) -> tuple[Check, ...]:
 def booked_statement(directory: Path | str) -> Statement:
     """The promise and the requests that the ledger should have of a release or of a choice."""
     folder = Path(directory)
-    return ChoiceReader(folder).made.whole if choice_verify.is_choice(folder) else BundleReader(folder).statement
+    return choice.ChoiceReader(folder).choice.whole if choice.is_choice(folder) else BundleReader(folder).statement
 
 
 def assert_holds(directory: Path | str) -> tuple[Check, ...]:
