@@ -16,8 +16,8 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.public.costs.statement import Statement
-from hedgerow.public.write import write_table
 from hedgerow.public.schema import Schema
+from hedgerow.public.write import write_table
 from hedgerow.release.measurements import Answers
 from hedgerow.stand_in.curve import Rehearsal
 from hedgerow.uses.uses import Verdict
