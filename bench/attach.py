@@ -28,7 +28,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RandomTrees
 
 SIZES = {"education": 24, "agency": 500, "occupation": 800, "age": 60, "region": 7, "supervisory": 5, "pay": 100}
@@ -153,7 +153,7 @@ def _whole(rows: int, n_b: int) -> tuple[float, float]:
     frames = [pl.DataFrame(dict(zip(SIZES, personnel(rows, s), strict=True))).cast(pl.String) for s in (1, 2, 4)]
     rng = np.random.default_rng(5)
     labels = {n: pl.Series(rng.integers(0, s, rows)).cast(pl.String) for n, s in private.items()}
-    relative, target = (PublicTable.read(f, schema, role="target") for f in (frames[0], frames[2]))
+    relative, target = (CodedTable.read(f, schema, role="target") for f in (frames[0], frames[2]))
     with tempfile.TemporaryDirectory() as folder:
         begun = time.process_time()
         gate = pipeline.open_gate(

@@ -26,7 +26,7 @@ from hedgerow.model.base import AbstractAttachment
 from hedgerow.model.trees import regression_tree
 from hedgerow.model.trees.row_shares import RowShares
 from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import GuidedTree, RandomTrees
 from hedgerow.recipes.trees import guided_tree
 from hedgerow.recipes.trees.attach import cells_of, code_rows, is_ordered
@@ -40,23 +40,23 @@ class Judge:
 
     def __init__(self, split: Split) -> None:
         self.split = split
-        self.truth = PublicTable.read(split.confidential, split.schema, role="target")
-        self.target = PublicTable.read(split.confidential.select(split.given), split.schema, role="target")
-        self.public = PublicData(split.schema, PublicTable.read(split.public, split.schema), self.target)
+        self.truth = CodedTable.read(split.confidential, split.schema, role="target")
+        self.target = CodedTable.read(split.confidential.select(split.given), split.schema, role="target")
+        self.public = PublicData(split.schema, CodedTable.read(split.public, split.schema), self.target)
         self.x, self.y = design(split, self.truth)
         self.counted = [common(self.truth.codes([p])[p]) for p in split.private]
         self.beta = self.coefficients(self.truth)
 
     def errors(self, frame: pl.DataFrame) -> Errors:
         """Of tables, and of coefficients."""
-        got, far, schema = PublicTable.read(frame, self.split.schema, role="synthetic"), [], self.split.schema
+        got, far, schema = CodedTable.read(frame, self.split.schema, role="synthetic"), [], self.split.schema
         for a in self.split.given:
             names = (a, *self.split.private)
             t, g = (np.bincount(cells_of(x, names), minlength=schema.size(names)) for x in (self.truth, got))
             far.append(np.abs(t - g).sum() / 2 / len(frame))
         return float(np.mean(far)), float(np.abs(self.coefficients(got) - self.beta).mean())
 
-    def coefficients(self, table: PublicTable) -> Any:
+    def coefficients(self, table: CodedTable) -> Any:
         """Of every label that one in a hundred true rows has, beside all given columns but the outcome."""
         labels = [
             table.codes([p])[p] == v for p, held in zip(self.split.private, self.counted, strict=True) for v in held
@@ -72,7 +72,7 @@ def common(codes: Any) -> Any:
     return np.array([c for c in np.flatnonzero(held >= 0.01 * len(codes)) if c != held.argmax()], np.int64)
 
 
-def design(split: Split, table: PublicTable) -> tuple[Any, Any]:
+def design(split: Split, table: CodedTable) -> tuple[Any, Any]:
     """The given columns (ordered: code and square; others: an indicator per common code), and the outcome."""
     y = table.codes([split.outcome])[split.outcome].astype(float)
     columns = [np.ones(len(y))]
@@ -86,7 +86,7 @@ def design(split: Split, table: PublicTable) -> tuple[Any, Any]:
     return np.column_stack(columns), (y - y.mean()) / y.std()
 
 
-def modelled(judge: Judge, table: PublicTable) -> Any:
+def modelled(judge: Judge, table: CodedTable) -> Any:
     """The shares that a boosted model of ``table`` and its labels gives to the target's rows."""
     split, schema = judge.split, judge.split.schema
     form = schema.size(split.private), schema.shape(split.given), [is_ordered(schema, a) for a in split.given]

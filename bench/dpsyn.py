@@ -28,7 +28,7 @@ from bench.real_tables import DATA, load, schema_of
 from hedgerow.pipeline import draw_copies, open_gate
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.dpsyn.budget import split_budget
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 
@@ -193,7 +193,7 @@ def bench(name: str, epsilons: Sequence[float], seeds: int, variants: Sequence[V
     """Prints the scores of one pair of tables; how many runs of ours fall over 10 points below the public table."""
     tables = case(name)
     scorer = Scorer(tables.confidential, tables.groups, np.random.default_rng(0))
-    free = PublicData(tables.schema, PublicTable.read(tables.public, tables.schema))
+    free = PublicData(tables.schema, CodedTable.read(tables.public, tables.schema))
     there = f"{len(tables.confidential):,} rows, {len(scorer.keys)} groups, {len(tables.public):,} public rows"
     print(f"\n{name}: {there}; delta {DELTA}, {seeds} seeds")
     base = references(scorer, tables)

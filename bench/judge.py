@@ -15,7 +15,7 @@ from hedgerow.evaluate.least_squares import by_pyfixest, least_squares
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 PAY = "ln(pay) ~ sex + race + age + I(age^2) + education | agency + occupation"
@@ -26,7 +26,7 @@ def model(rows: int) -> None:
     made = personnel(rows, 1, agencies=800, occupations=500, labelled_target=True)
     schema = Schema.loads(personnel_schema(800, 500))
     start = time.process_time()
-    table = PublicTable.read(made.confidential, schema, role="target")
+    table = CodedTable.read(made.confidential, schema, role="target")
     design = designs(Formula.parse(PAY), [table], schema)[0]
     levels = [int(a.max()) + 1 for a in design.absorbed]
     print(f"{rows:,} rows, {levels[0]} x {levels[1]} levels: coding takes {time.process_time() - start:.1f} CPU-s")
@@ -52,7 +52,7 @@ def every(rows: int) -> None:
     """Each metric on two samples of the simulated population, as ``hedgerow compare`` asks for them."""
     made, schema = personnel(rows, 2, labelled_target=True), Schema.loads(personnel_schema())
     start = time.process_time()
-    a, b = (PublicTable.read(f, schema, role="target") for f in (made.confidential, made.target))
+    a, b = (CodedTable.read(f, schema, role="target") for f in (made.confidential, made.target))
     del made
     print(f"{rows:,} rows, {len(schema.columns)} columns: reading takes {time.process_time() - start:.1f} CPU-s")
     first = time.process_time()

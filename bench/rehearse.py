@@ -23,14 +23,14 @@ from hedgerow.pipeline import open_gate
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 from hedgerow.records.drawing import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.stand_in.stand_in import Stage
 from hedgerow.uses.judging import judge
-from hedgerow.uses.quantities import Judged, quantity
+from hedgerow.uses.quantities import quantity
 from hedgerow.uses.uses import Use
 
 PRIVATE = ("sex", "race")
@@ -73,8 +73,8 @@ def _errors(relative: str, rows: int, world: int, name: str, budget: Budget) -> 
     schema, recipe = Schema.loads(personnel_schema()), RECIPES[name]()
     attaches = recipe.relation == "label-change"
     bare = tables.confidential.drop("person", *PRIVATE)
-    target = PublicTable.read(bare, schema, role="target") if attaches else None
-    public = PublicData(schema, PublicTable.read(tables.public, schema), target)
+    target = CodedTable.read(bare, schema, role="target") if attaches else None
+    public = PublicData(schema, CodedTable.read(tables.public, schema), target)
     given = tuple(bare.columns) if attaches else ()
     guarantee = Guarantee("person", 4, recipe.relation, given, "person")
     stage = Stage(
@@ -101,8 +101,8 @@ def _errors(relative: str, rows: int, world: int, name: str, budget: Budget) -> 
             public_columns=given,
         )
         fitted = recipe.fit(gate, public)
-    made = Judged(schema, draw_one(fitted, public, rng).frame)
-    truth = Judged(schema, tables.confidential.drop("person"))
+    made = CodedTable(schema, draw_one(fitted, public, rng).frame)
+    truth = CodedTable(schema, tables.confidential.drop("person"))
     found = [judge(u, quantity(u, made), quantity(u, truth)).error for u in _uses(name)]
     return [v.error or float("nan") for v in played.here.verdicts], found
 

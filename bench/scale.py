@@ -48,11 +48,11 @@ def one(recipe: str, folder: str) -> None:
     from hedgerow.pipeline import draw_copies, open_gate
     from hedgerow.public.costs.accounting import Budget
     from hedgerow.public.schema import Schema
-    from hedgerow.public.table import PublicData, PublicTable
+    from hedgerow.public.table import CodedTable, PublicData
     from hedgerow.recipes import RECIPES as KNOWN
 
     schema = Schema.load(f"{folder}/schema.toml")
-    relative = None if recipe == "tree_blend" else PublicTable.read(f"{folder}/public.parquet", schema)
+    relative = None if recipe == "tree_blend" else CodedTable.read(f"{folder}/public.parquet", schema)
     free = PublicData(schema, relative)
     with tempfile.TemporaryDirectory() as place:
         gate = open_gate(f"{folder}/table.parquet", schema, Budget(1, "1e-6"), ledger=f"{place}/ledger.db")

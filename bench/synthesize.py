@@ -24,7 +24,7 @@ import polars as pl
 from bench.real_tables import DATA, load, schema_of
 from hedgerow import pipeline
 from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 
 EPSILONS = ("0.1", "0.25", "1", "3", "10")
@@ -49,7 +49,7 @@ def runs(name: str, recipe: str, epsilons: tuple[str, ...]) -> list[dict[str, An
     """Every run of one recipe, measured in this process; the first, which loads compiled code, is not counted."""
     public, secret, domain = load(name)
     schema = schema_of(domain)
-    relative = None if public is None or recipe != "public_blend" else PublicTable.read(public, schema)
+    relative = None if public is None or recipe != "public_blend" else CodedTable.read(public, schema)
     known, real, found = PublicData(schema, relative), codes(secret, domain), []
     for epsilon, seed in [(epsilons[0], -1), *((e, s) for e in epsilons for s in range(RUNS))]:
         budget = Budget(epsilon, "1e-9" if name == "adult" else "1e-6")

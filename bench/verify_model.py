@@ -30,7 +30,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 MODEL = "ln(pay) ~ C(sex, ref=M) + age + I(age^2) + number(education) + grade"
@@ -76,7 +76,7 @@ def _checks(claim: Claim, table: pl.DataFrame, options: argparse.Namespace) -> I
 def _share(claim: Claim, frame: pl.DataFrame, parts: int) -> float:
     """The share of parts that agree, without noise, over ten draws of parts."""
     rng, plan = np.random.default_rng(9), CountPlan(claim.questions, SCHEMA.coding)
-    codes, agreed = PublicTable.read(frame, SCHEMA).codes(claim.columns), 0
+    codes, agreed = CodedTable.read(frame, SCHEMA).codes(claim.columns), 0
     keep = np.logical_and.reduce([u[codes[c]] for c, u in zip(claim.columns, claim.usable, strict=True)])
     for _ in range(10):
         part = np.where(keep, rng.integers(0, parts, len(frame)), -1)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hedgerow.public.costs.accounting import Guarantee as Guarantee
     from hedgerow.public.costs.question import Marginal as Marginal
     from hedgerow.public.schema import Schema as Schema
-    from hedgerow.public.table import PublicTable as PublicTable
+    from hedgerow.public.table import CodedTable as CodedTable
     from hedgerow.recipes import PublicData as PublicData
     from hedgerow.records.draw import draw_records as draw_records
     from hedgerow.release.verify import verify as verify
@@ -37,7 +37,7 @@ _HOME = {
     "Guarantee": "hedgerow.public.costs.accounting",
     "Marginal": "hedgerow.public.costs.question",
     "PublicData": "hedgerow.recipes",
-    "PublicTable": "hedgerow.public.table",
+    "CodedTable": "hedgerow.public.table",
     "Schema": "hedgerow.public.schema",
     "draw_records": "hedgerow.records.draw",
     "open_gate": "hedgerow.pipeline",

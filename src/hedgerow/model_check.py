@@ -33,7 +33,7 @@ from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.formula import Formula
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "cannot tell"]
@@ -215,10 +215,10 @@ class ModelCheck:
         return 1 + len(self.formula.names(schema)) + sum(schema.size([c]) - 1 for c in self.formula.absorbed)
 
     @cached_property
-    def stand_in(self) -> PublicTable | None:
+    def stand_in(self) -> CodedTable | None:
         """The synthetic file, or else the public table: what may be looked at freely."""
         if self._file is not None:
-            return PublicTable.read(self._file, self.road.schema, role="synthetic")
+            return CodedTable.read(self._file, self.road.schema, role="synthetic")
         return self.road.public.relative
 
     @cached_property

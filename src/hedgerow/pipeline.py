@@ -29,7 +29,7 @@ from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.public.files.places import file_hash, same_file
 from hedgerow.public.files.sources import Source, open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable, Role
+from hedgerow.public.table import CodedTable, PublicData, Role
 from hedgerow.records.drawing import Drawn as Drawn
 from hedgerow.records.drawing import draw_copies as draw_copies
 from hedgerow.release import measurements
@@ -69,8 +69,8 @@ class Road:
         role: Role = "target" if self.job.recipe.attaches else "public"
         return PublicData(
             self.schema,
-            None if relative is None else PublicTable.read(self.job.beside(relative.table), self.schema, role=role),
-            None if target is None else PublicTable.read(self.job.beside(target.table), self.schema, role="target"),
+            None if relative is None else CodedTable.read(self.job.beside(relative.table), self.schema, role=role),
+            None if target is None else CodedTable.read(self.job.beside(target.table), self.schema, role="target"),
             self.job.file.confidential.assumed_rows,
             self.job.wanted_tables,
         )
@@ -303,7 +303,7 @@ def sample(
     return draw_copies(fitted, public, copies=copies, seed=seed)
 
 
-def _same(path: str | Path | None, what: str, statement: Statement, schema: Schema, role: Role) -> PublicTable | None:
+def _same(path: str | Path | None, what: str, statement: Statement, schema: Schema, role: Role) -> CodedTable | None:
     """The public relative or the target of a run, checked to be the file that was used then."""
     known = {i.sha256: i.name for i in statement.public_inputs if i.role == what}
     if path is None and what == "target" and known:
@@ -311,7 +311,7 @@ def _same(path: str | Path | None, what: str, statement: Statement, schema: Sche
             f"This release attaches columns to the rows of {', '.join(known.values())}, which are not in it:\n"
             "name that file with --target FILE. Nothing confidential was read or spent."
         )
-    table = None if path is None else PublicTable.read(path, schema, role=role)
+    table = None if path is None else CodedTable.read(path, schema, role=role)
     if path is not None and file_hash(Path(path)) not in known:
         raise JobError(
             f"{path} is not the {what} table of this release: its hash is not the statement's.\n"

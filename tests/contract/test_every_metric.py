@@ -14,7 +14,7 @@ from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply,
 from hedgerow.evaluate.compare import chosen, compare, metrics_for
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 SCHEMA = Schema.loads(personnel_schema())
@@ -22,15 +22,15 @@ WORLD = personnel(1500, 5, labelled_target=True)
 NAMES = list(METRICS)
 
 
-def table(frame: pl.DataFrame) -> PublicTable:
-    return PublicTable.read(frame, SCHEMA, role="target")
+def table(frame: pl.DataFrame) -> CodedTable:
+    return CodedTable.read(frame, SCHEMA, role="target")
 
 
 A, B = table(WORLD.confidential), table(WORLD.target)
 
 
 @cache
-def found(name: str, a: PublicTable = A, b: PublicTable = B, seed: int = 0) -> Result:
+def found(name: str, a: CodedTable = A, b: CodedTable = B, seed: int = 0) -> Result:
     try:
         return METRICS[name]().of(a, b, SCHEMA, rng=np.random.default_rng(seed))
     except DoesNotApply as why:

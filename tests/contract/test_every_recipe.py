@@ -12,7 +12,7 @@ from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES, AbstractRecipe
 from tests.privacy.world import SCHEMA, frame
 
@@ -47,8 +47,8 @@ def recipe_of(name: str) -> AbstractRecipe:
 def world(rows: int) -> PublicData:
     schema = Schema.loads(SCHEMA)
     known = frame((ROWS * rows)[:rows])
-    target = PublicTable.read(known.drop("race"), schema, role="target")  # for the recipes that attach race
-    return PublicData(schema, PublicTable.read(known, schema), target)
+    target = CodedTable.read(known.drop("race"), schema, role="target")  # for the recipes that attach race
+    return PublicData(schema, CodedTable.read(known, schema), target)
 
 
 def pretend(public: PublicData, budget: Budget, seed: int = 0) -> Recorded:
@@ -70,7 +70,7 @@ def test_any_size_and_budget_gives_a_release_inside_the_schema(name: str, rows: 
     assert len(drawn.records) + len(drawn.counts) == 2
     for records in drawn.records:
         assert records.height >= 1
-        outside = PublicTable.read(records, public.schema).outside()
+        outside = CodedTable.read(records, public.schema).outside()
         assert [c for c in outside if public.schema.column(c).other is None] == []  # "other" is outside, and allowed
 
 

@@ -9,7 +9,7 @@ from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema, violations
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import DPSyn, PublicBlend, TreeBlend
 from hedgerow.recipes.base import AbstractRecipe
 
@@ -77,7 +77,7 @@ def table(n: int, seed: int) -> pl.DataFrame:
 @pytest.mark.parametrize("name", RECIPES)
 def test_records_obey_the_schema_whatever_the_columns(name: str, epsilon: str) -> None:
     schema = Schema.loads(TEXT)
-    relative, truth = (PublicTable.read(table(3000, seed), schema) for seed in (1, 2))
+    relative, truth = (CodedTable.read(table(3000, seed), schema) for seed in (1, 2))
     public, budget = PublicData(schema, relative), Budget(epsilon, "1e-6")
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
     gate = Pretend(tariff, budget, truth, truth.rows, np.random.default_rng(3))
@@ -85,7 +85,7 @@ def test_records_obey_the_schema_whatever_the_columns(name: str, epsilon: str) -
     assert records.columns == [c.name for c in schema.columns]
     assert not violations(schema, records).any()
     assert ((records["region"] == "south") == (records["state"] == "TX")).all()
-    assert set(PublicTable.read(records, schema).outside()) <= {"occupation"}
+    assert set(CodedTable.read(records, schema).outside()) <= {"occupation"}
     if epsilon == "5":
         assert 0.1 < records["school"].null_count() / len(records) < 0.3, "missing values are values like others"
         assert records["occupation"].n_unique() > 100, "a column of many values keeps its variety"

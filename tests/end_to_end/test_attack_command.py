@@ -11,7 +11,7 @@ import pytest
 
 from hedgerow.model.base import AbstractAttachment
 from hedgerow.public.costs.question import Marginal
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.recipes.trees.random_trees import RandomTrees
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from tests.end_to_end.conftest import Command
@@ -83,9 +83,9 @@ def test_without_a_release_only_public_stand_ins_are_attacked(hedgerow: Command,
 class _Told(AbstractAttachment):
     """Attaches the very labels of the table that was to be protected."""
 
-    secret: PublicTable
+    secret: CodedTable
 
-    def attach(self, target: PublicTable, rng: np.random.Generator) -> pl.DataFrame:
+    def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         return target.frame.with_columns(self.secret.frame["sex"], self.secret.frame["race"])
 
     def expected(self, question: Marginal) -> Any:

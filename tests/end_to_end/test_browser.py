@@ -12,7 +12,7 @@ from hedgerow.evaluate.page import page
 from hedgerow.job import Job
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.release.bundle import write_bundle
 from hedgerow.release.rehearsal_folder import write
 from hedgerow.simulate.personnel import personnel, personnel_schema
@@ -46,7 +46,7 @@ def _inside_and_compared(folder: Path) -> None:
     write_report(Job.load(folder / "job.toml"), out=folder / "inside", rng=np.random.default_rng(0))
     schema = Schema.load(folder / "schema.toml")
     a, b = (
-        PublicTable.read(str(folder / f), schema, role="target")
+        CodedTable.read(str(folder / f), schema, role="target")
         for f in ("confidential.parquet", "personnel/records.parquet")  # simulated: nobody's rows
     )
     (folder / "close.html").write_text(page(compare(a, b, schema, rng=np.random.default_rng(0))), "utf-8")

@@ -16,7 +16,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Counts, Measurement
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.blend import tree_blend
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn
@@ -57,7 +57,7 @@ def _public_as(patch: Patch, table: Callable[[pipeline.Road], Path]) -> None:
     """The public relative is read from another place."""
 
     def public(road: pipeline.Road) -> PublicData:
-        return PublicData(road.schema, PublicTable.read(table(road), road.schema))
+        return PublicData(road.schema, CodedTable.read(table(road), road.schema))
 
     patch.setattr(pipeline.Road, "public", property(public))
 
@@ -116,7 +116,7 @@ def sizes_drawn_towards_the_true_ones(patch: Patch) -> None:
     """Noisy group sizes are drawn towards the exact ones instead of public ones."""
     exact, nearer = _exact(patch), DPSyn._nearer
 
-    def drawn(self: DPSyn, grouped: Measurement, relative: PublicTable) -> Any:
+    def drawn(self: DPSyn, grouped: Measurement, relative: CodedTable) -> Any:
         sizes = nearer(self, grouped, relative)
         known = [c[0] for c in exact[::-1] if len(c) == 1 and len(c[0]) == len(sizes)]
         return (sizes + known[0]) / 2 if known else sizes

@@ -14,10 +14,9 @@ from hedgerow.job import Job
 from hedgerow.model.base import AbstractModel
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.steward.attacks import AttributeInference
-from hedgerow.steward.exact import ExactTable
 from hedgerow.steward.inside import InsideOnly
 from hedgerow.steward.membership import _least, _most, judged, membership
 from tests.privacy.leaf_attack import reconstructed
@@ -40,7 +39,7 @@ def crowd(rows: int, seed: int) -> pl.DataFrame:
 class _Copy(AbstractModel):
     """A model that is the table itself: no privacy at all."""
 
-    table: PublicTable
+    table: CodedTable
     total: int
 
     def expected(self, question: Marginal) -> Any:
@@ -72,14 +71,14 @@ def job_with(recipe: AbstractRecipe | None, tmp_path: Path, kind: str = "record,
 
 @pytest.mark.parametrize("kind", ["record, add-remove", "record, replace-one", "person, add-remove"])
 def test_the_membership_attack_finds_a_leak(tmp_path: Path, kind: str) -> None:
-    public = PublicTable.read(crowd(200, 1), DECLARED, role="target")
+    public = CodedTable.read(crowd(200, 1), DECLARED, role="target")
     found = membership(job_with(Leaky(), tmp_path, kind), public, runs=120, rng=np.random.default_rng(2))
     assert found.auc > 0.99 and found.right > 0.95
     assert found.epsilon_at_least > found.promised and not found.sound
 
 
 def test_the_membership_attack_proves_nothing_against_a_sound_recipe(tmp_path: Path) -> None:
-    public = PublicTable.read(crowd(200, 1), DECLARED, role="target")
+    public = CodedTable.read(crowd(200, 1), DECLARED, role="target")
     found = membership(job_with(None, tmp_path), public, runs=120, rng=np.random.default_rng(3))
     assert found.sound and found.epsilon_at_least < 1.5
     assert found.right < found.allowed + 0.08
@@ -113,8 +112,8 @@ def people(rows: int, seed: int, link: float) -> pl.DataFrame:
 
 
 def test_attribute_inference_counts_only_what_the_public_table_does_not_give() -> None:
-    secret = InsideOnly(ExactTable(DECLARED, people(3000, 1, 0.6)))
-    tables = {link: PublicTable.read(people(3000, 2, link), DECLARED, role="target") for link in (0.0, 0.6)}
+    secret = InsideOnly(CodedTable(DECLARED, people(3000, 1, 0.6)))
+    tables = {link: CodedTable.read(people(3000, 2, link), DECLARED, role="target") for link in (0.0, 0.6)}
     attack = AttributeInference(columns=("race",))
 
     def gained(release: float, public: float) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def attacked(folder: Path, seed: int) -> float:
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({n: np.array(list("1234"))[rng.integers(0, 4, 300)] for n in GIVEN})
     secret = frame.with_columns(sex=pl.Series(np.array(["F", "M"])[rng.integers(0, 2, 300)]))
-    given = hr.PublicTable.read(frame, SCHEMA, role="target")
+    given = hr.CodedTable.read(frame, SCHEMA, role="target")
     gate = hr.open_gate(
         secret,
         SCHEMA,
@@ -41,7 +41,7 @@ def attacked(folder: Path, seed: int) -> float:
         ledger=folder / "ledger.db",
     )
     recipe = RandomTrees(columns=("sex",), trees=TREES, n_b=3, seed=seed)
-    relative = hr.PublicTable.read(secret.with_columns(sex=pl.lit("F")), SCHEMA)
+    relative = hr.CodedTable.read(secret.with_columns(sex=pl.lit("F")), SCHEMA)
     recipe.fit(gate, PublicData(SCHEMA, relative, given))
     leaves, counts = [], []
     for answer in gate.record:
@@ -51,7 +51,7 @@ def attacked(folder: Path, seed: int) -> float:
                 counts.append(m.counts.reshape(-1, 2))
     assert len(leaves) == TREES, "the attack must see every tree"
     guess = reconstructed(leaves, counts)
-    truth = hr.PublicTable.read(secret, SCHEMA).codes(["sex"])["sex"]
+    truth = hr.CodedTable.read(secret, SCHEMA).codes(["sex"])["sex"]
     return float(np.mean(guess == truth))
 
 

@@ -12,7 +12,7 @@ from hedgerow import pipeline
 from hedgerow.answers.recorded import Recorded
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import AbstractRecipe, GuidedTree, RandomTrees
 from tests.unit.recipes.test_random_trees import SCHEMA, world
 
@@ -36,8 +36,8 @@ def test_a_saved_model_is_a_function_of_noisy_answers_and_public_inputs(
     recipe: AbstractRecipe, tmp_path: Path
 ) -> None:
     schema = Schema.loads(SCHEMA)
-    target = PublicTable.read(world(200, 3).select("age", "job"), schema, role="target")
-    public = PublicData(schema, PublicTable.read(world(400, 1), schema), target)
+    target = CodedTable.read(world(200, 3).select("age", "job"), schema, role="target")
+    public = PublicData(schema, CodedTable.read(world(400, 1), schema), target)
     gate = pipeline.open_gate(
         world(300, 2),
         schema,

@@ -14,7 +14,7 @@ from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.costs.urn import Urn, price
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 
 
 @final
@@ -27,7 +27,7 @@ class Pretend:
 
     tariff: Tariff
     budget: Budget
-    stand_in: PublicTable
+    stand_in: CodedTable
     rows: int
     rng: np.random.Generator
     _spent: Fraction = field(default=Fraction(0), init=False)

@@ -11,7 +11,7 @@ from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
     from hedgerow.public.schema import Schema
-    from hedgerow.public.table import PublicTable
+    from hedgerow.public.table import CodedTable
 
 Only = Annotated[list[str] | None, typer.Option("--only", help="Only these measures; may be repeated.")]
 Model = Annotated[str, typer.Option("--model", help="ln(pay) ~ sex + race + age + I(age^2) | agency + occupation")]
@@ -70,14 +70,14 @@ def compare(
         show.echo(f"The report is in {out}")
 
 
-def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, PublicTable, list[PublicTable]]":
+def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, CodedTable, list[CodedTable]]":
     """The schema, table A, and the copies."""
     from hedgerow.drafting.drafting import draft
     from hedgerow.drafting.writing import write
     from hedgerow.public.files.sources import open_source
     from hedgerow.public.fit import resolved_on
     from hedgerow.public.schema import Schema
-    from hedgerow.public.table import PublicTable
+    from hedgerow.public.table import CodedTable
 
     files, beside = list[str](), list[Path]()
     for name in b:
@@ -94,12 +94,12 @@ def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, PublicTabl
     place = given or (beside[0] if beside else None)
     schema = Schema.load(place) if place else Schema.loads(write(draft(a)), f"the draft from {a}")
     schema = resolved_on(schema, source)
-    return schema, *_tables(PublicTable, schema, a, files)
+    return schema, *_tables(CodedTable, schema, a, files)
 
 
 def _tables(
-    reader: "type[PublicTable]", schema: "Schema", a: str, files: list[str]
-) -> "tuple[PublicTable, list[PublicTable]]":
+    reader: "type[CodedTable]", schema: "Schema", a: str, files: list[str]
+) -> "tuple[CodedTable, list[CodedTable]]":
     return reader.read(a, schema, role="target"), [reader.read(f, schema, role="target") for f in files]
 
 

@@ -17,13 +17,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any, ClassVar, Literal, Protocol, Self, final, runtime_checkable
+from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
 import polars as pl
 
-from hedgerow.public.coding import Codes
 from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable as CodedTable
 
 Value = float | int | str | bool | None
 CHANCE = ("by chance", "found")
@@ -32,26 +32,6 @@ CHANCE = ("by chance", "found")
 
 class DoesNotApply(Exception):
     """These tables have nothing that the metric could measure; the text says why."""
-
-
-@runtime_checkable
-class Table(Protocol):
-    """Rows that can be coded. A ``PublicTable`` is one; the steward's exact view of confidential rows another."""
-
-    @property
-    def name(self) -> str:
-        """What to call it."""
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """Its rows, in the types of the schema."""
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-
-    def codes(self, names: Sequence[str]) -> Mapping[str, Codes]:
-        """The code of every row in columns of the schema, plain or joined."""
 
 
 @final
@@ -182,10 +162,12 @@ class AbstractMetric(ABC):
         return self
 
     @abstractmethod
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """How close ``b`` is to ``a``. ``rng`` is for splits and random choices; equal ones give equal results."""
 
-    def of_copies(self, a: Table, copies: Sequence[Table], schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of_copies(
+        self, a: CodedTable, copies: Sequence[CodedTable], schema: Schema, *, rng: np.random.Generator
+    ) -> Result:
         """The same over several synthetic copies: of the first, with the spread of the number over all."""
         found = [self.of(a, b, schema, rng=r) for b, r in zip(copies, rng.spawn(len(copies)), strict=True)]
         values = [r.value for r in found if r.value is not None and isfinite(r.value)]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.evaluate.base import DoesNotApply, Table
+from hedgerow.evaluate.base import CodedTable, DoesNotApply
 from hedgerow.evaluate.sampling import Shares, shares, total_variation
 from hedgerow.public.costs.question import Counts, Marginal
 from hedgerow.public.schema import Schema
@@ -54,7 +54,7 @@ class Cells:
         return Cells(self.columns, self.codes[order], self.a[order], self.b[order])
 
 
-def in_both(a: Table, b: Table, schema: Schema, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
+def in_both(a: CodedTable, b: CodedTable, schema: Schema, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
     """The columns of the schema that both tables have, in file order; or those of ``wanted``, which must be there."""
     there = [c.name for c in schema.columns if c.name in a.frame.columns and c.name in b.frame.columns]
     if wanted is None:
@@ -65,7 +65,7 @@ def in_both(a: Table, b: Table, schema: Schema, wanted: Sequence[str] | None = N
     return tuple(wanted)
 
 
-def joint_cells(a: Table, b: Table, schema: Schema, columns: Sequence[str]) -> Cells:
+def joint_cells(a: CodedTable, b: CodedTable, schema: Schema, columns: Sequence[str]) -> Cells:
     """The cells of the cross of ``columns`` that hold a row of either table."""
     columns = tuple(columns)
     if schema.size(columns) <= DENSE:
@@ -84,7 +84,7 @@ def joint_cells(a: Table, b: Table, schema: Schema, columns: Sequence[str]) -> C
     )
 
 
-def every_cells(a: Table, b: Table, schema: Schema, sets: Sequence[Sequence[str]]) -> Iterator[Cells]:
+def every_cells(a: CodedTable, b: CodedTable, schema: Schema, sets: Sequence[Sequence[str]]) -> Iterator[Cells]:
     """The cells in use of several crosses, one after another, counted together where they are small."""
     sizes, waiting = 0, list[tuple[str, ...]]()
     for columns in [*map(tuple, sets), None]:
@@ -99,7 +99,7 @@ def every_cells(a: Table, b: Table, schema: Schema, sets: Sequence[Sequence[str]
             sizes += size
 
 
-def _dense(a: Table, b: Table, schema: Schema, sets: Sequence[tuple[str, ...]]) -> Iterator[Cells]:
+def _dense(a: CodedTable, b: CodedTable, schema: Schema, sets: Sequence[tuple[str, ...]]) -> Iterator[Cells]:
     plan = CountPlan([Marginal(s) for s in sets], schema.coding)
     counted = [plan.split(plan.count(t.codes(plan.columns))) for t in (a, b)]
     for columns, one, other in zip(sets, *counted, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import escape
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Result, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Result
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.figures.words import many, shown
 from hedgerow.public.formula import Formula
@@ -105,8 +105,8 @@ class Comparison:
 
 
 def compare(
-    a: Table,
-    copies: Table | Sequence[Table],
+    a: CodedTable,
+    copies: CodedTable | Sequence[CodedTable],
     schema: Schema,
     *,
     rng: np.random.Generator,
@@ -117,7 +117,7 @@ def compare(
 
     Which metrics are asked changes no other's result: each draws from a generator of its own.
     """
-    copies = [copies] if isinstance(copies, Table) else list(copies)
+    copies = [copies] if isinstance(copies, CodedTable) else list(copies)
     asked = [m() for m in METRICS.values()] if metrics is None else list(metrics)
     generators = dict(zip(METRICS, rng.spawn(len(METRICS)), strict=True))
     results, skipped = list[Result](), list[tuple[str, str]]()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.base import DoesNotApply, Table
+from hedgerow.evaluate.base import CodedTable, DoesNotApply
 from hedgerow.public.coding import as_text
 from hedgerow.public.formula import Formula, Term
 from hedgerow.public.schema import BINNED, Schema
@@ -83,7 +83,7 @@ class DesignMatrix:
         )
 
 
-def designs(formula: Formula, tables: Sequence[Table], schema: Schema) -> list[DesignMatrix]:
+def designs(formula: Formula, tables: Sequence[CodedTable], schema: Schema) -> list[DesignMatrix]:
     """The design of each table; levels are the same in all, and a reference is the most frequent of the first."""
     for table in tables:
         if absent := [c for c in formula.columns if c not in table.frame.columns]:
@@ -112,7 +112,7 @@ def designs(formula: Formula, tables: Sequence[Table], schema: Schema) -> list[D
 class _Making:
     """Reads terms off one table."""
 
-    table: Table
+    table: CodedTable
     schema: Schema
 
     def number(self, term: Term) -> Floats:
@@ -152,7 +152,7 @@ class _Making:
         return place.to_numpy(), tuple(labels)
 
 
-def _is_number(term: Term, table: Table, schema: Schema) -> bool:
+def _is_number(term: Term, table: CodedTable, schema: Schema) -> bool:
     if term.form != "plain":
         return term.form != "labels"
     kind = next((c.kind for c in schema.columns if c.name == term.column), None)

@@ -6,7 +6,7 @@ from typing import Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both, joint_cells
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares
 from hedgerow.public.schema import Schema
@@ -38,7 +38,7 @@ class JointProportions(AbstractMetric):
         """The columns to cross."""
         return replace(self, columns=options.joint) if options.joint else self
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The shares side by side and their distance."""
         cells = joint_cells(a, b, schema, self._chosen(a, b, schema))
         p, q = cells.shares
@@ -73,7 +73,7 @@ class JointProportions(AbstractMetric):
             notes=(f"{hidden:,} rarer categories are counted but not shown",) if hidden else (),
         )
 
-    def _chosen(self, a: Table, b: Table, schema: Schema) -> tuple[str, ...]:
+    def _chosen(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, ...]:
         if self.columns is not None:
             return in_both(a, b, schema, self.columns)
         names = in_both(a, b, schema)

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import Cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import Shares
 from hedgerow.public.costs.question import Counts
@@ -34,7 +34,7 @@ class JointScatter(AbstractMetric):
     )
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The correlation, and the cells that are furthest from the line in units of chance."""
         cells = joint_cells(a, b, schema, self._chosen(a, b, schema))
         if len(cells.a) < 3:
@@ -66,7 +66,7 @@ class JointScatter(AbstractMetric):
             figures=(self._figure(cells, schema, rng),),
         )
 
-    def _chosen(self, a: Table, b: Table, schema: Schema) -> tuple[str, ...]:
+    def _chosen(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, ...]:
         if self.columns is not None:
             return in_both(a, b, schema, self.columns)
         chosen: list[str] = []

@@ -8,7 +8,7 @@ from typing import Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import Cells, every_cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import Shares, expected_distance, shares
 from hedgerow.public.schema import Schema
@@ -47,7 +47,7 @@ class KMarginal(AbstractMetric):
         """The columns whose values are groups."""
         return replace(self, group=options.group) if options.group else self
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The overall score, and that of every group."""
         group = self._group(a, b, schema)
         names = [n for n in in_both(a, b, schema, self.columns) if n not in group and schema.size([n]) > 1]
@@ -91,7 +91,7 @@ class KMarginal(AbstractMetric):
             notes=notes,
         )
 
-    def _group(self, a: Table, b: Table, schema: Schema) -> tuple[str, ...]:
+    def _group(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, ...]:
         if self.group is not None:
             return in_both(a, b, schema, self.group)
         return tuple(n for n in in_both(a, b, schema) if n.lower() in AREAS)[:1]
@@ -101,7 +101,9 @@ class KMarginal(AbstractMetric):
 class _Groups:
     """The rows of each group in both tables, and the distances within them."""
 
-    def __init__(self, a: Table, b: Table, schema: Schema, group: tuple[str, ...], penalty: int | None) -> None:
+    def __init__(
+        self, a: CodedTable, b: CodedTable, schema: Schema, group: tuple[str, ...], penalty: int | None
+    ) -> None:
         self._tables, self._schema, self._group, self._penalty = (a, b), schema, group, penalty
         self._cells = joint_cells(a, b, schema, group)
         self._shape = schema.shape(group)

@@ -7,7 +7,7 @@ from typing import Literal, Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.coefficients import CoefficientAgreement, Rule, Z, combined
 from hedgerow.evaluate.design import DesignMatrix, Places, designs
 from hedgerow.evaluate.least_squares import Errors, Estimates, by_pyfixest, least_squares
@@ -59,11 +59,13 @@ class LinearModel(AbstractMetric):
             library=options.library,
         )
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The agreement of all coefficients, by period."""
         return self.of_copies(a, [b], schema, rng=rng)
 
-    def of_copies(self, a: Table, copies: Sequence[Table], schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of_copies(
+        self, a: CodedTable, copies: Sequence[CodedTable], schema: Schema, *, rng: np.random.Generator
+    ) -> Result:
         """The same, the copies' estimates combined by ``rule``."""
         tables = [a, *copies]
         formula = Formula.parse(self.formula) if self.formula else _pay_model(tables)
@@ -80,7 +82,7 @@ class LinearModel(AbstractMetric):
         used = sum(e.rows for e in fits[0].values())
         return self._result(formula, CoefficientAgreement(pl.concat(found)), by, used / a.rows, len(copies))
 
-    def _fits(self, design: DesignMatrix, table: Table, by: str) -> Iterator[tuple[str, Estimates]]:
+    def _fits(self, design: DesignMatrix, table: CodedTable, by: str) -> Iterator[tuple[str, Estimates]]:
         fit = by_pyfixest if self.library == "pyfixest" else least_squares
         cluster = _places(table, self.cluster) if self.errors == "cluster" else None
         periods = np.zeros(table.rows, np.int64) if not by else _places(table, by)
@@ -92,7 +94,7 @@ class LinearModel(AbstractMetric):
                 together = None if cluster is None else np.unique(cluster[part.origin], return_inverse=True)[1]
                 yield name, fit(part, errors=self.errors, cluster=together)
 
-    def _period(self, tables: Sequence[Table], formula: Formula) -> str:
+    def _period(self, tables: Sequence[CodedTable], formula: Formula) -> str:
         by = "" if self.by == "none" else self.by or ("year" if "year" not in formula.columns else "")
         if any(by and by not in t.frame.columns for t in tables):
             if self.by:
@@ -127,7 +129,7 @@ class LinearModel(AbstractMetric):
         )
 
 
-def _pay_model(tables: Sequence[Table]) -> Formula:
+def _pay_model(tables: Sequence[CodedTable]) -> Formula:
     """The model of RDT-2019 on the columns that all tables have."""
     there = {c for c in tables[0].frame.columns if all(c in t.frame.columns for t in tables)}
     terms = [t for c, t in _PAY.items() if c in there]
@@ -137,7 +139,7 @@ def _pay_model(tables: Sequence[Table]) -> Formula:
     return Formula.parse(f"ln(pay) ~ {' + '.join(terms)}" + (f" | {' + '.join(fixed)}" if fixed else ""))
 
 
-def _places(table: Table, column: str) -> Places:
+def _places(table: CodedTable, column: str) -> Places:
     if column not in table.frame.columns:
         raise DoesNotApply(f"{table.name} has no column {column}")
     text = as_text(table.frame[column]).fill_null("missing")

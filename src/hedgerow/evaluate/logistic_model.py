@@ -7,7 +7,7 @@ from typing import Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.coefficients import CoefficientAgreement, Rule, combined
 from hedgerow.evaluate.design import DesignMatrix, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
@@ -43,11 +43,13 @@ class LogisticModel(AbstractMetric):
         """The formula."""
         return replace(self, formula=options.logistic)
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The agreement of all coefficients."""
         return self.of_copies(a, [b], schema, rng=rng)
 
-    def of_copies(self, a: Table, copies: Sequence[Table], schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of_copies(
+        self, a: CodedTable, copies: Sequence[CodedTable], schema: Schema, *, rng: np.random.Generator
+    ) -> Result:
         """The same, the copies' estimates combined by ``rule``."""
         tables = [a, *copies]
         formula = Formula.parse(self.formula) if self.formula else _first_label(tables, schema)
@@ -90,7 +92,7 @@ class LogisticModel(AbstractMetric):
         )
 
 
-def _first_label(tables: Sequence[Table], schema: Schema) -> Formula:
+def _first_label(tables: Sequence[CodedTable], schema: Schema) -> Formula:
     there = [c for c in schema.columns if all(c.name in t.frame.columns for t in tables)]
     labels = [c for c in there if c.size == 2 and c.kind not in BINNED]
     labels.sort(key=lambda c: c.name.lower() not in ("sex", "gender"))
@@ -104,7 +106,7 @@ def _first_label(tables: Sequence[Table], schema: Schema) -> Formula:
     return Formula(Term(label.name, "equals", level=label.cell_texts[0]), tuple(terms))
 
 
-def _shared_levels(tables: Sequence[Table], name: str) -> set[int]:
+def _shared_levels(tables: Sequence[CodedTable], name: str) -> set[int]:
     return set.intersection(*(set(np.unique(t.codes([name])[name]).tolist()) for t in tables))
 
 

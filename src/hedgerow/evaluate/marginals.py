@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import CHANCE, AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import CHANCE, AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares
 from hedgerow.public.schema import Schema
@@ -32,7 +32,7 @@ class AbstractMarginals(AbstractMetric):
     columns: tuple[str, ...] | None = None
     most: int = 500
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The mean distance, and every table with its own, the worst against chance first."""
         names = in_both(a, b, schema, self.columns)
         number = comb(len(names), self.ways)

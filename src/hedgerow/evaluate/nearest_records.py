@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.cells import in_both
 from hedgerow.public.schema import Schema
 
@@ -36,7 +36,7 @@ class NearestRecords(AbstractMetric):
     columns: tuple[str, ...] | None = None
     most: int = 1000
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The distances of both tables' records."""
         names = in_both(a, b, schema, self.columns)
         if not names or a.rows < 2:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both
 from hedgerow.public.schema import BINNED, Column, Schema
 
@@ -36,7 +36,7 @@ class NumericDistances(AbstractMetric):
     reading = "0.05 means that values are off by a twentieth of their spread; look at the quantiles for where."
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The mean distance over columns, and each column's with its quantiles."""
         names = [n for n in in_both(a, b, schema, self.columns) if schema.column(n).kind in BINNED]
         pairs = [(n, values(schema.column(n), a), values(schema.column(n), b)) for n in names]
@@ -66,7 +66,7 @@ class NumericDistances(AbstractMetric):
         )
 
 
-def values(column: Column, table: Table) -> Floats:
+def values(column: Column, table: CodedTable) -> Floats:
     """The numbers of a column, dates as days; what is missing or special is left out."""
     series = table.frame[column.name]
     number = column.coded.numbers(series)

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.public.schema import Schema
 
@@ -34,7 +34,7 @@ class RareCells(AbstractMetric):
     )
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """Errors by size of cell."""
         names = [n for n in in_both(a, b, schema, self.columns) if schema.size([n]) > 1]
         if len(names) < 2:

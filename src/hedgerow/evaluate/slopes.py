@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
@@ -110,7 +110,9 @@ class TwoLevelPairs:
         return " on ".join(names)
 
 
-def level_pairs(a: Table, b: Table, schema: Schema, columns: tuple[str, ...] | None = None) -> TwoLevelPairs:
+def level_pairs(
+    a: CodedTable, b: CodedTable, schema: Schema, columns: tuple[str, ...] | None = None
+) -> TwoLevelPairs:
     """All pairs of levels of ``columns`` (all that both tables have), counted in both tables."""
     names = [n for n in in_both(a, b, schema, columns) if schema.size([n]) > 1]
     left_out = []
@@ -128,7 +130,7 @@ def level_pairs(a: Table, b: Table, schema: Schema, columns: tuple[str, ...] | N
     )
 
 
-def _pairs(table: Table, schema: Schema, names: list[str]) -> LevelPairs:
+def _pairs(table: CodedTable, schema: Schema, names: list[str]) -> LevelPairs:
     sizes = schema.shape(names)
     start = np.cumsum([0, *sizes])
     both = np.zeros((start[-1], start[-1]))
@@ -159,7 +161,7 @@ class AbstractLevelScatter(AbstractMetric):
     columns: tuple[str, ...] | None = None
     least: int = 20
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The agreement of all pairs, and the pairs furthest apart in units of chance."""
         pairs = level_pairs(a, b, schema, self.columns)
         x, y = self._places(pairs)

@@ -6,7 +6,16 @@ from typing import Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import CHANCE, AbstractMetric, CompareOptions, DoesNotApply, Figure, Result, Scale, Table
+from hedgerow.evaluate.base import (
+    CHANCE,
+    AbstractMetric,
+    CodedTable,
+    CompareOptions,
+    DoesNotApply,
+    Figure,
+    Result,
+    Scale,
+)
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.k_marginal import AREAS
 from hedgerow.public.schema import Schema
@@ -36,7 +45,7 @@ class SmallGroups(AbstractMetric):
         """The first of the columns whose values are groups."""
         return replace(self, group=options.group[0]) if options.group else self
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """Every group's error, small ones first."""
         group = self._group(a, b, schema)
         names = [n for n in in_both(a, b, schema) if n != group and schema.size([n]) > 1]
@@ -84,7 +93,7 @@ class SmallGroups(AbstractMetric):
             figures=(Figure("bars", f"Distance within {group}, smallest first", bars, names=CHANCE),),
         )
 
-    def _group(self, a: Table, b: Table, schema: Schema) -> str:
+    def _group(self, a: CodedTable, b: CodedTable, schema: Schema) -> str:
         names = in_both(a, b, schema, [self.group] if self.group else None)
         areas = [n for n in names if n.lower() in AREAS]
         listed = [n for n in names if schema.column(n).kind == "categorical" and schema.size([n]) > 2]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.boosting import boosted_scores, is_installed
 from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.design import CategoricalTerm, DesignMatrix, Floats
@@ -44,7 +44,7 @@ class TellingApart(AbstractMetric):
     columns: tuple[str, ...] | None = None
     most: int = 50_000
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The ratio, its standardized form, and AUCs on rows that the models did not see."""
         names = [n for n in in_both(a, b, schema, self.columns) if schema.size([n]) > 1]
         if not names:
@@ -86,7 +86,7 @@ class TellingApart(AbstractMetric):
 
 
 def _pooled(
-    a: Table, b: Table, names: list[str], most: int, rng: np.random.Generator
+    a: CodedTable, b: CodedTable, names: list[str], most: int, rng: np.random.Generator
 ) -> tuple[list[npt.NDArray[np.int64]], Floats]:
     sides = []
     for t in (a, b):

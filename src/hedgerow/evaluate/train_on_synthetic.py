@@ -6,7 +6,7 @@ from typing import Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, CompareOptions, DoesNotApply, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Result, Scale
 from hedgerow.evaluate.boosting import boosted, probability
 from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.telling_apart import auc
@@ -42,7 +42,7 @@ class TrainOnSynthetic(AbstractMetric):
         name, _, value = options.label.partition("=")
         return replace(self, label=name, value=value) if options.label else self
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """The loss, with both AUCs of every split."""
         label, code = self._label(a, b, schema)
         names = [n for n in in_both(a, b, schema) if n != label and schema.size([n]) > 1]
@@ -76,7 +76,7 @@ class TrainOnSynthetic(AbstractMetric):
             parts={"label": named, "trained_on_a": real, "trained_on_b": synthetic, "training_rows": size},
         )
 
-    def _label(self, a: Table, b: Table, schema: Schema) -> tuple[str, int]:
+    def _label(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, int]:
         names = in_both(a, b, schema, [self.label] if self.label else None)
         few = [n for n in names if 2 <= schema.size([n]) <= 12]
         usual = [n for n in few if n.lower() in _USUAL]

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, DoesNotApply, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.cells import in_both, joint_cells
 from hedgerow.public.schema import Schema
 
@@ -31,7 +31,7 @@ class UniqueMatches(AbstractMetric):
     appendix = True
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """Unique records, and how many of them occur in the other table."""
         names = in_both(a, b, schema, self.columns)
         if not names:

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 import polars as pl
 
-from hedgerow.evaluate.base import AbstractMetric, Result, Scale, Table
+from hedgerow.evaluate.base import AbstractMetric, CodedTable, Result, Scale
 from hedgerow.figures.words import many
 from hedgerow.public.fit import ColumnFit
 from hedgerow.public.schema import OrderRule, Schema, Zero, violations
@@ -26,7 +26,7 @@ class Validity(AbstractMetric):
         "Above 0: some synthetic records cannot exist, which a careful user will notice and hold against the file."
     )
 
-    def of(self, a: Table, b: Table, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
         """Every rule with the rows that break it."""
         rules: list[Zero | OrderRule] = [*schema.zeros, *schema.rules]
         rows = []
@@ -64,7 +64,7 @@ def _sentence(rules: Sequence[object], shares: Sequence[float], outside: int) ->
     return f"{broken}; {many(outside, 'column')} of B with values outside the schema."
 
 
-def _outside(table: Table, schema: Schema) -> dict[str, int]:
+def _outside(table: CodedTable, schema: Schema) -> dict[str, int]:
     present = [c for c in schema.columns if c.name in table.frame.columns]
     fits = [ColumnFit(c.name).plus(c, table.frame[c.name]) for c in present]
     return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}

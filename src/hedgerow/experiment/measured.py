@@ -14,8 +14,7 @@ from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.experiment.grid import Measure
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
-from hedgerow.uses.quantities import Judged
+from hedgerow.public.table import CodedTable
 
 Floats = npt.NDArray[np.float64]
 _NOTHING = "No confidential row was read and nothing was spent."
@@ -38,7 +37,7 @@ Figures = dict[str, dict[str, float]]
 """For every group the coefficients by name; or, of joint proportions, the share of each cell, under the name ''."""
 
 
-def figures(measure: Measure, table: Judged) -> Figures:
+def figures(measure: Measure, table: CodedTable) -> Figures:
     """What is measured of records, or of a table of counts."""
     if measure.columns:
         return {"": {str(i): s for i, s in enumerate(_shares(table, measure.columns).tolist()) if s}}
@@ -49,7 +48,7 @@ def figures(measure: Measure, table: Judged) -> Figures:
         )
     formula = Formula.parse(measure.model, measure.reference).bound(table.schema)
     names = wanted(measure, formula, table.schema)
-    found = coefficients(formula, table.schema, table.frame, measure.by)
+    found = coefficients(formula, table, measure.by)
     return {at: {said: fit[name] for said, name in names.items()} for at, fit in found.items()}
 
 
@@ -77,18 +76,18 @@ def wanted(measure: Measure, formula: Formula, schema: Schema) -> dict[str, str]
     return named or {n: n for n in known if "[" in n} or {n: n for n in known}
 
 
-def coefficients(formula: Formula, schema: Schema, frame: pl.DataFrame, by: str) -> dict[str, dict[str, float]]:
+def coefficients(formula: Formula, table: CodedTable, by: str) -> dict[str, dict[str, float]]:
     """The coefficients of a bound formula in every group of ``by``, or in all rows under the name ''."""
-    (design,) = designs(formula, [PublicTable(schema, frame)], schema)
-    group = frame[by].cast(pl.String).gather(design.origin).to_numpy() if by else np.full(design.rows, "")
+    (design,) = designs(formula, [table], table.schema)
+    group = table.frame[by].cast(pl.String).gather(design.origin).to_numpy() if by else np.full(design.rows, "")
     found = {}
     for at in sorted(set(group.tolist())):
         fit = least_squares(design.where(group == at), errors="iid")
         known = dict(zip(fit.names, fit.values.tolist(), strict=True))
-        found[at] = {name: known[name] for name in formula.names(schema)}
+        found[at] = {name: known[name] for name in formula.names(table.schema)}
     return found
 
 
-def _shares(table: Judged, columns: tuple[str, ...]) -> Floats:
+def _shares(table: CodedTable, columns: tuple[str, ...]) -> Floats:
     found = np.bincount(table.cells(columns), table.counts, table.schema.size(columns))
-    return np.asarray(found / max(table.rows, 1), np.float64)
+    return np.asarray(found / max(table.total, 1), np.float64)

@@ -22,10 +22,9 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.records.drawing import draw_one
 from hedgerow.stand_in.stand_in import FEWEST, judged
-from hedgerow.uses.quantities import Judged
 
 _NOTHING = "No confidential row was read and nothing was spent."
 
@@ -51,9 +50,9 @@ class Tables:
         true: what each measure says of the authentic table.
     """
 
-    relative: PublicTable
-    target: PublicTable | None
-    counted: PublicTable
+    relative: CodedTable
+    target: CodedTable | None
+    counted: CodedTable
     true: tuple[Figures, ...]
 
 
@@ -128,12 +127,12 @@ class Stage:
         if key not in self._latest:
             self._latest.clear()  # before others are read: two seeds need not fit in memory
             halves = self.halves(seed)
-            authentic = Judged(self.schema, PublicTable.read(halves.authentic, self.schema).frame)
+            authentic = CodedTable.read(halves.authentic, self.schema)
             bare = halves.authentic.drop(self.private)
             self._latest[key] = Tables(
-                PublicTable.read(halves.relative, schema),
-                PublicTable.read(bare, schema, role="target") if self.private else None,
-                PublicTable.read(_capped(halves.authentic, self.job), schema),
+                CodedTable.read(halves.relative, schema),
+                CodedTable.read(bare, schema, role="target") if self.private else None,
+                CodedTable.read(_capped(halves.authentic, self.job), schema),
                 tuple(figures(m, authentic) for m in self.grid.file.measure),
             )
         return self._latest[key]

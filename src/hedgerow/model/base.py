@@ -9,7 +9,7 @@ import polars as pl
 
 from hedgerow.public.coding import Codes
 from hedgerow.public.costs.question import Marginal
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 
 Expected = npt.NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class AbstractAttachment(ABC):
         """The counts expected of the rows that were planned for, flat, last column fastest."""
 
     @abstractmethod
-    def attach(self, target: PublicTable, rng: np.random.Generator) -> pl.DataFrame:
+    def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of ``target``, in order, with synthetic private columns."""
 
 

@@ -12,7 +12,7 @@ from hedgerow.planning.forecast import Plan
 from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
 from hedgerow.public.costs.accounting import Relation, epsilon_of
 from hedgerow.public.costs.question import Marginal
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
 
 _MOST = 100_000  # public rows of the pretended run
@@ -171,12 +171,10 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
     if not labels or relative is None or not set(needed) <= set(relative.frame.columns) or relative.rows < 20:
         return _Played()
     some = rng.permutation(relative.rows)[: 2 * _MOST]
-    halves = [relative.frame[np.sort(some[k::2])] for k in range(2)]
-    first, second = (PublicTable(schema, f, relative.name) for f in halves)
+    first, second = (relative.take(np.sort(some[k::2])) for k in range(2))
     private = set(schema.coding.needs(labels))
     had = set(public.target.frame.columns) if public.target else set[str]()
-    lacks = (private - had) & set(halves[1].columns)
-    target = PublicTable(schema, halves[1].drop(lacks), "half of the public table")
+    target = second.take(np.arange(second.rows), [c for c in second.frame.columns if c not in private - had])
     rows = second.rows if _own(recipe) or not plan.assumed_rows else plan.assumed_rows
     gate, begun = Pretend(plan.tariff, plan.budget, second, rows, rng), process_time()
     model = recipe.fit(gate, PublicData(schema, first, target, rows))

@@ -16,7 +16,7 @@ from hedgerow.errors import JobError
 from hedgerow.planning.interval import EPSILONS, MOST, least_n
 from hedgerow.public.costs.question import Tree
 from hedgerow.public.costs.spend import Asked
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 
 _QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
@@ -125,7 +125,7 @@ def is_banded(tree: Tree) -> bool:
     return int((np.unique(pairs[0], return_counts=True)[1] > 1).sum()) > 1
 
 
-def _per_leaf(tree: Tree, table: PublicTable | None) -> npt.NDArray[np.float64] | None:
+def _per_leaf(tree: Tree, table: CodedTable | None) -> npt.NDArray[np.float64] | None:
     """How many rows of a table are in each leaf; None when it lacks a column that the tree looks at."""
     if table is None or not set(table.schema.coding.needs(tree.columns)) <= set(table.frame.columns):
         return None

@@ -1,50 +1,66 @@
-"""Tables that anyone may see, in the terms of a schema: the public relative, a target, synthetic records.
+"""Tables in the terms of a schema: the public relative, a target, synthetic records or counts.
 
 >>> schema = Schema.loads('[columns.sex]\\nkind = "categorical"\\nvalues = ["F", "M"]\\nother = "?"')
->>> table = PublicTable.read(pl.DataFrame({"sex": ["M", "F", "X"]}), schema)
+>>> table = CodedTable.read(pl.DataFrame({"sex": ["M", "F", "X"]}), schema)
 >>> table.codes(["sex"])["sex"].tolist(), table.outside()
 ([1, 0, 2], {'sex': 1})
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from hedgerow.errors import TableMismatch
+from hedgerow.errors import JobError, TableMismatch
 from hedgerow.public.coding import Codes
 from hedgerow.public.files.sources import Source, open_source
 from hedgerow.public.fit import ColumnFit, typed_as
 from hedgerow.public.schema import Schema, nearest
 
 Role = Literal["public", "target", "synthetic"]
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+_CROSSES = 4  # crosses of columns whose cells a table keeps: eight bytes a row each
+_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class PublicTable:
-    """A table without secrets: whatever is learnt from it costs nothing.
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedTable:
+    """Rows in the terms of a schema: each column is coded once, and rows taken from it take their codes along.
+
+    A table knows nothing of trust.  One that is public, a target or synthetic is passed about as it is; the steward's
+    own lies in an ``InsideOnly``, and nothing that is shown of a table tells of its rows.
 
     Attributes:
         schema: what its columns mean; completed from this table where it leaves that to a public one.
-        frame: its rows, in the types of the schema where no value is lost by that.
+        frame: a row per record, in the types of the schema where no value is lost by that; or, of a table of counts,
+            a row per cell, with labels where records have values.
         name: its path, or "frame".
         sha256: of the bytes of its file, or of the frame.
+        counts: how often each row counts; None: once.
+        memo: what others have worked out of it and need again, such as fitted models, under keys of their own.
     """
 
     schema: Schema
     frame: pl.DataFrame
     name: str = "frame"
     sha256: str = ""
-    _codes: dict[str, Codes] = field(default_factory=dict, repr=False)
+    counts: Floats | None = None
+    memo: dict[Any, Any] = field(default_factory=dict)
+    _codes: dict[str, Codes] = field(default_factory=dict)
+    _cells: dict[tuple[str, ...], Places] = field(default_factory=dict)
+    _taken: "tuple[CodedTable, Places] | None" = None
 
     @classmethod
-    def read(cls, table: Any, schema: Schema, role: Role = "public") -> "PublicTable":
+    def read(cls, table: Any, schema: Schema, role: Role = "public") -> "CodedTable":
         """A file of any format, a DuckDB table, or a polars, pandas or pyarrow frame.
 
         A public or synthetic table has all columns of the schema.  A target may lack those that it is to be
@@ -67,23 +83,105 @@ class PublicTable:
         settled = schema.resolved(frame) if role == "public" else schema
         return cls(settled, typed, source.name, _fingerprint(table, typed))
 
+    @classmethod
+    def of_counts(cls, schema: Schema, frame: pl.DataFrame) -> "CodedTable":
+        """A table of counts: label columns, and ``count``."""
+        return cls(schema, frame.drop("count"), counts=frame["count"].cast(pl.Float64).to_numpy())
+
+    def __repr__(self) -> str:
+        return f"CodedTable({self.name!r}, {len(self.frame.columns)} columns)"
+
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """The number of rows; of a table of counts, of cells."""
         return self.frame.height
+
+    @property
+    def total(self) -> float:
+        """How many records it stands for."""
+        return float(self.rows if self.counts is None else self.counts.sum())
+
+    def take(self, rows: Places, columns: Sequence[str] | None = None) -> "CodedTable":
+        """These rows, in this order, as a table: its codes are those of this one, which works them out once."""
+        assert self.counts is None, "cells of a table of counts are not taken apart"
+        frame = (self.frame if columns is None else self.frame.select(columns))[rows]
+        whole, places = (self, rows) if self._taken is None else (self._taken[0], self._taken[1][rows])
+        return CodedTable(self.schema, frame, self.name, self.sha256, _taken=(whole, places))
+
+    def with_frame(self, frame: pl.DataFrame) -> "CodedTable":
+        """The same table with other values; nothing that was worked out of it is kept."""
+        return CodedTable(self.schema, frame, self.name, self.sha256, self.counts)
 
     def codes(self, names: Iterable[str]) -> dict[str, Codes]:
         """The code of every row in columns of the schema, plain or joined. Worked out once."""
         names = tuple(names)
         if new := [n for n in names if n not in self._codes]:
-            needed = self.schema.coding.needs(new)
-            if lacking := [n for n in needed if n not in self.frame.columns]:
-                raise TableMismatch(
-                    f"The table {self.name} has no column {', '.join(lacking)}, which is needed here.\n"
-                    "Give it that column, or take the column out of the schema. Nothing was read or spent."
-                )
-            self._codes.update(self.schema.coding.encode(self.frame, new))
+            self._codes.update(self._encoded(new) if self.counts is None else self._labelled(new))
         return {n: self._codes[n] for n in names}
+
+    def _encoded(self, names: list[str]) -> dict[str, Codes]:
+        if lacking := [n for n in self.schema.coding.needs(names) if n not in self.frame.columns]:
+            raise TableMismatch(
+                f"The table {self.name} has no column {', '.join(lacking)}, which is needed here.\n"
+                "Give it that column, or take the column out of the schema. Nothing was spent."
+            )
+        if self._taken is None:
+            return self.schema.coding.encode(self.frame, names)
+        whole, rows = self._taken
+        return {n: codes[rows] for n, codes in whole.codes(names).items()}
+
+    def _labelled(self, names: list[str]) -> dict[str, Codes]:
+        """The codes of a table of counts, which has labels where records have values."""
+        described, found = {c.name for c in self.schema.columns}, {}
+        for name in names:
+            if name not in self.frame.columns:
+                raise JobError(
+                    f"An intended use needs the column {name!r}, which the table of counts does not have. It has: "
+                    f"{', '.join(c for c in self.frame.columns if c in described)}.\n"
+                    "Change the use or the recipe's columns. No confidential row was read and nothing was spent."
+                )
+            text, words = self.frame[name].cast(pl.String).fill_null(""), self._words(name)
+            code = text.replace_strict(words, default=max(words.values()), return_dtype=pl.UInt32)
+            found[name] = np.asarray(code.to_numpy())
+        return found
+
+    def _words(self, name: str) -> dict[str, int]:
+        """What may stand in a table of counts for each code: the value as in the file, or else its label."""
+        labels = {word: code for code, word in enumerate(self.schema.cell_labels(name))}
+        if any(j.name == name for j in self.schema.joined):
+            return labels
+        return {**labels, **{word: code for code, word in enumerate(self.schema.column(name).cell_texts)}}
+
+    def cells(self, columns: Sequence[str]) -> Places:
+        """The place of every row in the cross of ``columns``, last column fastest. The latest few are kept."""
+        columns = tuple(columns)
+        if not columns:
+            return np.zeros(self.rows, np.int64)
+        if columns not in self._cells:
+            codes = self.codes(columns)
+            lines = [np.asarray(codes[c], np.int64) for c in columns]
+            while len(self._cells) >= _CROSSES:
+                self._cells.pop(next(iter(self._cells)))
+            self._cells[columns] = np.asarray(np.ravel_multi_index(lines, self.schema.shape(columns)))
+        return self._cells[columns]
+
+    def numbers(self, name: str) -> Floats:
+        """The values of a column as numbers, NaN where there is none; of counts, the middle of each bin."""
+        column = self.schema.column(name)
+        if self.counts is not None and column.bin_count:
+            middle = np.full(column.size, np.nan)
+            middle[: column.bin_count] = column.grid.middle(np.arange(column.bin_count))
+            return np.asarray(middle[np.asarray(self.codes((name,))[name], np.int64)])
+        values = self.frame[name]
+        if column.kind == "yes-no" and values.dtype != pl.Boolean:
+            code = np.asarray(self.codes((name,))[name], np.float64)
+            return np.where(code <= 1, code, np.nan)
+        return values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
+
+    def has(self, name: str, values: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Which rows have one of ``values`` in a column, as the schema codes them."""
+        wanted = pl.DataFrame({name: pl.Series(values, dtype=pl.String)})
+        return np.isin(self.codes((name,))[name], self.schema.coding.encode(wanted, [name])[name])
 
     def departs(self, name: str) -> bool:
         """Whether a column has a value that the schema does not name, or beyond its outer edges."""
@@ -114,10 +212,28 @@ class PublicData:
     """
 
     schema: Schema
-    relative: PublicTable | None = None
-    target: PublicTable | None = None
+    relative: CodedTable | None = None
+    target: CodedTable | None = None
     assumed_rows: int | None = None
     wanted: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, Schema):
+            raise JobError(f"PublicData needs a Schema; schema is a {_kind(self.schema)}. {_NOTHING}")
+        for role in ("relative", "target"):
+            given = getattr(self, role)
+            if given is not None and not isinstance(given, CodedTable):
+                how = "" if role == "relative" else ", role='target'"
+                raise JobError(
+                    f"PublicData needs a table that the schema has coded; {role} is a {_kind(given)}.\n"
+                    f"Read it first: {role}=CodedTable.read(table, schema{how}). {_NOTHING}"
+                )
+
+
+def _kind(value: object) -> str:
+    """What a value is, with the library it comes from: "pandas DataFrame", "str"."""
+    module = type(value).__module__.split(".")[0]
+    return f"{'' if module == 'builtins' else module + ' '}{type(value).__name__}"
 
 
 def _lacking(source: Source, role: str, names: list[str]) -> str:

@@ -16,10 +16,11 @@ import polars as pl
 
 from hedgerow.public.costs.question import Counts, Marginal, Measurement
 from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable
 from hedgerow.release.contents import Contents
 from hedgerow.release.measurements import Answers
 from hedgerow.release.words import plus_minus
-from hedgerow.uses.quantities import Judged, labels
+from hedgerow.uses.quantities import labels
 from hedgerow.uses.uses import Use
 
 Floats = npt.NDArray[np.float64]
@@ -105,15 +106,15 @@ def _counted(schema: Schema, name: str, records: Sequence[pl.DataFrame]) -> Floa
     return total / len(records)
 
 
-def copies_of(contents: Contents) -> tuple[Judged, ...]:
+def copies_of(contents: Contents) -> tuple[CodedTable, ...]:
     """The synthetic copies as uses see them: records, or the table of counts."""
     if contents.records:
-        return tuple(Judged(contents.schema, r) for r in contents.records)
+        return tuple(CodedTable(contents.schema, r) for r in contents.records)
     assert contents.counts is not None
-    return tuple(Judged.of_counts(contents.schema, c) for c in (contents.counts, *contents.copies))
+    return tuple(CodedTable.of_counts(contents.schema, c) for c in (contents.counts, *contents.copies))
 
 
-def synthetic(copies: tuple[Judged, ...], columns: tuple[str, ...]) -> Floats | None:
+def synthetic(copies: tuple[CodedTable, ...], columns: tuple[str, ...]) -> Floats | None:
     """The counts of a table in the synthetic copies, their mean; None where the copies lack a column."""
     first = copies[0]
     plain = first.schema.coding.needs(list(columns)) if first.counts is None else columns
@@ -179,7 +180,7 @@ class JointTable:
         )
 
 
-def joint_tables(contents: Contents, copies: tuple[Judged, ...]) -> tuple[JointTable, ...]:
+def joint_tables(contents: Contents, copies: tuple[CodedTable, ...]) -> tuple[JointTable, ...]:
     """Every measured table of two columns or more, those furthest outside their bands first."""
     found = []
     for m in _latest(contents):

@@ -14,6 +14,7 @@ from hedgerow.figures.scatter import Dot, scatter
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.statement import Statement
 from hedgerow.public.schema import Schema, violations
+from hedgerow.public.table import CodedTable, Places
 from hedgerow.release import figures, words
 from hedgerow.release.contents import Contents
 from hedgerow.release.figures import ReportPanel, count_figures
@@ -28,7 +29,7 @@ from hedgerow.release.measured_tables import (
 )
 from hedgerow.release.rehearsal_folder import curves, groups, rehearsal_words
 from hedgerow.release.words import Promise, decimal, percent, plus_minus, small
-from hedgerow.uses.quantities import Judged, Places, labels, over_time, quantity, time_labels
+from hedgerow.uses.quantities import labels, over_time, quantity, time_labels
 from hedgerow.uses.uses import Use
 
 _MOST_TABLES = 200
@@ -282,7 +283,7 @@ def _relations(found: Sequence[LevelPair]) -> tuple[ReportPanel, ...]:
     )
 
 
-def _says(use: Use, copies: tuple[Judged, ...]) -> ReportPanel | None:
+def _says(use: Use, copies: tuple[CodedTable, ...]) -> ReportPanel | None:
     """What the synthetic copies say of a use that asks for a figure in each group, and how much copies differ."""
     lacking = [c for c in (use.of,) if c and c not in copies[0].frame.columns]
     if use.kind == "table" or lacking or (use.kind == "coefficient" and copies[0].counts is not None):

@@ -17,11 +17,11 @@ from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import Source
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, Places, PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.records.drawing import Copy, draw_one
 from hedgerow.uses.judging import Judgement, half_sample_error, judge
-from hedgerow.uses.quantities import Judged, Places, quantity
+from hedgerow.uses.quantities import quantity
 from hedgerow.uses.uses import Use
 
 FEWEST = 4
@@ -52,13 +52,13 @@ class Stage:
     person: pl.Series | None = None
 
     @property
-    def table(self) -> PublicTable:
+    def table(self) -> CodedTable:
         """The public table."""
         assert self.public.relative is not None, "there is nothing to rehearse on"
         return self.public.relative
 
 
-def lacking(table: PublicTable) -> tuple[str, ...]:
+def lacking(table: CodedTable) -> tuple[str, ...]:
     """The columns of the schema that a public table would need to play the confidential one, and does not have."""
     return tuple(c.name for c in table.schema.columns if c.name not in table.frame.columns)
 
@@ -82,9 +82,9 @@ class Parts:
         scale: how many rows one row of ``truth`` stands for.
     """
 
-    truth: PublicTable
-    counted: PublicTable
-    relative: PublicTable
+    truth: CodedTable
+    counted: CodedTable
+    relative: CodedTable
     scale: float
 
 
@@ -93,7 +93,7 @@ def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Pa
 
     ``halved``: of either part only the first half, which is a part of what it is otherwise.
     """
-    frame, n = stage.table.frame, stage.table.rows
+    n = stage.table.rows
     if n < FEWEST:
         raise JobError(
             f"The public table has {n} rows: too few to be split in two. Nothing confidential was read or spent."
@@ -108,17 +108,16 @@ def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Pa
     if halved:
         ours = ours[rank[ours] <= order[(len(ours) - 1) // 2]]
         theirs = theirs[rank[theirs] <= np.sort(rank[theirs])[(len(theirs) - 1) // 2]]
-    truth = _part(stage.table, frame[ours])
-    capped = truth
+    truth = capped = stage.table.take(ours)
     if stage.person is not None:
         counts = person_cap(stage.person[ours], stage.tariff.guarantee.rows_per_person)
-        capped = _part(stage.table, frame[ours].filter(counts))
+        capped = stage.table.take(ours[counts.to_numpy()])
     if not capped.rows:
         raise JobError(
             f"Hardly a public row names a person in {stage.tariff.guarantee.person!r}; the gate counts no others.\n"
             "Fill that column in, or leave it out of the public table. Nothing confidential was read or spent."
         )
-    return Parts(truth, capped, _part(stage.table, frame[theirs]), stage.rows / len(ours))
+    return Parts(truth, capped, stage.table.take(theirs), stage.rows / len(ours))
 
 
 def parted(stage: Stage) -> tuple[int, int]:
@@ -136,10 +135,6 @@ def _ranks(person: pl.Series | None, n: int, rng: np.random.Generator) -> Places
     return np.asarray(rng.permutation(int(who.max()) + 1)[who])
 
 
-def _part(table: PublicTable, frame: pl.DataFrame) -> PublicTable:
-    return PublicTable(table.schema, frame, table.name, table.sha256)
-
-
 def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool = False) -> tuple[Judgement, ...]:
     """The whole job once, with parts of the public table in the places of the confidential one and its relative.
 
@@ -153,26 +148,26 @@ def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool
     target = None if stage.public.target is None else _target(stage.public.target, parts, drawing)
     public = PublicData(stage.public.schema, parts.relative, target, stage.rows, stage.public.wanted)
     fitted = stage.recipe.fit(Pretend(tariff, budget, parts.counted, rows, noising), public)
-    made, truth = judged(draw_one(fitted, public, drawing), public.schema), Judged(public.schema, parts.truth.frame)
+    made, truth = judged(draw_one(fitted, public, drawing), public.schema), parts.truth
     return tuple(judge(u, quantity(u, made), quantity(u, truth), scale=parts.scale) for u in stage.uses)
 
 
-def judged(copy: Copy, schema: Schema) -> Judged:
+def judged(copy: Copy, schema: Schema) -> CodedTable:
     """A synthetic copy as a use sees it."""
-    return Judged.of_counts(schema, copy.frame) if copy.counted else Judged(schema, copy.frame)
+    return CodedTable.of_counts(schema, copy.frame) if copy.counted else CodedTable(schema, copy.frame)
 
 
 def half_sample_errors(stage: Stage, rng: np.random.Generator) -> tuple[float, ...]:
     """For each use, the expected error of publishing a random half of the rows that are assumed."""
     parts = split(stage, rng)
-    truth = Judged(stage.public.schema, parts.truth.frame)
+    truth = parts.truth
     return tuple(half_sample_error(u, truth, quantity(u, truth), rng, scale=parts.scale) for u in stage.uses)
 
 
-def _target(target: PublicTable, parts: Parts, rng: np.random.Generator) -> PublicTable:
+def _target(target: CodedTable, parts: Parts, rng: np.random.Generator) -> CodedTable:
     """Rows of the truth without the columns that the real target lacks, as many as it has."""
     shared = [c for c in parts.truth.frame.columns if c in target.frame.columns]
     n = parts.truth.rows
     whole, rest = divmod(target.rows, n)
     rows = np.concatenate([np.tile(np.arange(n), whole), rng.permutation(n)[:rest]])
-    return PublicTable(target.schema, parts.truth.frame.select(shared)[rows], target.name, target.sha256)
+    return parts.truth.take(rows, shared)

@@ -11,14 +11,14 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.base import DoesNotApply, Table
+from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.cells import in_both
 from hedgerow.figures.words import aligned
 from hedgerow.job import Job
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.steward.compare import release_of, release_tables
-from hedgerow.steward.exact import ExactTable, exact_table
+from hedgerow.steward.exact import exact_table
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words
 from hedgerow.steward.membership import Membership, membership
 
@@ -51,12 +51,12 @@ def attack_job(
             "Add one, of your own making if need be. No confidential row was read and nothing was spent."
         )
     table = job.beside(job.file.public.table)
-    found = membership(job, PublicTable.read(table, job.schema()), runs=runs, rows=rows, rng=rng, watch=watch)
+    found = membership(job, CodedTable.read(table, job.schema()), runs=runs, rows=rows, rng=rng, watch=watch)
     if not place.exists():
         return Attacks(found, None)
     watch("attribute inference, inside only")
     schema, copies = release_tables(job, place)
-    public = PublicTable.read(table, schema, role="target")
+    public = CodedTable.read(table, schema, role="target")
     open_ = job.guarantee.public_columns
     attack = AttributeInference(tuple(c.name for c in schema.columns if c.name not in open_) if open_ else ())
     secret = exact_table(job.beside(job.file.confidential.table), schema)
@@ -108,9 +108,9 @@ class AttributeInference:
 
     def of(
         self,
-        confidential: InsideOnly[ExactTable],
-        release: Table,
-        public: Table | None,
+        confidential: InsideOnly[CodedTable],
+        release: CodedTable,
+        public: CodedTable | None,
         schema: Schema,
         *,
         rng: np.random.Generator,
@@ -119,7 +119,12 @@ class AttributeInference:
         return confidential.map(lambda table: self._attack(table, release, public, schema, rng))
 
     def _attack(
-        self, table: ExactTable, release: Table, public: Table | None, schema: Schema, rng: np.random.Generator
+        self,
+        table: CodedTable,
+        release: CodedTable,
+        public: CodedTable | None,
+        schema: Schema,
+        rng: np.random.Generator,
     ) -> pl.DataFrame:
         names = in_both(table, release, schema)
         private = [n for n in (self.columns or names) if n in names and schema.size([n]) > 1]
@@ -145,7 +150,7 @@ class AttributeInference:
         return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def guesses(source: Table, column: str, known: Sequence[str], codes: Sequence[Places], schema: Schema) -> Places:
+def guesses(source: CodedTable, column: str, known: Sequence[str], codes: Sequence[Places], schema: Schema) -> Places:
     """The most likely code of ``column`` given the ``codes`` of known columns, by naive Bayes from ``source``.
 
     A value that ``source`` never shows (a later year) says nothing; one it shows seldom says little.

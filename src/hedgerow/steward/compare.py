@@ -15,8 +15,8 @@ from hedgerow.evaluate.compare import Comparison, compare
 from hedgerow.evaluate.page import page, summary
 from hedgerow.job import Job
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
-from hedgerow.steward.exact import ExactTable, exact_table
+from hedgerow.public.table import CodedTable
+from hedgerow.steward.exact import exact_table
 from hedgerow.steward.exact_uses import ExactUse, judge_uses, use_lines, use_row
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words, write_inside
 
@@ -58,7 +58,7 @@ def compare_job(
     watch("reading the confidential table, inside only")
     table = exact_table(job.beside(job.file.confidential.table), schema)
 
-    def work(confidential: ExactTable) -> Exact:
+    def work(confidential: CodedTable) -> Exact:
         pair = [(copies, watch), ([relative] if relative else [], lambda phase: watch(f"public as it is: {phase}"))]
         found = [
             compare(confidential, tables, schema, rng=r, metrics=metrics, watch=say) if tables else None
@@ -76,7 +76,7 @@ def release_of(job: Job, release: str | Path | None) -> Path:
     return Path(release).resolve() if release else job.beside(job.file.job.out)
 
 
-def release_tables(job: Job, place: Path) -> tuple[Schema, list[PublicTable]]:
+def release_tables(job: Job, place: Path) -> tuple[Schema, list[CodedTable]]:
     """The schema and the synthetic copies in a release folder, or in a file of records."""
     if place.is_file():
         schema = job.schema()
@@ -96,7 +96,7 @@ def release_tables(job: Job, place: Path) -> tuple[Schema, list[PublicTable]]:
             f"The schema of {job.path} takes bins or labels from a public table. Compare a release folder, which\n"
             "holds them settled, instead of a file. No confidential row was read and nothing was spent."
         )
-    return schema, [PublicTable.read(_records(f, schema), schema, role="target") for f in files]
+    return schema, [CodedTable.read(_records(f, schema), schema, role="target") for f in files]
 
 
 def _records(file: Path, schema: Schema) -> Any:
@@ -111,10 +111,10 @@ def _records(file: Path, schema: Schema) -> Any:
     return plain.select(pl.col(n).repeat_by("count").list.explode() for n in names).drop_nulls()
 
 
-def _relative(job: Job, schema: Schema) -> PublicTable | None:
+def _relative(job: Job, schema: Schema) -> CodedTable | None:
     if job.file.public is None:
         return None
-    return PublicTable.read(job.beside(job.file.public.table), schema, role="target")
+    return CodedTable.read(job.beside(job.file.public.table), schema, role="target")
 
 
 def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:

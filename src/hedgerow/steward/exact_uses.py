@@ -16,10 +16,11 @@ from hedgerow.errors import JobError
 from hedgerow.figures.words import aligned, beside, percent, small
 from hedgerow.job import Job
 from hedgerow.public.schema import Schema
-from hedgerow.steward.exact import ExactTable, exact_table
+from hedgerow.public.table import CodedTable, Floats
+from hedgerow.steward.exact import exact_table
 from hedgerow.steward.inside import InsideOnly, in_fixed_words
 from hedgerow.uses.judging import half_sample_error, judge, like_sample
-from hedgerow.uses.quantities import Floats, Judged, Quantity, labels, over_time, quantity, time_labels
+from hedgerow.uses.quantities import Quantity, labels, over_time, quantity, time_labels
 from hedgerow.uses.uses import Use, Verdict
 
 _NOTE = "exact: the confidential table itself; not protected"
@@ -64,16 +65,18 @@ def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> InsideOnly[
     return in_fixed_words(lambda: table.map(lambda confidential: judge_uses(job, release, confidential, rng)))
 
 
-def judge_uses(job: Job, release: Path, confidential: ExactTable, rng: np.random.Generator) -> tuple[ExactUse, ...]:
+def judge_uses(job: Job, release: Path, confidential: CodedTable, rng: np.random.Generator) -> tuple[ExactUse, ...]:
     """The same for a confidential table that is already read; for what stays inside an ``InsideOnly`` only."""
-    schema, copies = _release(release)
+    _, copies = _release(release)
     forecasts = {v.use: v for v in _forecasts(release)}
-    truth, generators = Judged(schema, confidential.frame), rng.spawn(len(job.uses))
-    return tuple(_exact(u, truth, copies, forecasts.get(u), r) for u, r in zip(job.uses, generators, strict=True))
+    generators = rng.spawn(len(job.uses))
+    return tuple(
+        _exact(u, confidential, copies, forecasts.get(u), r) for u, r in zip(job.uses, generators, strict=True)
+    )
 
 
 def _exact(
-    use: Use, truth: Judged, copies: tuple[Judged, ...], forecast: Verdict | None, rng: np.random.Generator
+    use: Use, truth: CodedTable, copies: tuple[CodedTable, ...], forecast: Verdict | None, rng: np.random.Generator
 ) -> ExactUse:
     true, made = quantity(use, truth), [quantity(use, c) for c in copies]
     judged = [judge(use, m, true) for m in made]
@@ -107,14 +110,14 @@ def _scaled(use: Use, made: Quantity, true: Quantity) -> Floats:
     return made.values * (true.total / max(made.total, 1e-12)) if use.kind == "table" else made.values
 
 
-def _release(folder: Path) -> tuple[Schema, tuple[Judged, ...]]:
+def _release(folder: Path) -> tuple[Schema, tuple[CodedTable, ...]]:
     schema = Schema.load(folder / "schema.toml")
     if (folder / "counts.csv").exists():
-        return schema, (Judged.of_counts(schema, pl.read_csv(folder / "counts.csv", infer_schema=False)),)
+        return schema, (CodedTable.of_counts(schema, pl.read_csv(folder / "counts.csv", infer_schema=False)),)
     found = sorted(folder.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
     if not found:
         raise JobError(f"{folder} holds no synthetic records. Run the job first: hedgerow run JOB.toml")
-    return schema, tuple(Judged(schema, pl.read_parquet(p)) for p in found)
+    return schema, tuple(CodedTable(schema, pl.read_parquet(p)) for p in found)
 
 
 def _forecasts(folder: Path) -> tuple[Verdict, ...]:

@@ -27,7 +27,7 @@ from hedgerow.public.coding import Codes
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.records.draw import draw_records
 
 Watch = Callable[[str], None]
@@ -69,7 +69,7 @@ class Membership:
 
 def membership(
     job: Job,
-    public: PublicTable,
+    public: CodedTable,
     *,
     runs: int,
     rng: np.random.Generator,
@@ -125,7 +125,7 @@ class _World:
     pairs: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, job: Job, public: PublicTable, rows: int, rng: np.random.Generator) -> "_World":
+    def of(cls, job: Job, public: CodedTable, rows: int, rng: np.random.Generator) -> "_World":
         frame, schema = public.frame, public.schema
         oddness = np.zeros(public.rows)
         for name in schema.attributes:
@@ -146,8 +146,8 @@ class _World:
             instead = instead.head(0)
         given = _given(job, frame)
         rows_ = pl.concat([others, canary]) if guarantee.relation == "label-change" else others
-        target = PublicTable.read(rows_.select(given), schema, role="target")
-        known = PublicData(schema, PublicTable.read(relative, schema), target)
+        target = CodedTable.read(rows_.select(given), schema, role="target")
+        known = PublicData(schema, CodedTable.read(relative, schema), target)
         hidden = {a for a in schema.attributes if not set(schema.coding.needs([a])) <= set(given)}
         pairs = tuple(p for p in combinations(schema.attributes, 2) if not hidden or hidden.intersection(p))
         return cls(job, schema, known, others, canary, instead, pairs)
@@ -155,7 +155,7 @@ class _World:
     def score(self, there: bool, rng: np.random.Generator) -> float:
         """How much more the synthetic records look like the canary than the other records do."""
         frame = pl.concat([self.others, self.canary if there else self.instead])
-        stand_in = PublicTable.read(frame, self.schema)
+        stand_in = CodedTable.read(frame, self.schema)
         tariff = Tariff(self.schema.coding, self.job.guarantee, self.job.budget.measure)
         gate = Pretend(tariff, self.job.budget, stand_in, stand_in.rows, rng)
         fitted = self.job.recipe.fit(gate, self.known)
@@ -166,20 +166,20 @@ class _World:
             drawn = fitted.attach(self.known.target, rng)
         else:
             raise JobError("A membership test needs a recipe that makes records. Nothing was read or spent.")
-        made = PublicTable.read(drawn, self.schema, role="synthetic")
+        made = CodedTable.read(drawn, self.schema, role="synthetic")
         base = self.expected
         return float(((self.like_canary(made) - base) / np.sqrt(base + 1)).sum())
 
     @cached_property
     def expected(self) -> Floats:
         """For each pair of columns, how many of the others have the canary's values in both."""
-        return self.like_canary(PublicTable.read(self.others, self.schema, role="synthetic"))
+        return self.like_canary(CodedTable.read(self.others, self.schema, role="synthetic"))
 
     @cached_property
     def _mine(self) -> Mapping[str, Codes]:
-        return PublicTable.read(self.canary.head(1), self.schema, role="synthetic").codes(self.schema.attributes)
+        return CodedTable.read(self.canary.head(1), self.schema, role="synthetic").codes(self.schema.attributes)
 
-    def like_canary(self, table: PublicTable) -> Floats:
+    def like_canary(self, table: CodedTable) -> Floats:
         """For each pair of columns, how many rows have the canary's values in both."""
         codes = table.codes(self.schema.attributes)
         same = {a: codes[a] == self._mine[a][0] for a in self.schema.attributes}

@@ -7,10 +7,10 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.uses.quantities import Judged, Quantity, quantity
+from hedgerow.public.table import CodedTable, Floats
+from hedgerow.uses.quantities import Quantity, quantity
 from hedgerow.uses.uses import Use
 
-Floats = npt.NDArray[np.float64]
 _HALVES, _DRAWS = 12, 1000
 _SURE = 2.0
 """A true coefficient has a sign worth keeping when it is this many standard errors away from 0."""
@@ -66,7 +66,7 @@ def like_sample(use: Use, error: float, spread: float) -> float | None:
 
 
 def half_sample_error(
-    use: Use, table: Judged, true: Quantity, rng: np.random.Generator, *, scale: float = 1.0
+    use: Use, table: CodedTable, true: Quantity, rng: np.random.Generator, *, scale: float = 1.0
 ) -> float:
     """The expected error of a random half of the rows of ``table`` blown up ``scale`` times.
 
@@ -82,7 +82,7 @@ def half_sample_error(
     found = []
     for _ in range(_HALVES):
         kept = rng.permutation(table.frame.height)[: max(1, table.frame.height // 2)]
-        half = quantity(use, Judged(table.schema, table.frame[np.sort(kept)]))
+        half = quantity(use, table.take(np.sort(kept)))
         found.append(judge(use, half, true, scale=scale).error)
     return float(np.mean(found)) / sqrt(scale)
 

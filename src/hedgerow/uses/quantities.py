@@ -4,107 +4,22 @@ The same functions serve a public stand-in, synthetic records, a table of synthe
 steward's own table; so a forecast and an exact look mean the same thing.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public.coding import Codes
 from hedgerow.public.schema import Schema, nearest
-from hedgerow.uses.coefficients import Fits, by_group, settled
+from hedgerow.public.table import CodedTable, Floats, Places
+from hedgerow.uses.coefficients import by_group, settled
 from hedgerow.uses.uses import Use
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 _TIMES = ("ordered", "integer", "real", "date")
 _NUMBERS = ("integer", "real", "yes-no", "ordered")
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """A table as a use sees it.
-
-    Attributes:
-        schema: what its columns mean.
-        frame: a row per record, or, of a table of counts, a row per cell.
-        counts: how often each row of ``frame`` counts; None: once.
-        fits: models already fitted to it.
-    """
-
-    schema: Schema
-    frame: pl.DataFrame
-    counts: Floats | None = None
-    fits: Fits = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of_counts(cls, schema: Schema, frame: pl.DataFrame) -> "Judged":
-        """A table of counts: label columns, and ``count``."""
-        return cls(schema, frame.drop("count"), frame["count"].cast(pl.Float64).to_numpy())
-
-    @property
-    def rows(self) -> float:
-        """The number of rows it stands for."""
-        return float(self.frame.height if self.counts is None else self.counts.sum())
-
-    def cells(self, columns: tuple[str, ...]) -> Places:
-        """The place of every row in the cross of ``columns``, last column fastest."""
-        if not columns:
-            return np.zeros(self.frame.height, np.int64)
-        codes = self._codes(columns)
-        shape = self.schema.shape(columns)
-        return np.asarray(np.ravel_multi_index([np.asarray(codes[c], np.int64) for c in columns], shape))
-
-    def _codes(self, columns: tuple[str, ...]) -> dict[str, Codes]:
-        if self.counts is None:
-            return self.schema.coding.encode(self.frame, list(columns))
-        found: dict[str, Codes] = {}
-        known = {c.name for c in self.schema.columns}
-        for name in columns:  # a table of counts has labels where records have values
-            if name not in self.frame.columns:
-                raise JobError(
-                    f"An intended use needs the column {name!r}, which the table of counts does not have. It has: "
-                    f"{', '.join(c for c in self.frame.columns if c in known)}.\n"
-                    "Change the use or the recipe's columns. No confidential row was read and nothing was spent."
-                )
-            found[name] = _place(self.frame[name].cast(pl.String), self._words(name))
-        return found
-
-    def _words(self, name: str) -> dict[str, int]:
-        """What may stand in a table of counts for each code: the value as in the file, or else its label."""
-        labels = {word: code for code, word in enumerate(self.schema.cell_labels(name))}
-        if any(j.name == name for j in self.schema.joined):
-            return labels
-        return {**labels, **{word: code for code, word in enumerate(self.schema.column(name).cell_texts)}}
-
-    def numbers(self, name: str) -> Floats:
-        """The values of a column as numbers, NaN where there is none; of counts, the middle of each bin."""
-        column = self.schema.column(name)
-        if self.counts is not None and column.bin_count:
-            middle = np.full(column.size, np.nan)
-            middle[: column.bin_count] = column.grid.middle(np.arange(column.bin_count))
-            return np.asarray(middle[np.asarray(self._codes((name,))[name], np.int64)])
-        values = self.frame[name]
-        if column.kind == "yes-no" and values.dtype != pl.Boolean:
-            code = np.asarray(self._codes((name,))[name], np.float64)
-            return np.where(code <= 1, code, np.nan)
-        return values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-
-    def has(self, name: str, values: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-        """Which rows have one of ``values`` in a column, as the schema codes them."""
-        wanted = pl.DataFrame({name: pl.Series(values, dtype=pl.String)})
-        codes = self.schema.coding.encode(wanted, [name])[name]
-        return np.isin(self._codes((name,))[name], codes)
-
-
-def _place(values: pl.Series, words: dict[str, int]) -> Codes:
-    found = values.fill_null("").replace_strict(words, default=max(words.values()), return_dtype=pl.UInt32)
-    return np.asarray(found.to_numpy())
 
 
 @final
@@ -128,7 +43,7 @@ class Quantity:
         return float(self.sizes.sum())
 
 
-def quantity(use: Use, table: Judged) -> Quantity:
+def quantity(use: Use, table: CodedTable) -> Quantity:
     """The figures of ``use`` on ``table``."""
     weight = table.counts
     if use.kind == "coefficient":
@@ -174,10 +89,10 @@ def _quantiles(number: Floats, group: Places, weight: Floats, size: int, at: tup
     return found
 
 
-def _coefficients(use: Use, table: Judged) -> Quantity:
+def _coefficients(use: Use, table: CodedTable) -> Quantity:
     if table.counts is not None:
         raise JobError("A coefficient cannot be judged on a table of counts: it needs records. Nothing was spent.")
-    values, errors, sizes = by_group(use, table.schema, table.frame, table.cells(use.columns), table.fits)
+    values, errors, sizes = by_group(use, table)
     return Quantity(values, sizes, errors)
 
 

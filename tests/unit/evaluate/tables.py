@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import Personnel, personnel, personnel_schema
 
 SHARED = next(
@@ -38,18 +38,18 @@ def world(rows: int = 4000, seed: int = 3) -> tuple[Personnel, Schema]:
     return personnel(rows, seed, labelled_target=True), Schema.loads(personnel_schema())
 
 
-def pair(rows: int = 4000, seed: int = 3) -> tuple[PublicTable, PublicTable, Schema]:
+def pair(rows: int = 4000, seed: int = 3) -> tuple[CodedTable, CodedTable, Schema]:
     """Two samples of one simulated population."""
     made, schema = world(rows, seed)
     return table(made.confidential, schema), table(made.target, schema), schema
 
 
-def table(frame: pl.DataFrame, schema: Schema) -> PublicTable:
-    return PublicTable.read(frame, schema, role="target")
+def table(frame: pl.DataFrame, schema: Schema) -> CodedTable:
+    return CodedTable.read(frame, schema, role="target")
 
 
 @cache
-def adult() -> tuple[PublicTable, PublicTable, Schema]:
+def adult() -> tuple[CodedTable, CodedTable, Schema]:
     """The halves of Adult, with a schema drafted from the first."""
     halves = {k: pl.from_pandas(v.reset_index(drop=True)) for k, v in real("adult_halves").items()}
     schema = listed(halves["public"], halves["confidential"])
@@ -57,7 +57,7 @@ def adult() -> tuple[PublicTable, PublicTable, Schema]:
 
 
 @cache
-def massachusetts() -> tuple[PublicTable, PublicTable, Schema]:
+def massachusetts() -> tuple[CodedTable, CodedTable, Schema]:
     """ACS of 2019 and 2018, every column listed as it stands in either."""
     frames = {k: pl.from_pandas(v.astype(str)) for k, v in real("acs_ma").items()}
     keep = [c for c in frames["public"].columns if frames["public"][c].n_unique() <= 120]

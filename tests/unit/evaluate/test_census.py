@@ -18,7 +18,7 @@ from hedgerow.evaluate.slopes import level_pairs
 from hedgerow.evaluate.train_on_synthetic import TrainOnSynthetic
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from tests.unit.evaluate.tables import listed, needs_shared, real, table
 from tests.unit.evaluate.test_models import dummies
 
@@ -32,7 +32,7 @@ PAY = "ln(wage_per_hour) ~ sex + race + age + I(age^2) + education | major_indus
 
 
 @cache
-def workers() -> tuple[PublicTable, PublicTable, Schema]:
+def workers() -> tuple[CodedTable, CodedTable, Schema]:
     """Every second worker of 1995, and of 1994."""
     parts = real("census")
     frames = [pl.from_pandas(parts[p][[*LISTED, *NUMBERS]][::2]) for p in ("confidential", "public")]

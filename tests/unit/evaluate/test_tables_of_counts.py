@@ -17,14 +17,14 @@ from hedgerow.evaluate.rare_cells import RareCells
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares, total_variation
 from hedgerow.evaluate.small_groups import SmallGroups
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
 
 RNG = np.random.default_rng(0)
 
 
-def coded(table: PublicTable, names: list[str]) -> pd.DataFrame:
+def coded(table: CodedTable, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame({n: table.codes([n])[n] for n in names})
 
 

@@ -9,8 +9,8 @@ from hedgerow.experiment.grid import Measure
 from hedgerow.experiment.measured import coefficients, figures, readings
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
-from hedgerow.uses.quantities import Judged
 
 TABLE = personnel(rows=3000, seed=8).confidential
 SCHEMA = Schema.loads(personnel_schema())
@@ -23,7 +23,7 @@ def test_coefficients_agree_with_statsmodels() -> None:
     text = 'np.log(pay) ~ C(sex, Treatment("M")) + C(race, Treatment("E")) + age + I(age**2) + education'
     fit = formula.ols(text + " + C(agency) + C(occupation)", {c: TABLE[c].to_numpy() for c in TABLE.columns}).fit()
     model = Formula.parse(MODEL, {"sex": "M", "race": "E"}).bound(SCHEMA)
-    fitted = list(coefficients(model, SCHEMA, TABLE, "")[""].values())
+    fitted = list(coefficients(model, CodedTable(SCHEMA, TABLE), "")[""].values())
     ours = {
         n: fitted[model.place(n, SCHEMA)] for n in ("sex[F]", *(f"race[{r}]" for r in "ABCD"), "age", "education")
     }
@@ -38,13 +38,13 @@ def test_coefficients_agree_with_statsmodels() -> None:
 def test_a_coefficient_that_is_lost_counts_as_no_effect() -> None:
     measure = Measure(name="m", model="ln(pay) ~ sex", reference={"sex": "M"})
     men = TABLE.filter(pl.col("sex") == "M")
-    (found,) = readings(measure, *(figures(measure, Judged(SCHEMA, t)) for t in (TABLE, men)))
+    (found,) = readings(measure, *(figures(measure, CodedTable(SCHEMA, t)) for t in (TABLE, men)))
     assert np.isnan(found.synthetic) and found.error == abs(found.authentic) > 0
 
 
 def test_groups_are_fitted_by_themselves() -> None:
     formula = Formula.parse("pay ~ sex", {"sex": "M"}).bound(SCHEMA)
-    found = coefficients(formula, SCHEMA, TABLE, "year")
+    found = coefficients(formula, CodedTable(SCHEMA, TABLE), "year")
     for year, fit in found.items():
         part = TABLE.filter(pl.col("year") == int(year))
         gap = part.filter(pl.col("sex") == "F")["pay"].mean() - part.filter(pl.col("sex") == "M")["pay"].mean()  # type: ignore[operator]
@@ -56,7 +56,9 @@ def test_a_level_without_rows_has_no_coefficient_and_rows_without_a_number_are_l
         pay=pl.when(pl.col("age") < 30).then(None).otherwise(pl.col("pay"))
     )
     formula = Formula.parse("ln(pay) ~ C(race, ref=A) + sex").bound(SCHEMA)
-    found, kept = (coefficients(formula, SCHEMA, f, "")[""] for f in (frame, frame.filter(pl.col("age") >= 30)))
+    found, kept = (
+        coefficients(formula, CodedTable(SCHEMA, f), "")[""] for f in (frame, frame.filter(pl.col("age") >= 30))
+    )
     assert np.isnan(list(found.values())).sum() == 1  # nobody is A, so one of the others is the constant
     assert found["sex[female]"] == pytest.approx(kept["sex[female]"])
 

@@ -11,7 +11,7 @@ from hedgerow.planning.tree_report import Wanted
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import AbstractRecipe, GuidedTree, RandomTrees
 
 SCHEMA = Schema.loads(
@@ -45,8 +45,8 @@ def planned(
     relative = world(2000, 1) if labels else world(2000, 1).select(GIVEN)
     public = PublicData(
         SCHEMA,
-        PublicTable.read(relative, SCHEMA, role="target"),
-        PublicTable.read(world(600, 2).select(guarantee.public_columns), SCHEMA, role="target"),
+        CodedTable.read(relative, SCHEMA, role="target"),
+        CodedTable.read(world(600, 2).select(guarantee.public_columns), SCHEMA, role="target"),
     )
     tariff = Tariff(SCHEMA.coding, guarantee, budget.measure)
     rng = np.random.default_rng(0)
@@ -105,7 +105,7 @@ def test_where_the_target_has_the_confidential_rows_leaf_sizes_are_its_own() -> 
 
 def test_years_that_the_public_table_lacks_are_guessed_from_the_target() -> None:
     old, new = world(2000, 1).filter(pl.col("age") < "2"), world(600, 2).filter(pl.col("age") >= "2")
-    public = PublicData(SCHEMA, PublicTable.read(old, SCHEMA), PublicTable.read(new.select(GIVEN), SCHEMA, "target"))
+    public = PublicData(SCHEMA, CodedTable.read(old, SCHEMA), CodedTable.read(new.select(GIVEN), SCHEMA, "target"))
     recipe, tariff = RandomTrees(by="age", trees=1, n_b=100), Tariff(SCHEMA.coding, LABEL_CHANGE, "pure")
     rng = np.random.default_rng(0)
     plan = forecast(recipe, public, tariff=tariff, budget=Budget("2"), rows=4000, rng=rng)

@@ -11,7 +11,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import Independent, PublicBlend
 from hedgerow.uses.uses import Use
 from tests.privacy.world import SCHEMA, frame
@@ -28,7 +28,7 @@ RACE = Use("race", ("race",), 0.01)
 
 
 def planned(use: Use, *, rows: int | None = None, relative: bool = False, epsilon: str = "1") -> float | None:
-    table = PublicTable.read(frame(ROWS * 250), SCHEMA_) if relative else None
+    table = CodedTable.read(frame(ROWS * 250), SCHEMA_) if relative else None
     plan = forecast(
         Independent(),
         PublicData(SCHEMA_, table),
@@ -71,7 +71,7 @@ def test_a_part_of_a_joined_column_is_judged_by_the_sum_of_its_cells() -> None:
 
 
 def test_a_plan_says_what_part_of_the_budget_it_cannot_list_yet() -> None:
-    public = PublicData(SCHEMA_, PublicTable.read(frame(ROWS * 250), SCHEMA_))
+    public = PublicData(SCHEMA_, CodedTable.read(frame(ROWS * 250), SCHEMA_))
     given: dict[str, Any] = {"tariff": TARIFF, "budget": Budget("1"), "uses": [], "rng": np.random.default_rng(0)}
     assert forecast(Independent(), public, **given).kept == 0
     assert forecast(PublicBlend(first_share=0.3), public, **given).kept == pytest.approx(0.7)

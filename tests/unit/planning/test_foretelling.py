@@ -14,14 +14,14 @@ from hedgerow.answers.stand_in_gate import Pretend
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 from hedgerow.records.drawing import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.stand_in.stand_in import Stage
 from hedgerow.uses.judging import judge
-from hedgerow.uses.quantities import Judged, quantity
+from hedgerow.uses.quantities import quantity
 from hedgerow.uses.uses import Use
 
 YEARS, ROWS, WORLDS = (2010, 2011), 5000, 8  # fewer worlds are ruled by the luck of single tables
@@ -37,14 +37,14 @@ def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]
     tables = personnel(ROWS, world, years=YEARS, public_years=YEARS, drift=0.0)
     schema, budget = Schema.loads(personnel_schema()), Budget("2")
     tariff = Tariff(schema.coding, Guarantee("person", 2, "add-remove", (), "person"), budget.measure)
-    public = PublicData(schema, PublicTable.read(tables.public, schema))
+    public = PublicData(schema, CodedTable.read(tables.public, schema))
     stage = Stage(RECIPES[recipe](), public, tariff, USES, ROWS, tables.public["person"].cast(pl.String))
     rng = np.random.default_rng([1, world])
     found = rehearse(stage, budget=budget, epsilons=[Fraction(2)], runs=2, workers=1, rng=rng)
-    secret = PublicTable.read(tables.confidential, schema)
+    secret = CodedTable.read(tables.confidential, schema)
     gate = Pretend(tariff, budget, secret, secret.rows, rng)
-    made = Judged(schema, draw_one(RECIPES[recipe]().fit(gate, public), public, rng).frame)
-    truth = Judged(schema, secret.frame)
+    made = CodedTable(schema, draw_one(RECIPES[recipe]().fit(gate, public), public, rng).frame)
+    truth = CodedTable(schema, secret.frame)
     real = [judge(u, quantity(u, made), quantity(u, truth)).error for u in USES]
     return [v.error for v in found.here.verdicts], real
 

@@ -8,8 +8,9 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable
 from hedgerow.uses.judging import half_sample_error, judge, like_sample
-from hedgerow.uses.quantities import Judged, Quantity, check, labels, quantity
+from hedgerow.uses.quantities import Quantity, check, labels, quantity
 from hedgerow.uses.uses import Use, Verdict
 
 SCHEMA = Schema.loads(
@@ -50,7 +51,7 @@ def people(n: int = 4000, seed: int = 0) -> pl.DataFrame:
 
 def test_figures_are_those_that_polars_finds() -> None:
     frame = people()
-    table = Judged(SCHEMA, frame)
+    table = CodedTable(SCHEMA, frame)
     by_sex = {r["sex"]: r for r in frame.group_by("sex").agg(pl.len(), pl.col("pay").mean()).iter_rows(named=True)}
     assert quantity(TABLE, table).values.tolist() == [by_sex["F"]["len"], by_sex["M"]["len"]]
     mean = quantity(MEAN, table)
@@ -74,15 +75,15 @@ def test_a_table_of_counts_gives_the_same_figures_as_its_rows_where_bins_are_nar
         pl.col("year").cast(pl.String),
     )
     counted = labelled.group_by(pl.all()).len("count")
-    rows, cells = Judged(schema, frame), Judged.of_counts(schema, counted)
-    assert cells.rows == 500
+    rows, cells = CodedTable(schema, frame), CodedTable.of_counts(schema, counted)
+    assert cells.total == 500
     for use in (TABLE, MEAN, MEDIAN, UNION):
         assert quantity(use, cells).values == pytest.approx(quantity(use, rows).values, abs=0.51), use.what
 
 
 def test_values_that_are_no_number_are_left_out_of_a_mean() -> None:
     frame = pl.DataFrame({"sex": ["F", "F"], "pay": ["10", "N"], "union": [True, None], "year": [2001, 2001]})
-    found = quantity(MEAN, Judged(SCHEMA, frame))
+    found = quantity(MEAN, CodedTable(SCHEMA, frame))
     assert found.values[0] == 10 and found.sizes[0] == 1 and np.isnan(found.values[1])
 
 
@@ -139,17 +140,17 @@ GAP = Use(
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_like_sample_is_the_share_whose_sample_errs_as_much(use: Use, share: float) -> None:
     frame, rng = people(), np.random.default_rng(1)
-    true = quantity(use, Judged(SCHEMA, frame))
+    true = quantity(use, CodedTable(SCHEMA, frame))
     drawn = [
-        judge(use, quantity(use, Judged(SCHEMA, frame[rng.permutation(4000)[: int(4000 * share)]])), true).error
+        judge(use, quantity(use, CodedTable(SCHEMA, frame[rng.permutation(4000)[: int(4000 * share)]])), true).error
         for _ in range(150)
     ]
-    spread = np.mean([half_sample_error(use, Judged(SCHEMA, frame), true, rng) for _ in range(12)])
+    spread = np.mean([half_sample_error(use, CodedTable(SCHEMA, frame), true, rng) for _ in range(12)])
     assert like_sample(use, float(np.mean(drawn)), float(spread)) == pytest.approx(share, abs=0.08)
 
 
 def test_blowing_up_a_table_shrinks_what_a_half_of_it_misses() -> None:
-    table = Judged(SCHEMA, people())
+    table = CodedTable(SCHEMA, people())
     for use in (TABLE, MEAN):
         true = quantity(use, table)
         one, four = (half_sample_error(use, table, true, np.random.default_rng(2), scale=s) for s in (1, 4))
@@ -158,7 +159,7 @@ def test_blowing_up_a_table_shrinks_what_a_half_of_it_misses() -> None:
 
 def test_a_coefficient_is_that_of_least_squares_in_each_group() -> None:
     frame = people().filter(pl.col("pay") > 0)
-    found = quantity(GAP, Judged(SCHEMA, frame))
+    found = quantity(GAP, CodedTable(SCHEMA, frame))
     for i, year in enumerate((2001, 2002)):
         part = frame.filter(pl.col("year") == year)
         ones, female = np.ones(len(part)), (part["sex"] == "F").cast(float).to_numpy()
@@ -175,7 +176,7 @@ def test_a_coefficient_is_that_of_least_squares_in_each_group() -> None:
 @pytest.mark.parametrize("term", ["sex[F]", "sex[female]", "sex=F"])
 def test_a_term_may_be_named_by_value_or_label(term: str) -> None:
     frame = people(400).filter(pl.col("pay") > 0)
-    one, two = (quantity(replace(GAP, term=t), Judged(SCHEMA, frame)).values for t in (term, "sex[F]"))
+    one, two = (quantity(replace(GAP, term=t), CodedTable(SCHEMA, frame)).values for t in (term, "sex[F]"))
     assert one.tolist() == two.tolist()
 
 
@@ -183,9 +184,11 @@ def test_a_factor_is_compared_with_the_same_level_in_every_table() -> None:
     few = people(600).filter(pl.col("pay") > 0)
     women = few.filter((pl.col("sex") == "F") | (pl.int_range(pl.len()) % 7 == 0))  # here F is the most frequent
     assert (women["sex"] == "F").mean() > 0.6  # type: ignore[operator]
-    assert np.isfinite(quantity(GAP, Judged(SCHEMA, women)).values).all()
+    assert np.isfinite(quantity(GAP, CodedTable(SCHEMA, women)).values).all()
     turned = replace(GAP, formula="ln(pay) ~ C(sex, ref=F) + union", term="sex[M]")
-    assert quantity(turned, Judged(SCHEMA, few)).values == pytest.approx(-quantity(GAP, Judged(SCHEMA, few)).values)
+    assert quantity(turned, CodedTable(SCHEMA, few)).values == pytest.approx(
+        -quantity(GAP, CodedTable(SCHEMA, few)).values
+    )
 
 
 def test_groups_are_called_by_their_labels() -> None:

@@ -10,7 +10,7 @@ from hedgerow.errors import JobError
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 from hedgerow.stand_in import stand_in
 from hedgerow.stand_in.curve import Point, Rehearsal, band
@@ -44,8 +44,8 @@ def stage(
     guarantee: Guarantee | None = None,
 ) -> Stage:
     table = frame((ROWS * rows)[:rows])
-    target = PublicTable.read(table.drop("race"), SCHEMA_, role="target")  # for recipes that attach columns
-    public = PublicData(SCHEMA_, PublicTable.read(table, SCHEMA_), target)
+    target = CodedTable.read(table.drop("race"), SCHEMA_, role="target")  # for recipes that attach columns
+    public = PublicData(SCHEMA_, CodedTable.read(table, SCHEMA_), target)
     tariff = Tariff(SCHEMA_.coding, guarantee or Guarantee(), "pure")
     return Stage(RECIPES[recipe](**SETTINGS[recipe]), public, tariff, uses, assumed or rows, person)
 
@@ -80,7 +80,7 @@ def test_a_person_is_on_one_side_only_and_counts_as_often_as_the_gate_would_coun
     who = pl.Series([f"p{i // 5}" for i in range(395)] + [None] * 5)
     promise = Guarantee(unit="person", person="id", rows_per_person=2)
     marked = frame(tuple((*ROWS[i % 4][:2], str(i % 40), *ROWS[i % 4][3:]) for i in range(400)))
-    public = PublicData(SCHEMA_, PublicTable.read(marked, SCHEMA_))
+    public = PublicData(SCHEMA_, CodedTable.read(marked, SCHEMA_))
     here = Stage(RECIPES["independent"](), public, Tariff(SCHEMA_.coding, promise, "pure"), USES, 400, who)
     parts = split(here, np.random.default_rng(1))
     assert 200 <= parts.truth.rows <= 205

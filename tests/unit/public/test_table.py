@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hedgerow.errors import TableMismatch
 from hedgerow.public.fit import typed_as
 from hedgerow.public.schema import Column, Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 
 SCHEMA = Schema.loads("""
 [columns.sex]
@@ -49,7 +49,7 @@ RAW = pl.DataFrame(
 
 
 def test_types_come_from_the_schema() -> None:
-    table = PublicTable.read(RAW, SCHEMA)
+    table = CodedTable.read(RAW, SCHEMA)
     assert table.frame.dtypes == [pl.String, pl.Int64, pl.Int64, pl.Date, pl.Boolean]
     assert table.frame["pay"].to_list() == [52000, None, 61500, -5]
     assert table.frame["boss"].to_list() == [True, False, False, True]
@@ -57,7 +57,7 @@ def test_types_come_from_the_schema() -> None:
 
 
 def test_values_outside_are_coded_by_the_rule_and_counted() -> None:
-    table = PublicTable.read(RAW, SCHEMA)
+    table = CodedTable.read(RAW, SCHEMA)
     assert table.codes(["sex", "hired"])["sex"].tolist() == [0, 1, 2, 2]
     assert table.codes(["hired"])["hired"].tolist() == [1, 20, 0, 10]
     assert table.outside() == {"sex": 1, "pay": 1, "hired": 1}
@@ -65,13 +65,13 @@ def test_values_outside_are_coded_by_the_rule_and_counted() -> None:
 
 
 def test_codes_are_worked_out_once() -> None:
-    table = PublicTable.read(RAW, SCHEMA)
+    table = CodedTable.read(RAW, SCHEMA)
     assert table.codes(["sex"])["sex"] is table.codes(["pay", "sex"])["sex"]
 
 
 def test_a_schema_that_leaves_something_to_a_public_table_is_completed() -> None:
     schema = Schema.loads('[columns.x]\nkind = "integer"\nbins = { quantiles = 4 }')
-    table = PublicTable.read(pl.DataFrame({"x": range(100)}), schema)
+    table = CodedTable.read(pl.DataFrame({"x": range(100)}), schema)
     assert table.schema.is_resolved
     assert np.bincount(table.codes(["x"])["x"]).tolist() == [25, 25, 25, 25]
 
@@ -81,19 +81,19 @@ def test_a_file_is_known_by_its_hash(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"a#b.{kind}"
     {"csv": RAW.write_csv, "parquet": RAW.write_parquet, "arrow": RAW.write_ipc}[kind](path)  # type: ignore[operator]
     for name in (path, str(path)):
-        table = PublicTable.read(name, SCHEMA)
+        table = CodedTable.read(name, SCHEMA)
         assert table.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-        assert table.codes(["pay"])["pay"].tolist() == PublicTable.read(RAW, SCHEMA).codes(["pay"])["pay"].tolist()
+        assert table.codes(["pay"])["pay"].tolist() == CodedTable.read(RAW, SCHEMA).codes(["pay"])["pay"].tolist()
 
 
 def test_a_frame_is_known_by_its_rows() -> None:
-    one, two = PublicTable.read(RAW, SCHEMA), PublicTable.read(RAW.clone(), SCHEMA)
-    assert one.sha256 == two.sha256 != PublicTable.read(RAW.reverse(), SCHEMA).sha256
+    one, two = CodedTable.read(RAW, SCHEMA), CodedTable.read(RAW.clone(), SCHEMA)
+    assert one.sha256 == two.sha256 != CodedTable.read(RAW.reverse(), SCHEMA).sha256
 
 
 def test_a_table_that_lacks_columns_is_told_which_and_what_it_has() -> None:
     with pytest.raises(TableMismatch, match=r"'hired'.*\n.*Its columns are: sex, grade, pay, hire, boss, extra") as e:
-        PublicTable.read(RAW.rename({"hired": "hire"}), SCHEMA)
+        CodedTable.read(RAW.rename({"hired": "hire"}), SCHEMA)
     assert "did you mean 'hire'?" in str(e.value)
     assert "No confidential row was read" in str(e.value)
 
@@ -101,11 +101,11 @@ def test_a_table_that_lacks_columns_is_told_which_and_what_it_has() -> None:
 @pytest.mark.parametrize("role", ["public", "target", "synthetic"])
 def test_a_table_without_rows_is_a_mismatch(role: Any) -> None:
     with pytest.raises(TableMismatch, match=f"The {role} table frame has no rows"):
-        PublicTable.read(RAW.clear(), SCHEMA, role=role)
+        CodedTable.read(RAW.clear(), SCHEMA, role=role)
 
 
 def test_a_target_may_lack_columns_and_keeps_its_own() -> None:
-    target = PublicTable.read(RAW.drop("sex"), SCHEMA, role="target")
+    target = CodedTable.read(RAW.drop("sex"), SCHEMA, role="target")
     assert target.frame.columns == ["grade", "pay", "hired", "boss", "extra"]
     assert target.frame["pay"].dtype == pl.Int64
     assert len(target.codes(["pay"])["pay"]) == 4
@@ -115,7 +115,7 @@ def test_a_target_may_lack_columns_and_keeps_its_own() -> None:
 
 def test_reading_a_fifth_of_a_million_rows_of_all_kinds_warns_of_nothing() -> None:
     big = RAW.select(pl.all().repeat_by(50_000).explode())
-    assert PublicTable.read(big, SCHEMA).codes(["grade", "pay", "boss"])["pay"].shape == (200_000,)
+    assert CodedTable.read(big, SCHEMA).codes(["grade", "pay", "boss"])["pay"].shape == (200_000,)
 
 
 TEXTS = ["1", "2", "01", "1.0", "2.5", " 1 ", "", "NaN", "inf", "x", "NA", "true", "No", "2001-01-01", "1e1", None]

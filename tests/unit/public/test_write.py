@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pyreadstat
 import pytest
+from hedgerow.public.files.write import WRITERS, write_table
 
 from hedgerow.errors import JobError
 from hedgerow.public import write
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema, decode
-from hedgerow.public.table import PublicTable
-from hedgerow.public.write import WRITERS, write_table
+from hedgerow.public.table import CodedTable
 
 SCHEMA = Schema.loads("""
 title = "Personnel"
@@ -62,10 +62,10 @@ def made(rows: int = 300, seed: int = 1) -> pl.DataFrame:
 def test_what_is_written_reads_back_to_the_same_codes_and_types(suffix: str, tmp_path: Path) -> None:
     frame, path = made(), tmp_path / f"records{suffix}"
     write_table(frame, path, SCHEMA)
-    back = PublicTable.read(path, SCHEMA)
+    back = CodedTable.read(path, SCHEMA)
     assert back.frame.dtypes == frame.dtypes
     names = [c.name for c in SCHEMA.columns]
-    for name, codes in PublicTable(SCHEMA, frame).codes(names).items():
+    for name, codes in CodedTable(SCHEMA, frame).codes(names).items():
         assert codes.tolist() == back.codes([name])[name].tolist(), name
     assert back.frame["pay"].to_list() == frame["pay"].to_list()
     assert back.frame["hired"].to_list() == frame["hired"].to_list()

@@ -21,7 +21,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RandomTrees
 from hedgerow.recipes.trees.random_trees import plan_steps
 from tests.unit.recipes.attach_world import SCHEMA, world
@@ -152,8 +152,8 @@ def test_stratified_draws_are_off_by_far_less_than_independent_ones() -> None:
 def made(recipe: RandomTrees, folder: Path, epsilon: str = "8") -> tuple[pl.DataFrame, pl.DataFrame]:
     schema = Schema.loads(SCHEMA)
     secret = world(3000, 2)
-    target = PublicTable.read(world(3000, 3).select("age", "job"), schema, role="target")
-    public = PublicData(schema, PublicTable.read(world(3000, 1), schema), target)
+    target = CodedTable.read(world(3000, 3).select("age", "job"), schema, role="target")
+    public = PublicData(schema, CodedTable.read(world(3000, 1), schema), target)
     gate = pipeline.open_gate(
         secret,
         schema,
@@ -188,13 +188,13 @@ def test_the_papers_sequence_of_2018_loses_the_association_as_the_theory_says(tm
 def test_the_second_column_of_2018_is_trained_on_labels_that_were_drawn() -> None:
     """A tree that splits by sex alone: both branches hold race as all rows do, and together every row once."""
     schema, secret = Schema.loads(SCHEMA), world(20_000, 2)
-    target = PublicTable.read(world(300, 3).select("age", "job"), schema, role="target")
-    public = PublicData(schema, PublicTable.read(world(3000, 1), schema), target)
+    target = CodedTable.read(world(300, 3).select("age", "job"), schema, role="target")
+    public = PublicData(schema, CodedTable.read(world(3000, 1), schema), target)
     known = Guarantee(relation="label-change", public_columns=("age", "job"))
     gate = Pretend(
         Tariff(schema.coding, known, "pure"),
         Budget("1000"),
-        PublicTable.read(secret, schema),
+        CodedTable.read(secret, schema),
         len(secret),
         np.random.default_rng(0),
     )
@@ -214,8 +214,8 @@ def test_the_leaky_sequence_is_refused_unless_the_column_is_declared_public() ->
     schema = Schema.loads(SCHEMA)
     public = PublicData(
         schema,
-        PublicTable.read(world(500, 1), schema),
-        PublicTable.read(world(50, 3).select("age", "job", "race"), schema, role="target"),
+        CodedTable.read(world(500, 1), schema),
+        CodedTable.read(world(50, 3).select("age", "job", "race"), schema, role="target"),
     )
     leaky = RandomTrees(columns=("sex", "race"), sequence="papers-2019", n_b=50)
     with pytest.raises(Refused, match="no epsilon covers"):
@@ -228,7 +228,7 @@ def test_the_leaky_sequence_is_refused_unless_the_column_is_declared_public() ->
 
 def test_a_target_that_has_a_protected_column_is_refused() -> None:
     schema, guarantee = Schema.loads(SCHEMA), Guarantee(relation="label-change", public_columns=("age", "job"))
-    target = PublicTable.read(world(50, 3).select("age", "job", "race"), schema, role="target")
+    target = CodedTable.read(world(50, 3).select("age", "job", "race"), schema, role="target")
     with pytest.raises(Refused, match="has race, which label-change protects"):
         plan_steps(RandomTrees(columns=("sex",)), guarantee, PublicData(schema, None, target))
 
@@ -236,7 +236,7 @@ def test_a_target_that_has_a_protected_column_is_refused() -> None:
 @pytest.mark.parametrize("setting", ["by", "partition"])
 def test_rows_are_never_sent_by_their_own_private_value(setting: str) -> None:
     schema = Schema.loads(SCHEMA)
-    public = PublicData(schema, None, PublicTable.read(world(50, 3), schema, role="target"))
+    public = PublicData(schema, None, CodedTable.read(world(50, 3), schema, role="target"))
     settings: dict[str, Any] = {"columns": ("sex", "race"), setting: "sex"}
     with pytest.raises(JobError, match="sex is not a given attribute"):
         plan_steps(RandomTrees(**settings), Guarantee(), public)
@@ -246,8 +246,8 @@ def test_partitioned_rows_give_every_tree_the_whole_budget(tmp_path: Path) -> No
     schema = Schema.loads(SCHEMA)
     public = PublicData(
         schema,
-        PublicTable.read(world(500, 1), schema),
-        PublicTable.read(world(50, 3).select("age", "job"), schema, role="target"),
+        CodedTable.read(world(500, 1), schema),
+        CodedTable.read(world(50, 3).select("age", "job"), schema, role="target"),
     )
     guarantee = Guarantee(relation="label-change", public_columns=("age", "job"))
     (step,) = plan_steps(RandomTrees(partition="age", trees=4, n_b=50), guarantee, public)

@@ -13,7 +13,7 @@ from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema, violations
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES, TreeBlend
 
 BLENDS = ("tree_blend", "public_blend")
@@ -75,7 +75,7 @@ def people(n: int, seed: int, *, towns: tuple[int, ...] = (0, 1, 2, 3, 4, 5)) ->
 
 def gate_of(schema: Schema, secret: pl.DataFrame, budget: Budget, seed: int = 5) -> Recorded:
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
-    live = Pretend(tariff, budget, PublicTable.read(secret, schema), secret.height, np.random.default_rng(seed))
+    live = Pretend(tariff, budget, CodedTable.read(secret, schema), secret.height, np.random.default_rng(seed))
     return Recorded(tariff, budget, [], live=live)
 
 
@@ -83,7 +83,7 @@ def released(
     name: str, secret: pl.DataFrame, relative: pl.DataFrame, epsilon: str = "3", copies: int = 1, **settings: Any
 ) -> tuple[pl.DataFrame, ...]:
     schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
-    public = PublicData(schema, PublicTable.read(relative, schema) if name == "public_blend" else None)
+    public = PublicData(schema, CodedTable.read(relative, schema) if name == "public_blend" else None)
     gate = gate_of(schema, secret, budget)
     model = RECIPES[name](**settings).fit(gate, public)
     assert gate.left >= 0
@@ -129,7 +129,7 @@ def test_the_number_of_records_is_the_declared_one_or_the_noisy_total(name: str)
 @pytest.mark.parametrize("name", BLENDS)
 def test_the_same_answers_and_seed_give_the_same_records(name: str, settings: dict[str, Any]) -> None:
     schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
-    public = PublicData(schema, PublicTable.read(people(1_000, 2), schema))
+    public = PublicData(schema, CodedTable.read(people(1_000, 2), schema))
     gate = gate_of(schema, people(2_000, 1), budget)
     made = [
         draw_copies(RECIPES[name](**settings).fit(source, public), public, copies=1, seed=9).records[0]
@@ -165,7 +165,7 @@ def test_the_table_of_a_use_is_measured_and_nearer_unless_that_is_turned_off(nam
         Budget("3", "1e-6"),
         (("job", "year", "pay"), ("county", "year", "pay")),
     )
-    public = PublicData(schema, PublicTable.read(relative, schema), wanted=wanted)
+    public = PublicData(schema, CodedTable.read(relative, schema), wanted=wanted)
     far, counts = {}, {}
     for uses in (True, False):
         gate = gate_of(schema, secret, budget)
@@ -184,7 +184,7 @@ def test_the_table_of_a_use_is_measured_and_nearer_unless_that_is_turned_off(nam
 def test_the_table_of_a_use_that_would_be_all_noise_is_not_measured(name: str) -> None:
     schema, budget = Schema.loads(SCHEMA), Budget("0.1", "1e-6")
     wanted = (("town", "year", "age", "service", "job", "pay"),)
-    public = PublicData(schema, PublicTable.read(people(500, 2), schema), wanted=wanted)
+    public = PublicData(schema, CodedTable.read(people(500, 2), schema), wanted=wanted)
     gate = gate_of(schema, people(500, 1), budget)
     RECIPES[name]().fit(gate, public)
     assert max(len(q.question.columns) for a in gate.record for q in a.spend.asked) < 6
@@ -212,7 +212,7 @@ def test_triples_turn_themselves_on_where_their_noise_is_small(epsilon: str, ask
 @pytest.mark.parametrize("name", BLENDS)
 def test_unknown_groups_and_tables_are_refused_before_anything_is_asked(name: str) -> None:
     schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
-    public = PublicData(schema, PublicTable.read(people(100, 2), schema))
+    public = PublicData(schema, CodedTable.read(people(100, 2), schema))
     for settings in ({"groups": ["village"]}, {"tables": [["village", "job", "pay"]]}):
         gate = gate_of(schema, people(100, 1), budget)
         with pytest.raises(JobError, match="village"):

@@ -10,7 +10,7 @@ from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema, violations
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 
 SCHEMA = """
@@ -50,7 +50,7 @@ def people(n: int, seed: int, *, women: float = 0.5) -> pl.DataFrame:
 def error(here: pl.DataFrame, there: pl.DataFrame, schema: Schema) -> float:
     """The mean L1 distance of marital x pay, sex x pay, age x marital."""
     found = []
-    tables = [PublicTable.read(f, schema) for f in (here, there)]
+    tables = [CodedTable.read(f, schema) for f in (here, there)]
     for a, b in (("marital", "pay"), ("sex", "pay"), ("age", "marital")):
         size, cells = schema.size((a, b)), []
         for t in tables:
@@ -65,9 +65,9 @@ def released(
     name: str, secret: pl.DataFrame, relative: pl.DataFrame | None, epsilon: str, seed: int = 5
 ) -> pl.DataFrame:
     schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
-    public = PublicData(schema, None if relative is None else PublicTable.read(relative, schema))
+    public = PublicData(schema, None if relative is None else CodedTable.read(relative, schema))
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
-    gate = Pretend(tariff, budget, PublicTable.read(secret, schema), secret.height, np.random.default_rng(seed))
+    gate = Pretend(tariff, budget, CodedTable.read(secret, schema), secret.height, np.random.default_rng(seed))
     return draw_copies(RECIPES[name]().fit(gate, public), public, copies=1, seed=3).records[0]
 
 
@@ -114,7 +114,7 @@ def test_two_copies_of_a_blend_differ() -> None:
     gate = Pretend(
         Tariff(schema.coding, Guarantee(), budget.measure),
         budget,
-        PublicTable.read(secret, schema),
+        CodedTable.read(secret, schema),
         2_000,
         np.random.default_rng(0),
     )

@@ -17,7 +17,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES, DPSyn
 
 AREAS = [f"a{i}" for i in range(12)]
@@ -42,8 +42,8 @@ def rows(n: int, seed: int) -> pl.DataFrame:
     )
 
 
-RELATIVE = PublicTable.read(rows(2000, 1), SCHEMA)
-OTHER = PublicTable.read(rows(2000, 2), SCHEMA)
+RELATIVE = CodedTable.read(rows(2000, 1), SCHEMA)
+OTHER = CodedTable.read(rows(2000, 2), SCHEMA)
 PUBLIC = PublicData(SCHEMA, RELATIVE)
 
 

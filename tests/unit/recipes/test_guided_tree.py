@@ -16,7 +16,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import GuidedTree
 from hedgerow.recipes.trees.attach import cells_of, one_hot
 from hedgerow.recipes.trees.guided_tree import attach_inputs, best_request
@@ -29,8 +29,8 @@ SECRET = world(3000, 2)
 
 
 def public_side(relative: pl.DataFrame | None, target: pl.DataFrame) -> PublicData:
-    known = None if relative is None else PublicTable.read(relative, SCHEMA, role="target")
-    return PublicData(SCHEMA, known, PublicTable.read(target.select(GIVEN), SCHEMA, role="target"))
+    known = None if relative is None else CodedTable.read(relative, SCHEMA, role="target")
+    return PublicData(SCHEMA, known, CodedTable.read(target.select(GIVEN), SCHEMA, role="target"))
 
 
 def made(
@@ -129,9 +129,9 @@ def test_without_public_labels_noisy_tables_grow_the_tree(tmp_path: Path, relati
     keeps_what_is_there(*made(GuidedTree(), tmp_path, relative))
 
 
-def far(truth: PublicTable, frame: pl.DataFrame) -> float:
+def far(truth: CodedTable, frame: pl.DataFrame) -> float:
     """The mean total-variation distance of (attribute, labels) tables."""
-    got, off = PublicTable.read(frame, SCHEMA, role="synthetic"), []
+    got, off = CodedTable.read(frame, SCHEMA, role="synthetic"), []
     for a in GIVEN:
         names = (a, *PRIVATE)
         held = [np.bincount(cells_of(t, names), minlength=SCHEMA.size(names)) for t in (truth, got)]
@@ -142,7 +142,7 @@ def far(truth: PublicTable, frame: pl.DataFrame) -> float:
 def errors(relative: pl.DataFrame | None, epsilon: str, seeds: int = 6) -> float:
     """The mean error over ``seeds`` pretended runs."""
     secret = world(4000, 2)
-    public, truth = public_side(relative, secret), PublicTable.read(secret, SCHEMA)
+    public, truth = public_side(relative, secret), CodedTable.read(secret, SCHEMA)
     tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
     assert public.target is not None
     off = []

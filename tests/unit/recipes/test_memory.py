@@ -10,7 +10,7 @@ from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import TreeBlend
 from hedgerow.recipes.blend.memory import pair_cells
 from tests.contract.test_hard_columns import RECIPES, TEXT, table
@@ -27,7 +27,7 @@ def test_cells_of_all_pairs() -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_what_is_held_stays_below_the_forecast(name: str) -> None:
     schema = Schema.loads(TEXT)
-    relative = PublicTable.read(table(20_000, 1), schema)
+    relative = CodedTable.read(table(20_000, 1), schema)
     public, budget = PublicData(schema, relative), Budget("1", "1e-6")
     gate = Pretend(
         Tariff(schema.coding, Guarantee(), budget.measure), budget, relative, relative.rows, np.random.default_rng(3)

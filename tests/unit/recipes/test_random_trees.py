@@ -17,7 +17,7 @@ from hedgerow.model.trees.random_tree import sketch_tree, with_hash
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RandomTrees
 from hedgerow.recipes.blend.matching import matched
 from hedgerow.recipes.trees.random_trees import plan_steps
@@ -32,8 +32,8 @@ def public_data(*, labels: bool = True, target: pl.DataFrame | None = None) -> P
     rows = world(1000, 3).select("age", "job") if target is None else target
     return PublicData(
         schema,
-        PublicTable.read(relative, schema, role="target"),
-        PublicTable.read(rows, schema, role="target"),
+        CodedTable.read(relative, schema, role="target"),
+        CodedTable.read(rows, schema, role="target"),
     )
 
 
@@ -42,7 +42,7 @@ def fitted(recipe: RandomTrees, secret: pl.DataFrame, epsilon: str, *, seed: int
     assert public.target is not None
     known = Guarantee(relation="label-change", public_columns=tuple(public.target.frame.columns))
     tariff = Tariff(public.schema.coding, known, "pure")
-    stand_in = PublicTable.read(secret, public.schema)
+    stand_in = CodedTable.read(secret, public.schema)
     gate = Pretend(tariff, Budget(epsilon), stand_in, stand_in.rows, np.random.default_rng(seed))
     return recipe.fit(gate, public).attach(public.target, np.random.default_rng(seed))
 
@@ -115,10 +115,10 @@ def test_the_same_seed_gives_the_same_trees_whatever_engine_holds_the_tables(tmp
     relative.write_parquet(tmp_path / "t.parquet")
     engines: list[Any] = [relative, relative.to_pandas().convert_dtypes(), relative.to_arrow()]
     engines += [relative.lazy(), tmp_path / "t.csv", tmp_path / "t.parquet"]
-    target = PublicTable.read(rows, schema, role="target")
+    target = CodedTable.read(rows, schema, role="target")
     hashes = {
         tuple(t.sha256 for s in plan_steps(RandomTrees(n_b=50, seed=3), LABEL_CHANGE, public) for t in s.trees)
-        for public in (PublicData(schema, PublicTable.read(e, schema), target) for e in engines)
+        for public in (PublicData(schema, CodedTable.read(e, schema), target) for e in engines)
     }
     assert len(hashes) == 1
 
@@ -226,8 +226,8 @@ values = ["x", "y"]
 """
 
 
-def pay_table(pay: list[int], job: list[str]) -> PublicTable:
-    return PublicTable.read(pl.DataFrame({"pay": pay, "job": job}), Schema.loads(PAY), role="target")
+def pay_table(pay: list[int], job: list[str]) -> CodedTable:
+    return CodedTable.read(pl.DataFrame({"pay": pay, "job": job}), Schema.loads(PAY), role="target")
 
 
 def test_a_ratio_is_declared_or_taken_from_public_tables_group_by_group() -> None:
@@ -305,7 +305,7 @@ def test_a_job_names_the_private_columns_as_columns() -> None:
 def test_many_copies_come_from_one_measurement_and_differ() -> None:
     public = public_data()
     tariff = Tariff(public.schema.coding, LABEL_CHANGE, "pure")
-    stand_in = PublicTable.read(world(500, 2), public.schema)
+    stand_in = CodedTable.read(world(500, 2), public.schema)
     gate = Pretend(tariff, Budget("1"), stand_in, 500, np.random.default_rng(0))
     drawn = pipeline.draw_copies(RandomTrees(n_b=100).fit(gate, public), public, copies=3, seed=1)
     assert gate.left == 0 and len(drawn.records) == 3

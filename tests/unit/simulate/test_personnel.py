@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import Personnel, effects_in, personnel, personnel_schema
 
 CONTROLS = ("year", "education", "agency", "occupation")
@@ -140,7 +140,7 @@ def test_the_schema_fits_all_three_tables(agencies: int, occupations: int) -> No
     schema = Schema.loads(personnel_schema(agencies, occupations))
     made = personnel(5_000, 2, agencies=agencies, occupations=occupations)
     for role in ("public", "confidential", "target"):
-        table = PublicTable.read(getattr(made, role), schema, role="target" if role == "target" else "public")
+        table = CodedTable.read(getattr(made, role), schema, role="target" if role == "target" else "public")
         assert table.outside() == {}
         assert table.frame["pay"].dtype == pl.Int64
     assert schema.shape(["agency", "occupation", "pay", "grade"]) == (agencies, occupations, 100, 15)
@@ -148,7 +148,7 @@ def test_the_schema_fits_all_three_tables(agencies: int, occupations: int) -> No
 
 def test_the_suggestions_in_the_schema_work() -> None:
     schema = Schema.loads(personnel_schema().replace("# prefix", "prefix").replace("# collapse", "collapse"))
-    table = PublicTable.read(simulated().public, schema)
+    table = CodedTable.read(simulated().public, schema)
     assert table.schema.shape(["occupation"]) == (23,)
     assert table.schema.shape(["agency"]) <= (8,)
 

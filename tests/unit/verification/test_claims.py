@@ -11,6 +11,7 @@ from hedgerow.public.claim_text import make_claim, read_claim
 from hedgerow.public.costs.claim import Claim, fit_sums
 from hedgerow.public.formula import Formula, numbers_of
 from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 TABLE = personnel(rows=3000, seed=8).confidential
@@ -30,7 +31,7 @@ def test_the_coefficient_from_counts_is_that_of_rows_at_the_middle_of_their_bins
     formula = Formula.parse(MODEL, {"sex": "M", "race": "E"}).bound(SCHEMA)
     middles = numbers_of(SCHEMA.column("pay"))[SCHEMA.coding.encode(TABLE, ["pay"])["pay"]]
     binned = TABLE.with_columns(pay=pl.Series(middles))
-    expected = list(coefficients(formula, SCHEMA, binned, "")[""].values())[formula.place(name, SCHEMA)]
+    expected = list(coefficients(formula, CodedTable(SCHEMA, binned), "")[""].values())[formula.place(name, SCHEMA)]
     assert from_counts(make_claim(f"{name} > 0", formula, SCHEMA), TABLE) == pytest.approx(
         expected, rel=2e-3, abs=1e-6
     )
@@ -38,7 +39,7 @@ def test_the_coefficient_from_counts_is_that_of_rows_at_the_middle_of_their_bins
 
 def test_a_claim_may_be_about_a_share() -> None:
     formula = Formula.parse("sex=F ~ age + race", {"race": "E"}).bound(SCHEMA)
-    expected = coefficients(formula, SCHEMA, TABLE, "")[""]["age"]
+    expected = coefficients(formula, CodedTable(SCHEMA, TABLE), "")[""]["age"]
     assert from_counts(make_claim("age > 0", formula, SCHEMA), TABLE) == pytest.approx(expected, rel=2e-3, abs=1e-6)
 
 

@@ -13,7 +13,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import BINNED, Schema, decode, violations
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 
 _GOLDEN = 0.6180339887498949
 _REDRAWS = 20
@@ -38,13 +38,13 @@ class RowShares(AbstractAttachment):
     private: tuple[str, ...]
     shares: npt.NDArray[np.float32]
     groups: tuple[npt.NDArray[Any], ...]
-    target: PublicTable
+    target: CodedTable
 
     def expected(self, question: Marginal) -> Expected:
         """The counts expected of the target's rows, flat, last column fastest."""
         return expected_counts(self, question)
 
-    def attach(self, target: PublicTable, rng: np.random.Generator) -> pl.DataFrame:
+    def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of the target, in order, with synthetic private columns: every column of the schema."""
         if target.rows != len(self.shares):
             raise JobError(
@@ -202,7 +202,7 @@ def _offer(shares: Any, cell_at: Any, cells: Any, off: Any, worth: Any, order: A
             cells[r] = new
 
 
-def with_columns(target: PublicTable, schema: Schema, draw_labels: Any, rng: np.random.Generator) -> pl.DataFrame:
+def with_columns(target: CodedTable, schema: Schema, draw_labels: Any, rng: np.random.Generator) -> pl.DataFrame:
     """The target's rows with what ``draw_labels(rows)`` gives them; rows that break a rule are drawn again.
 
     Every column of the schema, in its order.  A target's own value stays as it is when the schema allows it,
@@ -235,7 +235,7 @@ def with_columns(target: PublicTable, schema: Schema, draw_labels: Any, rng: np.
     return frame
 
 
-def _kept(target: PublicTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
+def _kept(target: CodedTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
     """The target's own columns, values outside the schema replaced by one of the cell they fall in."""
     frame = target.frame.select(names)
     for name in (n for n in names if target.departs(n) or _other_type(schema, frame, n)):

@@ -12,7 +12,7 @@ from hedgerow.errors import JobError
 from hedgerow.public.coding import Coding, JoinedColumn
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 
 Records = npt.NDArray[np.uint16]
 MOST_CELLS = 2_000_000  # of a declared table
@@ -49,7 +49,7 @@ class Axes:
         """The table of these axes."""
         return Marginal(tuple(p for i in key for p in self.parts[i]))
 
-    def rows(self, table: PublicTable) -> Records:
+    def rows(self, table: CodedTable) -> Records:
         """The rows of a public table in codes, one column per axis."""
         codes = table.codes([p for parts in self.parts for p in parts])
         flat = [

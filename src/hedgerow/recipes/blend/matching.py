@@ -6,7 +6,6 @@ A *mapping* renames values.  Nothing here looks at the confidential table, so no
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -14,14 +13,14 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.public.fit import ColumnFit
 from hedgerow.public.schema import Column
-from hedgerow.public.table import PublicTable
+from hedgerow.public.table import CodedTable
 
 _NOTHING = "No confidential row was read and nothing was spent."
 
 
 def matched(
-    table: PublicTable, target: PublicTable, ratio: Mapping[str, Any], mapping: Mapping[str, Mapping[str, str]]
-) -> PublicTable:
+    table: CodedTable, target: CodedTable, ratio: Mapping[str, Any], mapping: Mapping[str, Mapping[str, str]]
+) -> CodedTable:
     """``table`` with the numbers named in ``ratio`` multiplied, and the values named in ``mapping`` renamed."""
     frame = table.frame
     for name in (*ratio, *mapping):
@@ -39,10 +38,10 @@ def matched(
             _declared(name, by) if not isinstance(by, list | tuple) else _taken(name, list(by), frame, target.frame)
         )
         frame = frame.with_columns((frame[name].cast(pl.Float64) * factor).alias(name))
-    return replace(table, frame=frame, _codes={}) if ratio or mapping else table
+    return table.with_frame(frame) if ratio or mapping else table
 
 
-def _check_names(table: PublicTable, name: str, names: Mapping[str, str]) -> None:
+def _check_names(table: CodedTable, name: str, names: Mapping[str, str]) -> None:
     """Refuse to rename what the public table does not have, or into what the schema does not name."""
     had = set(table.frame[name].cast(pl.String).unique())
     column = table.schema.column(name)

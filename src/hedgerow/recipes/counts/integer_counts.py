@@ -29,7 +29,7 @@ from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.schema import Flags, Schema, impossible
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 
 _MARGINS_SHARE = Fraction(3, 10)
@@ -132,7 +132,7 @@ class IntegerCounts(AbstractRecipe):
         return LAPLACE * sqrt(variance) if self.margins else float(laplace_reach(float(noise.scale)))
 
     def _shrunk(
-        self, relative: PublicTable, best: Reconciled, law: str, open_cells: Flags, total: int
+        self, relative: CodedTable, best: Reconciled, law: str, open_cells: Flags, total: int
     ) -> tuple[Expected, Expected, int]:
         """Cells drawn towards the public table, their variances, and the total that the better of both knows."""
         prior = public_counts(relative, self.table) * open_cells
@@ -208,7 +208,7 @@ def zero_cells(schema: Schema, names: tuple[str, ...]) -> Flags:
     return np.asarray(impossible(schema, dict(zip(names, grid, strict=True))))
 
 
-def public_counts(table: PublicTable, question: Marginal) -> Expected:
+def public_counts(table: CodedTable, question: Marginal) -> Expected:
     """How many rows of a public table fall in each cell of the question."""
     plan = CountPlan([question], table.schema.coding)
     return plan.count(table.codes(plan.columns)).astype(np.float64)

@@ -19,7 +19,7 @@ from hedgerow.model.tables.shrinkage import shrink
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import TOTAL, Law, Marginal, Measurement
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.memory import pair_records_memory
 from hedgerow.recipes.dpsyn.budget import (
@@ -226,7 +226,7 @@ class DPSyn(AbstractRecipe):
             return [Marginal((c,)) for c in columns], "gaussian" if gaussian else "laplace"
         return [Marginal(p) for p in combinations(columns, 2)], "gaussian"
 
-    def _nearer(self, grouped: Measurement, relative: PublicTable) -> Floats:
+    def _nearer(self, grouped: Measurement, relative: CodedTable) -> Floats:
         """The noisy group sizes; repaired, drawn towards equal or public ones, as far as the noise recommends.
 
         Which of the two is the nearer one is told by the noisy sizes themselves, as is how far the truth seems to
@@ -262,7 +262,7 @@ class DPSyn(AbstractRecipe):
 _LEAST = {"rows": 1, "floor": 0, "pool": 1, "rounds": 0, "sweeps": 0}
 
 
-def _relative(public: PublicData) -> PublicTable:
+def _relative(public: PublicData) -> CodedTable:
     if public.relative is None:
         raise JobError(
             "dpsyn starts from a public relative of the confidential table, and there is none.\n"
@@ -272,7 +272,7 @@ def _relative(public: PublicData) -> PublicTable:
     return public.relative
 
 
-def _coded(relative: PublicTable, columns: Sequence[str]) -> Records:
+def _coded(relative: CodedTable, columns: Sequence[str]) -> Records:
     """The public rows in codes."""
     known = relative.codes(columns)
     return np.stack([known[c].astype(np.uint16) for c in columns], axis=1)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hedgerow.errors import JobError, Refused
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 
 NOTHING = "No confidential row was read and nothing was spent."
 
@@ -70,7 +70,7 @@ def open_columns(guarantee: Guarantee) -> tuple[str, ...]:
     return guarantee.public_columns if guarantee.relation == "label-change" else ()
 
 
-def target_of(public: PublicData) -> PublicTable:
+def target_of(public: PublicData) -> CodedTable:
     """The rows that receive columns."""
     if public.target is None:
         raise JobError(
@@ -79,13 +79,13 @@ def target_of(public: PublicData) -> PublicTable:
     return public.target
 
 
-def code_rows(table: PublicTable, names: Sequence[str]) -> npt.NDArray[Any]:
+def code_rows(table: CodedTable, names: Sequence[str]) -> npt.NDArray[Any]:
     """The codes of ``names``, a row of the array for each."""
     codes = table.codes(names)
     return np.stack([codes[n] for n in names], dtype=np.result_type(*codes.values()), casting="unsafe")
 
 
-def cells_of(table: PublicTable, names: Sequence[str]) -> npt.NDArray[np.int64]:
+def cells_of(table: CodedTable, names: Sequence[str]) -> npt.NDArray[np.int64]:
     """The cell of each row in the cross of ``names``, last fastest."""
     return cross(table.schema, names, table.codes(names), table.rows)
 

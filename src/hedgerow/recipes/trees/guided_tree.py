@@ -37,7 +37,7 @@ from hedgerow.model.trees import (
 from hedgerow.public.costs.accounting import Budget, Relation
 from hedgerow.public.costs.question import TOTAL, Marginal, Measurement, Tree
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
 from hedgerow.recipes.trees.outcome import budget_parts, outcome_of
@@ -69,7 +69,7 @@ class AttachInputs:
     label_count: int
     sizes: tuple[int, ...]
     ordered: tuple[bool, ...]
-    target: PublicTable
+    target: CodedTable
     code_rows: npt.NDArray[Any]
     public: npt.NDArray[Any]
     labels: npt.NDArray[np.int64] | None

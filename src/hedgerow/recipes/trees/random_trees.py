@@ -30,7 +30,7 @@ from hedgerow.public.coding import Codes
 from hedgerow.public.costs.accounting import Budget, Guarantee, Relation, epsilon_of, floor_sqrt
 from hedgerow.public.costs.question import Marginal, Measurement, Tree
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.table import PublicData, PublicTable
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.matching import matched
 from hedgerow.recipes.trees.attach import NOTHING, code_rows, columns_of, cross, open_columns, target_of
@@ -382,11 +382,11 @@ class Forest(AbstractAttachment):
         at = cross(schema, question.columns, codes, target.rows)
         return np.bincount(at, minlength=schema.size(question.columns)).astype(np.float64)
 
-    def attach(self, target: PublicTable, rng: np.random.Generator) -> pl.DataFrame:
+    def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of ``target``, in order, with synthetic private columns."""
         return with_columns(target, self.public.schema, lambda rows: self._drawn(target, rows, rng), rng)
 
-    def _drawn(self, target: PublicTable, rows: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, Any]:
+    def _drawn(self, target: CodedTable, rows: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, Any]:
         cells: dict[str, Any] = {}
         for step, answers in self.steps:
             names = step.trees[0].columns
