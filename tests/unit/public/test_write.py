@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pyreadstat
 import pytest
-from hedgerow.public.files.write import WRITERS, write_table
 
 from hedgerow.errors import JobError
 from hedgerow.public import write
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema, decode
 from hedgerow.public.table import CodedTable
+from hedgerow.public.write import WRITERS, write_table
 
 SCHEMA = Schema.loads("""
 title = "Personnel"
