@@ -6,7 +6,7 @@
     - MissingExtra          2   an optional library is not installed
   + TableMismatch           3   a public table, or the header of a confidential one, does not fit
   + Refused                 4   the request would break the promise or the budget
-    - BudgetExhausted       4   it costs more than is left (``ledger/exhausted.py``)
+    - BudgetExhausted       4   it costs more than is left (``ledger/book.py``)
     - LedgerError           4   the ledger cannot be written, read or trusted
   + ToleranceMissed         5   an intended use is not met by this plan
   + VerifyFailed            6   a bundle or a ledger does not hold

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow import __version__
-from hedgerow.answers.recorded import Answered, Recorded
+from hedgerow.answers.recorded import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import Job
 from hedgerow.ledger.account import RunAccount
@@ -220,7 +220,7 @@ def run(
     return folder
 
 
-def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
+def _open(road: Road, source: Source, name: str, journal: Journal) -> RecordedAnswers:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
     record, resumed = journal.answers(), journal.exists
     journal.start(name, road.digest)  # before booking: a promise whose journal was lost would be paid twice
@@ -232,19 +232,19 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> Recorded:
             journal.finish()
         raise
 
-    def keep(answered: Answered) -> None:
+    def keep(answered: Reply) -> None:
         journal.keep(len(record), answered)
 
     return replace(recording(gate, record, road.job.table, name), keep=keep)
 
 
-def recording(gate: Gate, record: list[Answered], table: str, run: str) -> Recorded:
+def recording(gate: Gate, record: list[Reply], table: str, run: str) -> RecordedAnswers:
     """The gate with all that it can be asked for, its answers recorded."""
     draw, drawn = partial(urns.draw_urn, gate), partial(relabel.measure_relabelled, gate)
-    return Recorded(gate.tariff, gate.budget, record, gate, urns=draw, relabel=drawn, table=table, run=run)
+    return RecordedAnswers(gate.tariff, gate.budget, record, gate, urns=draw, relabel=drawn, table=table, run=run)
 
 
-def _contents(road: Road, gate: Recorded, drawn: Drawn, anchor: str) -> Contents:
+def _contents(road: Road, gate: RecordedAnswers, drawn: Drawn, anchor: str) -> Contents:
     """Everything that is published."""
     return Contents(
         schema=road.schema,
@@ -292,7 +292,7 @@ def sample(
     tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
     named = [i.name for i in statement.public_inputs if i.role == "public"]
     try:
-        fitted = job.recipe.fit(Recorded(tariff, statement.budget, record), public)
+        fitted = job.recipe.fit(RecordedAnswers(tariff, statement.budget, record), public)
     except (JobError, Refused):
         if public_table is not None or not named:
             raise
@@ -320,7 +320,7 @@ def _same(path: str | Path | None, what: str, statement: Statement, schema: Sche
     return table
 
 
-def recorded(folder: Path) -> tuple[Statement, list[Answered]]:
+def recorded(folder: Path) -> tuple[Statement, list[Reply]]:
     """The statement of a bundle and its recorded answers, in the order they were given."""
     try:
         statement = Statement.from_json(json.loads((folder / "statement.json").read_text("utf-8")))
@@ -329,7 +329,7 @@ def recorded(folder: Path) -> tuple[Statement, list[Answered]]:
         raise JobError(f"{folder} is not a release: it has no readable statement.json and measurements.") from None
     chosen = dict(statement.choices)
     record = [
-        Answered(spend, tuple(m for position, m in answers if position == i), chosen.get(i))
+        Reply(spend, tuple(m for position, m in answers if position == i), chosen.get(i))
         for i, spend in enumerate(statement.spends)
     ]
     return statement, record
@@ -344,7 +344,7 @@ def open_gate(
     ledger: str | Path = "ledger.db",
     name: str = "",
     **promise: Any,
-) -> Recorded:
+) -> RecordedAnswers:
     """A gate for Python users: ask it through a recipe. The whole budget is booked under ``name`` at once.
 
     ``promise`` takes the other fields of ``Guarantee``: unit, person, rows_per_person, public_columns.
@@ -361,7 +361,7 @@ def open_gate(
 
 def write_release(
     records: pl.DataFrame,
-    gate: Recorded,
+    gate: RecordedAnswers,
     schema: Schema,
     folder: str | Path,
     *,
@@ -384,7 +384,7 @@ def write_release(
     return Path(folder)
 
 
-def _job_text(gate: Recorded, recipe: str) -> str:
+def _job_text(gate: RecordedAnswers, recipe: str) -> str:
     """The job file that says what a run made in Python has promised."""
     g, text = gate.tariff.guarantee, json.dumps  # a JSON text is a TOML text
     return "\n".join(

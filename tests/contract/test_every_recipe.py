@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.recorded import Recorded
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.recorded import RecordedAnswers
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
@@ -51,11 +51,11 @@ def world(rows: int) -> PublicData:
     return PublicData(schema, CodedTable.read(known, schema), target)
 
 
-def pretend(public: PublicData, budget: Budget, seed: int = 0) -> Recorded:
+def pretend(public: PublicData, budget: Budget, seed: int = 0) -> RecordedAnswers:
     assert public.relative is not None
     tariff = Tariff(public.schema.coding, Guarantee(), budget.measure)
-    live = Pretend(tariff, budget, public.relative, public.relative.rows, np.random.default_rng(seed))
-    return Recorded(tariff, budget, [], live=live, urns=live.draw_urn, relabel=live.measure_relabelled)
+    live = StandInGate(tariff, budget, public.relative, public.relative.rows, np.random.default_rng(seed))
+    return RecordedAnswers(tariff, budget, [], live=live, urns=live.draw_urn, relabel=live.measure_relabelled)
 
 
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
@@ -88,7 +88,7 @@ def test_the_same_answers_and_seed_give_the_same_records(name: str) -> None:
     public, budget = world(200), BUDGETS["pure"]
     gate = pretend(public, budget)
     drawn: list[list[pl.DataFrame]] = []
-    for source in (gate, Recorded(gate.tariff, budget, gate.record)):
+    for source in (gate, RecordedAnswers(gate.tariff, budget, gate.record)):
         copies = draw_copies(recipe_of(name).fit(source, public), public, copies=1, seed=5)
         drawn.append([*copies.records, *copies.counts])
     assert len(drawn[0]) == len(drawn[1])

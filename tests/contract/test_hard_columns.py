@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
@@ -80,7 +80,7 @@ def test_records_obey_the_schema_whatever_the_columns(name: str, epsilon: str) -
     relative, truth = (CodedTable.read(table(3000, seed), schema) for seed in (1, 2))
     public, budget = PublicData(schema, relative), Budget(epsilon, "1e-6")
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
-    gate = Pretend(tariff, budget, truth, truth.rows, np.random.default_rng(3))
+    gate = StandInGate(tariff, budget, truth, truth.rows, np.random.default_rng(3))
     (records,) = draw_copies(RECIPES[name].fit(gate, public), public, copies=1, seed=1).records
     assert records.columns == [c.name for c in schema.columns]
     assert not violations(schema, records).any()

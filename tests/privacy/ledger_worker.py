@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedgerow.errors import HedgerowError
-from hedgerow.ledger.book import Ledger
-from hedgerow.ledger.exhausted import BudgetExhausted
+from hedgerow.ledger.book import BudgetExhausted, Ledger
 from hedgerow.public.costs.accounting import Budget, Guarantee
 
 with suppress(ImportError):

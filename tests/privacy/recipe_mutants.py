@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.recorded import Recorded
+from hedgerow.answers.recorded import RecordedAnswers
 from hedgerow.counting.plan import CountPlan
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Counts, Measurement
@@ -136,15 +136,15 @@ def regime_by_the_true_number_of_rows(patch: Patch) -> None:
 
 def group_sizes_without_noise(patch: Patch) -> None:
     """The recipe puts the exact group sizes in the place of the noisy ones."""
-    exact, measure = _exact(patch), Recorded.measure
+    exact, measure = _exact(patch), RecordedAnswers.measure
 
-    def answered(self: Recorded, questions: Any, cost: Fraction, **more: Any) -> tuple[Measurement, ...]:
+    def answered(self: RecordedAnswers, questions: Any, cost: Fraction, **more: Any) -> tuple[Measurement, ...]:
         answers = measure(self, questions, cost, **more)
         if len(answers) > 1 or not answers[0].question.columns or not exact:
             return answers
         return (Measurement(answers[0].question, exact[-1][0], answers[0].noise),)
 
-    patch.setattr("hedgerow.answers.recorded.Recorded.measure", answered)
+    patch.setattr("hedgerow.answers.recorded.RecordedAnswers.measure", answered)
 
 
 def selection_without_cost(patch: Patch) -> None:
@@ -191,14 +191,14 @@ def cheaper_than_it_is_worth(patch: Patch) -> None:
 
 def count_in_the_progress(patch: Patch) -> None:
     """Progress tells how many rows there are."""
-    exact, measure = _exact(patch), Recorded.measure
+    exact, measure = _exact(patch), RecordedAnswers.measure
 
-    def told(self: Recorded, questions: Any, cost: Fraction, **more: Any) -> tuple[Measurement, ...]:
+    def told(self: RecordedAnswers, questions: Any, cost: Fraction, **more: Any) -> tuple[Measurement, ...]:
         answers = measure(self, questions, cost, **more)
         self.tell(f"{int(exact[-1][0].sum())} rows" if exact else "no rows")
         return answers
 
-    patch.setattr("hedgerow.answers.recorded.Recorded.measure", told)
+    patch.setattr("hedgerow.answers.recorded.RecordedAnswers.measure", told)
 
 
 RECIPE_MUTANTS: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (

@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError, LedgerError, Refused
-from hedgerow.ledger.book import START, Entry, Ledger
-from hedgerow.ledger.exhausted import BudgetExhausted
+from hedgerow.ledger.book import START, BudgetExhausted, Ledger, LedgerEntry
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 from tests.privacy.checks import quick_folder
@@ -384,7 +383,7 @@ def test_a_file_may_be_named_as_a_path_or_a_url(tmp_path: Path, form: str, monke
 
 
 def test_the_seal_is_what_the_documentation_says() -> None:
-    entry = Entry(1, "2026-01-01T00:00:00+00:00", "pay", "cap", '{"epsilon": "3", "delta": "0"}', START)
+    entry = LedgerEntry(1, "2026-01-01T00:00:00+00:00", "pay", "cap", '{"epsilon": "3", "delta": "0"}', START)
     text = (
         '[1, "2026-01-01T00:00:00+00:00", "pay", "cap", "{\\"epsilon\\": \\"3\\", \\"delta\\": \\"0\\"}", "'
         + START

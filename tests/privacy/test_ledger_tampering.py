@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.ledger.book import START, Entry, Ledger
+from hedgerow.ledger.book import START, Ledger, LedgerEntry
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
 
@@ -160,9 +160,9 @@ def test_a_ledger_exchanged_during_a_run_is_seen(ledger: Ledger, ledger_url: str
 # ---- entries that are well sealed and break a rule
 
 
-def forged(entries: tuple[Entry, ...], at: int, **changes: Any) -> tuple[Entry, ...]:
+def forged(entries: tuple[LedgerEntry, ...], at: int, **changes: Any) -> tuple[LedgerEntry, ...]:
     """The same ledger with the facts of one entry changed (or the entry left out), all seals made anew."""
-    made: list[Entry] = []
+    made: list[LedgerEntry] = []
     for entry in entries:
         if entry.seq == at and changes.get("gone"):
             continue
@@ -202,7 +202,7 @@ def forged(entries: tuple[Entry, ...], at: int, **changes: Any) -> tuple[Entry, 
     ],
 )
 def test_a_forged_entry_with_good_seals_is_seen_when_it_breaks_a_rule(
-    sqlite_entries: tuple[Entry, ...], at: int, changes: dict[str, Any], why: str
+    sqlite_entries: tuple[LedgerEntry, ...], at: int, changes: dict[str, Any], why: str
 ) -> None:
     ledger_book.check(sqlite_entries)
     with pytest.raises(VerifyFailed) as failed:
@@ -213,29 +213,29 @@ def test_a_forged_entry_with_good_seals_is_seen_when_it_breaks_a_rule(
 @pytest.mark.parametrize(
     "body", ["", "[]", "{}", "null", '{"run": 1}', "{", '{"run": "a", "cost": "x", "request": "q"}']
 )
-def test_a_sealed_entry_that_makes_no_sense_is_seen(sqlite_entries: tuple[Entry, ...], body: str) -> None:
+def test_a_sealed_entry_that_makes_no_sense_is_seen(sqlite_entries: tuple[LedgerEntry, ...], body: str) -> None:
     for kind in ("cap", "promise", "spend", "draw", "same"):
         last = sqlite_entries[-1]
-        draft = Entry(last.seq + 1, last.at, "pay", kind, body, last.hash)
+        draft = LedgerEntry(last.seq + 1, last.at, "pay", kind, body, last.hash)
         with pytest.raises(VerifyFailed, match=f"at entry {draft.seq}"):
             ledger_book.check((*sqlite_entries, replace(draft, hash=draft.seal())))
 
 
-def test_names_found_to_be_the_same_too_late_break_no_rule(sqlite_entries: tuple[Entry, ...]) -> None:
+def test_names_found_to_be_the_same_too_late_break_no_rule(sqlite_entries: tuple[LedgerEntry, ...]) -> None:
     """Run b had promised before its rows were read: with a cap of 2 it gets no answer, but the history stands."""
     ledger_book.check(forged(sqlite_entries, 1, epsilon="2"))
 
 
-def test_a_promise_on_one_name_above_the_common_cap_is_seen(sqlite_entries: tuple[Entry, ...]) -> None:
+def test_a_promise_on_one_name_above_the_common_cap_is_seen(sqlite_entries: tuple[LedgerEntry, ...]) -> None:
     last = sqlite_entries[-1]
     facts = {**sqlite_entries[1].facts, "run": "c", "epsilon": "1/100", "total": "1/100"}
-    draft = Entry(last.seq + 1, last.at, "copy", "promise", json.dumps(facts), last.hash)
+    draft = LedgerEntry(last.seq + 1, last.at, "copy", "promise", json.dumps(facts), last.hash)
     with pytest.raises(VerifyFailed, match="above the cap"):
         ledger_book.check((*sqlite_entries, replace(draft, hash=draft.seal())))
 
 
 @pytest.fixture
-def sqlite_entries(tmp_path: Any) -> tuple[Entry, ...]:
+def sqlite_entries(tmp_path: Any) -> tuple[LedgerEntry, ...]:
     return ledger.__wrapped__(str(tmp_path / "forged.db")).entries()  # type: ignore[attr-defined, no-any-return]
 
 

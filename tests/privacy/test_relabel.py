@@ -121,7 +121,7 @@ def moves(row: tuple[int, int, int], relation: str) -> list[tuple[tuple[int, int
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one", "label-change"])
 def test_the_exact_law_keeps_the_stated_epsilon(relation: str) -> None:
     guarantee = Guarantee(relation=relation, public_columns=("x",) if relation == "label-change" else ())  # type: ignore[arg-type]
-    spend = price(Tariff(TINY, guarantee, "pure"), [LEAVES], [BY_X], Fraction(1, 2))
+    _, spend = price(Tariff(TINY, guarantee, "pure"), [LEAVES], [BY_X], Fraction(1, 2))
     scale, worst = spend.asked[0].noise.scale, 0.0
     for rest in [(), *((r,) for r in ROWS)]:
         for row in ROWS:
@@ -223,9 +223,9 @@ def law_taken_from_the_confidential_rows(patch: Patch) -> None:
 def priced_as_if_a_row_moved_one_count(patch: Patch) -> None:
     """The papers' sensitivity of 1, under every relation."""
 
-    def cheap(tariff: Tariff, questions: Any, laws: Any, cost: Fraction) -> Spend:
+    def cheap(tariff: Tariff, questions: Any, laws: Any, cost: Fraction) -> tuple[Any, Spend]:
         low = replace(tariff, guarantee=Guarantee())
-        return replace(low.measure_all(questions, cost, law="laplace"), verb="relabel")
+        return laws, replace(low.measure_all(questions, cost, law="laplace"), verb="relabel")
 
     patch.setattr(relabel, "price", cheap)
 

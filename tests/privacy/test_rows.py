@@ -15,7 +15,7 @@ from hedgerow.errors import JobError, TableMismatch
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private.gate import Gate
-from hedgerow.private.rows import ConfidentialRows, Source
+from hedgerow.private.rows import ConfidentialRows, RowSource
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import TOTAL, Marginal
 from hedgerow.public.costs.spend import Tariff
@@ -27,12 +27,12 @@ CODING = Schema.loads(SCHEMA).coding
 ME: Row = ("F", "A", "5", "n", "me")
 
 
-def rows(table: pl.DataFrame | Source, guarantee: Guarantee = PERSON) -> ConfidentialRows:
+def rows(table: pl.DataFrame | RowSource, guarantee: Guarantee = PERSON) -> ConfidentialRows:
     source = table if not isinstance(table, pl.DataFrame) else open_source(table)
     return ConfidentialRows(source, CODING, guarantee)
 
 
-def counted(table: pl.DataFrame | Source, question: Marginal = TOTAL, guarantee: Guarantee = PERSON) -> list[int]:
+def counted(table: pl.DataFrame | RowSource, question: Marginal = TOTAL, guarantee: Guarantee = PERSON) -> list[int]:
     return [int(x) for x in rows(table, guarantee).count(CountPlan([question], CODING))[0]]
 
 

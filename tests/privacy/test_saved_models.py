@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.recorded import Recorded
+from hedgerow.answers.recorded import RecordedAnswers
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
@@ -48,7 +48,7 @@ def test_a_saved_model_is_a_function_of_noisy_answers_and_public_inputs(
         name="t",
     )
     saved = pickle.dumps(recipe.fit(gate, public))
-    alone = Recorded(gate.tariff, gate.budget, gate.record)  # nobody to ask: the noisy answers are all there is
+    alone = RecordedAnswers(gate.tariff, gate.budget, gate.record)  # nobody to ask: noisy answers are all there is
     loaded = Looking(saved)
     model: Any = loaded.load()
     again: Any = recipe.fit(alone, public)

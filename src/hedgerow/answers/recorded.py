@@ -1,4 +1,7 @@
-"""Recorded answers: a run taken up again after a crash, or sampled later without the data."""
+"""Recorded answers: a run is taken up again after a crash, or sampled later without the data.
+
+A recipe is deterministic given its seed and the answers, so fitting it on the same answers repeats the first run.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,8 +25,8 @@ Relabel = Callable[[Sequence[Marginal], Sequence[LabelLaw], Fraction], tuple[Mea
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
-    """One request and what came back: noisy tables, or the chosen question."""
+class Reply:
+    """What came back to one request: noisy tables, or the chosen question."""
 
     spend: Spend
     measurements: tuple[Measurement, ...] = ()
@@ -41,7 +44,7 @@ def _quiet(phase: str) -> None:
 
 @final
 @dataclass
-class Recorded:
+class RecordedAnswers:
     """Answers requests from a record while it lasts, then from ``live``, keeping what comes back.
 
     Attributes:
@@ -59,11 +62,11 @@ class Recorded:
 
     tariff: Tariff
     budget: Budget
-    record: list[Answered]
+    record: list[Reply]
     live: Measures | None = None
     urns: DrawUrn | None = None
     relabel: Relabel | None = None
-    keep: Callable[[Answered], None] | None = None
+    keep: Callable[[Reply], None] | None = None
     table: str = ""
     run: str = ""
     tell: Callable[[str], None] = _quiet
@@ -85,8 +88,8 @@ class Recorded:
         """The noisy counts: on record, or asked now and kept."""
         spend = self.tariff.measure_all(questions, cost, weights=weights, law=law)
 
-        def ask(live: Measures) -> Answered:
-            return Answered(spend, live.measure(questions, cost, weights=weights, law=law))
+        def ask(live: Measures) -> Reply:
+            return Reply(spend, live.measure(questions, cost, weights=weights, law=law))
 
         return _with_trees(self._answer(spend, ask).measurements, questions)
 
@@ -94,8 +97,8 @@ class Recorded:
         """The chosen question: on record, or chosen now and kept."""
         spend = self.tariff.select_one(list(estimates), cost)
 
-        def ask(live: Measures) -> Answered:
-            return Answered(spend, chosen=live.select(estimates, cost))
+        def ask(live: Measures) -> Reply:
+            return Reply(spend, chosen=live.select(estimates, cost))
 
         chosen = self._answer(spend, ask).chosen
         if chosen is None:
@@ -106,13 +109,12 @@ class Recorded:
         self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
     ) -> tuple[Measurement, ...]:
         """The noisy counts of relabelled rows: on record, or asked now and kept."""
-        laws = relabel.taken(laws, questions, self.tariff.coding)
-        spend = relabel.price(self.tariff, questions, laws, cost)
+        laws, spend = relabel.price(self.tariff, questions, laws, cost)
 
-        def ask(live: Measures) -> Answered:
+        def ask(live: Measures) -> Reply:
             if self.relabel is None:
                 raise Refused(f"This gate relabels no rows: {spend}. Nobody was asked and nothing was spent.")
-            return Answered(spend, self.relabel(questions, laws, cost))
+            return Reply(spend, self.relabel(questions, laws, cost))
 
         return _with_trees(self._answer(spend, ask).measurements, questions)
 
@@ -120,10 +122,10 @@ class Recorded:
         """The drawn tables: on record, or drawn now and kept."""
         spend = price(self.tariff, question, urn, cost)
 
-        def ask(live: Measures) -> Answered:
+        def ask(live: Measures) -> Reply:
             if self.urns is None:
                 raise Refused(f"This gate draws from no urn: {spend}. Nobody was asked and nothing was spent.")
-            return Answered(spend, self.urns(question, urn, cost))
+            return Reply(spend, self.urns(question, urn, cost))
 
         return self._answer(spend, ask).measurements
 
@@ -139,7 +141,7 @@ class Recorded:
             **more,
         )
 
-    def _answer(self, spend: Spend, ask: Callable[[Measures], Answered]) -> Answered:
+    def _answer(self, spend: Spend, ask: Callable[[Measures], Reply]) -> Reply:
         if self._position < len(self.record):
             known = self.record[self._position]
             if known.spend != spend:

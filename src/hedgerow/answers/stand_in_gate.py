@@ -19,10 +19,17 @@ from hedgerow.public.table import CodedTable
 
 @final
 @dataclass
-class Pretend:
-    """Answers as the gate would if ``stand_in``, blown up to ``rows`` rows, were the confidential table.
+class StandInGate:
+    """Answers as the gate would if ``stand_in``, scaled up to ``rows`` rows, were the confidential table.
 
     The noise is ordinary seeded floating point: nothing is protected here, because nothing is confidential.
+
+    Attributes:
+        tariff: how requests are priced.
+        budget: the promise.
+        stand_in: the public rows that are counted: those that a gate would count (``person_cap``).
+        rows: how many rows they stand for.
+        rng: draws the noise.
     """
 
     tariff: Tariff
@@ -34,11 +41,11 @@ class Pretend:
 
     @property
     def left(self) -> Fraction:
-        """What of the budget has not been used in this pretence."""
+        """What of the budget has not been used."""
         return self.budget.total - self._spent
 
     def truth(self, questions: Sequence[Marginal], laws: Sequence[LabelLaw] = ()) -> tuple[Counts, ...]:
-        """The stand-in's own counts, blown up; with ``laws``, after labels were drawn."""
+        """The stand-in's own counts, scaled up; with ``laws``, after labels were drawn."""
         plan = CountPlan(questions, self.tariff.coding)
         codes, rows = self.stand_in.codes(columns_of(laws, plan.columns)), self.stand_in.rows
         words = [self.rng.integers(0, 1 << 32, 2 * rows, np.uint32) for _ in laws]
@@ -61,7 +68,8 @@ class Pretend:
         self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
     ) -> tuple[Measurement, ...]:
         """The same of the stand-in's rows after labels were drawn."""
-        return self._noisy(relabel.price(self.tariff, questions, laws, cost), self.truth(questions, laws))
+        laws, spend = relabel.price(self.tariff, questions, laws, cost)
+        return self._noisy(spend, self.truth(questions, laws))
 
     def _noisy(self, spend: Spend, counts: Sequence[Counts]) -> tuple[Measurement, ...]:
         self._spent += spend.cost

@@ -100,8 +100,11 @@ def columns_of(laws: Sequence[LabelLaw], columns: Sequence[str]) -> tuple[str, .
     return tuple(dict.fromkeys((*columns, *(c for law in laws for t in law.trees for c in t.columns))))
 
 
-def price(tariff: Tariff, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction) -> Spend:
-    """The request to count ``questions`` after labels were drawn by ``taken`` laws: what counting them costs."""
+def price(
+    tariff: Tariff, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+) -> tuple[tuple[LabelLaw, ...], Spend]:
+    """The laws, ``taken``, and the request to count ``questions`` after labels were drawn: the price of counting."""
+    laws = taken(laws, questions, tariff.coding)
     spend = tariff.measure_all(questions, cost, law="laplace")
     detail = json.dumps({"relabel": [law.told() for law in laws]}, sort_keys=True)
-    return replace(spend, verb="relabel", detail=detail)
+    return laws, replace(spend, verb="relabel", detail=detail)

@@ -18,8 +18,8 @@ from typing import final
 import numpy as np
 
 from hedgerow import __version__
-from hedgerow.answers.recorded import Answered, Recorded
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.recorded import RecordedAnswers, Reply
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.experiment.grid import Grid
 from hedgerow.job import Job
@@ -148,7 +148,7 @@ def try_settings(choosing: "Choosing") -> None:
             relative = road.public.relative
             if job.recipe.name not in played and relative is not None and not lacking(relative):
                 rng = np.random.Generator(np.random.PCG64(0))
-                gate = Pretend(choosing.tariff, choosing.of_run, relative, relative.rows, rng)
+                gate = StandInGate(choosing.tariff, choosing.of_run, relative, relative.rows, rng)
                 _estimates(job.recipe.fit(gate, road.public), choosing.tables)
             played.add(job.recipe.name)
         except HedgerowError as wrong:
@@ -177,13 +177,13 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
         RunAccount(road.ledger(), table=job.table, run=run),
     )
 
-    def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Answered]]:
+    def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Reply]]:
         recorded = recording(gate, [], job.table, run)
         return _estimates(recipes[which].fit(recorded, road.public), choice.tables), recorded.record
 
     gate = Gate(source, choosing.tariff, choosing.budget, account)
     chosen = choose_run(gate, choice, trial, choosing.budget.total)
-    best = Recorded(choosing.tariff, choosing.of_run, chosen.made or [], table=job.table, run=run)
+    best = RecordedAnswers(choosing.tariff, choosing.of_run, chosen.made or [], table=job.table, run=run)
     made = ChoiceStatement(
         choosing.budget.total,
         choosing.stopping,

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 import polars as pl
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
@@ -148,7 +148,7 @@ def play(stage: Stage, cell: Cell, seed: int) -> Iterator[Reading]:
         recipe = replace(recipe, seed=seed)  # type: ignore[type-var]
     tariff, counted = Tariff(schema.coding, job.guarantee, job.budget.measure), tables.counted
     rng = np.random.Generator(np.random.PCG64([1, seed, *cell]))
-    gate = Pretend(tariff, job.budget, counted, counted.rows, rng)
+    gate = StandInGate(tariff, job.budget, counted, counted.rows, rng)
     copy = draw_one(recipe.fit(gate, public), public, np.random.Generator(np.random.PCG64([seed, 0])))
     made = judged(copy, stage.schema)
     for measure, true in zip(stage.grid.file.measure, tables.true, strict=True):

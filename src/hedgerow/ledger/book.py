@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
 from hedgerow.errors import LedgerError, MissingExtra, Refused, VerifyFailed
-from hedgerow.ledger.exhausted import BudgetExhausted
 from hedgerow.public.costs.accounting import Budget, Guarantee
 
 START = "0" * 64  # what the first entry follows
@@ -59,9 +59,21 @@ _POSTGRES: _Engine = (  # an advisory lock, unlike LOCK TABLE, also guards the m
 )
 
 
+class BudgetExhausted(Refused):
+    """The request costs more than is left."""
+
+    def __init__(self, asked: str, *, unit: str, cost: Fraction, used: Fraction, total: Fraction, cure: str) -> None:
+        self.unit, self.cost, self.left, self.total = unit, cost, max(total - used, Fraction(0)), total
+        price, left, of = (f"{Decimal(x.numerator) / x.denominator:.9g}" for x in (cost, self.left, total))
+        super().__init__(
+            f"Cannot {asked}: it costs {unit} = {price}, but {left} of {of} is left.\n{cure}\n"
+            "No confidential row was read for this request and nothing was spent on it."
+        )
+
+
 @final
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One line of the ledger: ``body`` is JSON with exact numbers as text, ``hash`` seals all before it."""
 
     seq: int
@@ -87,7 +99,7 @@ class Ledger:
     """Books what is promised and spent, and refuses what would pass a cap or a promise."""
 
     def __init__(self, url: str) -> None:
-        self._known = [Entry(0, "", "", "start", "{}", "", START)]
+        self._known = [LedgerEntry(0, "", "", "start", "{}", "", START)]
         self._connect: Callable[[], Any]
         self._fault: type[Exception] = sqlite3.Error
         scheme, found, rest = url.partition("://")
@@ -181,7 +193,7 @@ class Ledger:
         with self._exclusive() as sql:
             return bytes.fromhex(sql("SELECT value FROM hedgerow_meta").fetchone()[0])
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LedgerEntry, ...]:
         """Every entry, its seal and place checked."""
         with self._exclusive():
             return tuple(self._known[1:])
@@ -201,7 +213,7 @@ class Ledger:
         with self._exclusive():
             return _sum(self._of(run), "cost")
 
-    def _of(self, run: str) -> list[Entry]:
+    def _of(self, run: str) -> list[LedgerEntry]:
         return [e for e in self._known if e.facts.get("run") == run]
 
     def _undrawn(self, run: str, request: str) -> Fraction | None:
@@ -224,7 +236,7 @@ class Ledger:
 
     def _append(self, sql: _Sql, tab: str, kind: str, facts: dict[str, Any]) -> None:
         last, now = self._known[-1], datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Entry(last.seq + 1, now, tab, kind, json.dumps(facts, default=str), last.hash)
+        entry = LedgerEntry(last.seq + 1, now, tab, kind, json.dumps(facts, default=str), last.hash)
         sql("INSERT INTO hedgerow_entries VALUES (?, ?, ?, ?, ?, ?, ?)", *astuple(entry)[:-1], entry.seal())
 
     @contextmanager
@@ -246,7 +258,7 @@ class Ledger:
                     for text in (*_MAKE, guard.format("UPDATE"), guard.format("DELETE")):
                         sql(text)
                     sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", secrets.token_hex(32))
-                for entry in (Entry(*row) for row in sql(_AFTER, self._known[-1].seq).fetchall()):
+                for entry in (LedgerEntry(*row) for row in sql(_AFTER, self._known[-1].seq).fetchall()):
                     last = self._known[-1]
                     if (entry.seq, entry.previous, entry.hash) != (last.seq + 1, last.hash, entry.seal()):
                         raise VerifyFailed(f"Entry {entry.seq} of the ledger does not follow: {_CHANGED}\n{outcome}")
@@ -261,5 +273,5 @@ class Ledger:
             ) from fault
 
 
-def _sum(entries: list[Entry], fact: str) -> Fraction:
+def _sum(entries: list[LedgerEntry], fact: str) -> Fraction:
     return sum((Fraction(e.facts[fact]) for e in entries if fact in e.facts), Fraction(0))

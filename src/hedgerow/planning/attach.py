@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
 from hedgerow.public.costs.accounting import Relation, epsilon_of
@@ -176,7 +176,7 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
     had = set(public.target.frame.columns) if public.target else set[str]()
     target = second.take(np.arange(second.rows), [c for c in second.frame.columns if c not in private - had])
     rows = second.rows if _own(recipe) or not plan.assumed_rows else plan.assumed_rows
-    gate, begun = Pretend(plan.tariff, plan.budget, second, rows, rng), process_time()
+    gate, begun = StandInGate(plan.tariff, plan.budget, second, rows, rng), process_time()
     model = recipe.fit(gate, PublicData(schema, first, target, rows))
     took, real = process_time() - begun, relative.rows + rows + (public.target.rows if public.target else 0)
     given = [a for a in schema.attributes if a not in labels and not set(schema.coding.needs([a])) & private]

@@ -9,7 +9,7 @@ import numpy as np
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.private import noise
-from hedgerow.private.rows import ConfidentialRows, Source, T
+from hedgerow.private.rows import ConfidentialRows, RowSource, T
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement, Shares
 from hedgerow.public.costs.spend import Spend, Tariff
@@ -49,7 +49,7 @@ class Gate:
     process killed at any moment leaves either a booked request without an answer, or a paid one.
     """
 
-    def __init__(self, source: Source, tariff: Tariff, budget: Budget, account: Account) -> None:
+    def __init__(self, source: RowSource, tariff: Tariff, budget: Budget, account: Account) -> None:
         if tariff.measure != budget.measure:
             raise JobError(f"Prices in {tariff.measure}, a promise in {budget.measure}. Nothing was read or spent.")
         self._rows = ConfidentialRows(source, tariff.coding, tariff.guarantee)

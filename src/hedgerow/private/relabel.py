@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.counting.relabel import LabelLaw, columns_of, price, relabelled, taken
+from hedgerow.counting.relabel import LabelLaw, columns_of, price, relabelled
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
@@ -24,8 +24,7 @@ def measure_relabelled(
 ) -> tuple[Measurement, ...]:
     """The counts of ``questions`` over rows relabelled by ``laws``, each cell with its own Laplace noise."""
     coding, questions = gate.tariff.coding, tuple(questions)
-    laws = taken(laws, questions, coding)
-    spend, plan = price(gate.tariff, questions, laws, cost), CountPlan(questions, coding)
+    (laws, spend), plan = price(gate.tariff, questions, laws, cost), CountPlan(questions, coding)
     for a in spend.asked:
         noise.check(a.noise)
     counts = gate._booked(spend, lambda: counted(gate._rows, coding, plan, laws))  # noqa: SLF001

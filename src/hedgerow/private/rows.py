@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @runtime_checkable
-class Source(Protocol):
+class RowSource(Protocol):
     """A table that can be read in batches. Its header is known without reading a row."""
 
     @property
@@ -40,7 +40,7 @@ class ConfidentialRows:
 
     __slots__ = ("_coding", "_guarantee", "_source")
 
-    def __init__(self, source: Source, coding: Coding, guarantee: Guarantee) -> None:
+    def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee) -> None:
         self._source, self._coding, self._guarantee = source, coding, guarantee
         needed = [*(c.name for c in coding.columns), *([guarantee.person] if guarantee.person else [])]
         if absent := [c for c in needed if c not in source.columns]:

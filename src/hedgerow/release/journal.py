@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hedgerow.answers.recorded import Answered
+from hedgerow.answers.recorded import Reply
 from hedgerow.errors import JobError
 from hedgerow.public.costs.question import Measurement
 from hedgerow.public.costs.statement import question_from_json, question_to_json, spend_from_json, spend_to_json
@@ -50,7 +50,7 @@ class Journal:
             )
         return run
 
-    def keep(self, position: int, answered: Answered) -> None:
+    def keep(self, position: int, answered: Reply) -> None:
         """Write one answer; it is durable when this returns."""
         stem = self.folder / f"answer-{position:05d}"
         if answered.measurements:
@@ -61,16 +61,16 @@ class Journal:
             json.dumps({"spend": spend_to_json(answered.spend), "chosen": chosen}) + "\n",
         )
 
-    def answers(self) -> list[Answered]:
+    def answers(self) -> list[Reply]:
         """Every answer kept so far, in order."""
-        kept: list[Answered] = []
+        kept: list[Reply] = []
         try:
             for file in sorted(self.folder.glob("answer-*.json")) if self.exists else ():
                 data = json.loads(file.read_text("utf-8"))
                 tables = file.with_suffix(".parquet")
                 found = tuple(m for _, m in measurements.load(tables)) if tables.exists() else ()
                 chosen = None if data["chosen"] is None else question_from_json(data["chosen"])
-                kept.append(Answered(spend_from_json(data["spend"]), found, chosen))
+                kept.append(Reply(spend_from_json(data["spend"]), found, chosen))
         except (OSError, ValueError, KeyError, TypeError):
             raise JobError(
                 f"The answers kept in {self.folder} are damaged. Put back a copy of that folder, or delete it to\n"
@@ -88,7 +88,7 @@ class Journal:
             file.unlink(missing_ok=True)
 
 
-def flatten(record: Sequence[Answered]) -> tuple[tuple[int, Measurement], ...]:
+def flatten(record: Sequence[Reply]) -> tuple[tuple[int, Measurement], ...]:
     """The measured tables of a record, each with the position of its request."""
     return tuple((i, m) for i, a in enumerate(record) for m in a.measurements)
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 import polars as pl
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.public.coding import as_text, person_cap
 from hedgerow.public.costs.accounting import Budget
@@ -139,7 +139,7 @@ def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool
     """The whole job once, with parts of the public table in the places of the confidential one and its relative.
 
     Split, measure with the noise that ``budget`` buys, fit, draw, decode, judge: by the very code of a run, but
-    for the gate, in whose place ``Pretend`` answers.  One judgement per use.
+    for the gate, in whose place ``StandInGate`` answers.  One judgement per use.
     """
     parting, noising, drawing = rng.spawn(3)
     parts = split(stage, parting, halved=halved)
@@ -147,7 +147,7 @@ def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool
     rows = max(1, round(parts.scale * parts.counted.rows))
     target = None if stage.public.target is None else _target(stage.public.target, parts, drawing)
     public = PublicData(stage.public.schema, parts.relative, target, stage.rows, stage.public.wanted)
-    fitted = stage.recipe.fit(Pretend(tariff, budget, parts.counted, rows, noising), public)
+    fitted = stage.recipe.fit(StandInGate(tariff, budget, parts.counted, rows, noising), public)
     made, truth = judged(draw_one(fitted, public, drawing), public.schema), parts.truth
     return tuple(judge(u, quantity(u, made), quantity(u, truth), scale=parts.scale) for u in stage.uses)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
-from hedgerow.ledger.book import START, Entry, Ledger
+from hedgerow.ledger.book import START, Ledger, LedgerEntry
 from hedgerow.public.costs.accounting import Budget, epsilon_of
 from hedgerow.public.costs.statement import Statement
 
@@ -124,7 +124,7 @@ def booking_of(url: str, statement: Statement) -> str:
     return f"entry {promise.seq}: epsilon {float(said[0]):g}; {len(statement.spends)} request(s) paid and drawn"
 
 
-def check(found: Sequence[Entry], anchor: str | None = None) -> None:
+def check(found: Sequence[LedgerEntry], anchor: str | None = None) -> None:
     """Raise ``VerifyFailed`` unless the entries are sealed, in order and within every cap and promise."""
     _read(found)
     if anchor not in (None, START, *(e.hash for e in found)):
@@ -205,7 +205,7 @@ def _hold(kept: bool, otherwise: str) -> None:
         raise VerifyFailed(otherwise)
 
 
-def _read(found: Sequence[Entry]) -> _Book:
+def _read(found: Sequence[LedgerEntry]) -> _Book:
     """The book after all entries, each checked against the ones before it."""
     book, last = _Book(), START
     rules = {"cap": book.cap, "promise": book.promise, "spend": book.spend, "draw": book.draw, "same": book.same}

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.evaluate.telling_apart import auc
 from hedgerow.job import Job
@@ -157,7 +157,7 @@ class _World:
         frame = pl.concat([self.others, self.canary if there else self.instead])
         stand_in = CodedTable.read(frame, self.schema)
         tariff = Tariff(self.schema.coding, self.job.guarantee, self.job.budget.measure)
-        gate = Pretend(tariff, self.job.budget, stand_in, stand_in.rows, rng)
+        gate = StandInGate(tariff, self.job.budget, stand_in, stand_in.rows, rng)
         fitted = self.job.recipe.fit(gate, self.known)
         if isinstance(fitted, AbstractModel):
             drawn = draw_records(fitted, self.schema, fitted.total, rng)

@@ -12,8 +12,7 @@ from hedgerow.errors import JobError
 from hedgerow.experiment import choosing
 from hedgerow.experiment.choosing import Choosing, carry_out, prepare
 from hedgerow.job import Job
-from hedgerow.ledger.book import Ledger
-from hedgerow.ledger.exhausted import BudgetExhausted
+from hedgerow.ledger.book import BudgetExhausted, Ledger
 from hedgerow.private import selection
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.stopping import Stopping

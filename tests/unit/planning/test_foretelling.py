@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
@@ -42,7 +42,7 @@ def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]
     rng = np.random.default_rng([1, world])
     found = rehearse(stage, budget=budget, epsilons=[Fraction(2)], runs=2, workers=1, rng=rng)
     secret = CodedTable.read(tables.confidential, schema)
-    gate = Pretend(tariff, budget, secret, secret.rows, rng)
+    gate = StandInGate(tariff, budget, secret, secret.rows, rng)
     made = CodedTable(schema, draw_one(RECIPES[recipe]().fit(gate, public), public, rng).frame)
     truth = CodedTable(schema, secret.frame)
     real = [judge(u, quantity(u, made), quantity(u, truth)).error for u in USES]

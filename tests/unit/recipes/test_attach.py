@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import pipeline
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.counting.plan import CountPlan, checked, leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.model.trees.random_tree import combine, join_trees, leaf_counts, number_reached, sketch_tree, with_hash
@@ -191,7 +191,7 @@ def test_the_second_column_of_2018_is_trained_on_labels_that_were_drawn() -> Non
     target = CodedTable.read(world(300, 3).select("age", "job"), schema, role="target")
     public = PublicData(schema, CodedTable.read(world(3000, 1), schema), target)
     known = Guarantee(relation="label-change", public_columns=("age", "job"))
-    gate = Pretend(
+    gate = StandInGate(
         Tariff(schema.coding, known, "pure"),
         Budget("1000"),
         CodedTable.read(secret, schema),

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.recorded import Recorded
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.recorded import RecordedAnswers
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -73,10 +73,10 @@ def people(n: int, seed: int, *, towns: tuple[int, ...] = (0, 1, 2, 3, 4, 5)) ->
     )
 
 
-def gate_of(schema: Schema, secret: pl.DataFrame, budget: Budget, seed: int = 5) -> Recorded:
+def gate_of(schema: Schema, secret: pl.DataFrame, budget: Budget, seed: int = 5) -> RecordedAnswers:
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
-    live = Pretend(tariff, budget, CodedTable.read(secret, schema), secret.height, np.random.default_rng(seed))
-    return Recorded(tariff, budget, [], live=live)
+    live = StandInGate(tariff, budget, CodedTable.read(secret, schema), secret.height, np.random.default_rng(seed))
+    return RecordedAnswers(tariff, budget, [], live=live)
 
 
 def released(
@@ -133,7 +133,7 @@ def test_the_same_answers_and_seed_give_the_same_records(name: str, settings: di
     gate = gate_of(schema, people(2_000, 1), budget)
     made = [
         draw_copies(RECIPES[name](**settings).fit(source, public), public, copies=1, seed=9).records[0]
-        for source in (gate, Recorded(gate.tariff, budget, gate.record))
+        for source in (gate, RecordedAnswers(gate.tariff, budget, gate.record))
     ]
     assert made[0].equals(made[1])
 

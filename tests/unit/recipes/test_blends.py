@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -67,7 +67,7 @@ def released(
     schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
     public = PublicData(schema, None if relative is None else CodedTable.read(relative, schema))
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
-    gate = Pretend(tariff, budget, CodedTable.read(secret, schema), secret.height, np.random.default_rng(seed))
+    gate = StandInGate(tariff, budget, CodedTable.read(secret, schema), secret.height, np.random.default_rng(seed))
     return draw_copies(RECIPES[name]().fit(gate, public), public, copies=1, seed=3).records[0]
 
 
@@ -111,7 +111,7 @@ def test_a_public_blend_is_no_worse_than_the_public_table_or_measuring_alone(kin
 
 def test_two_copies_of_a_blend_differ() -> None:
     schema, secret, budget = Schema.loads(SCHEMA), people(2_000, 1), Budget("1", "1e-6")
-    gate = Pretend(
+    gate = StandInGate(
         Tariff(schema.coding, Guarantee(), budget.measure),
         budget,
         CodedTable.read(secret, schema),

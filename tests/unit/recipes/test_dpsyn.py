@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.records import fitters
 from hedgerow.pipeline import draw_copies
@@ -49,7 +49,7 @@ PUBLIC = PublicData(SCHEMA, RELATIVE)
 
 def drawn(recipe: DPSyn, budget: Budget, seed: int = 0) -> pl.DataFrame:
     tariff = Tariff(SCHEMA.coding, Guarantee(), budget.measure)
-    gate = Pretend(tariff, budget, RELATIVE, RELATIVE.rows, np.random.default_rng(seed))
+    gate = StandInGate(tariff, budget, RELATIVE, RELATIVE.rows, np.random.default_rng(seed))
     return draw_copies(recipe.fit(gate, PUBLIC), PUBLIC, copies=1, seed=seed).records[0]
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.trees.regression_tree import above, as_tree, grow, prune
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -147,7 +147,7 @@ def errors(relative: pl.DataFrame | None, epsilon: str, seeds: int = 6) -> float
     assert public.target is not None
     off = []
     for seed in range(seeds):
-        gate = Pretend(tariff, Budget(epsilon), truth, truth.rows, np.random.default_rng(seed))
+        gate = StandInGate(tariff, Budget(epsilon), truth, truth.rows, np.random.default_rng(seed))
         off.append(far(truth, GuidedTree().fit(gate, public).attach(public.target, np.random.default_rng(seed))))
     return float(np.mean(off))
 

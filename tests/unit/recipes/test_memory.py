@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
@@ -29,7 +29,7 @@ def test_what_is_held_stays_below_the_forecast(name: str) -> None:
     schema = Schema.loads(TEXT)
     relative = CodedTable.read(table(20_000, 1), schema)
     public, budget = PublicData(schema, relative), Budget("1", "1e-6")
-    gate = Pretend(
+    gate = StandInGate(
         Tariff(schema.coding, Guarantee(), budget.measure), budget, relative, relative.rows, np.random.default_rng(3)
     )
     relative.codes(schema.attributes)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.stand_in_gate import Pretend
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.job import Job
@@ -43,7 +43,7 @@ def fitted(recipe: RandomTrees, secret: pl.DataFrame, epsilon: str, *, seed: int
     known = Guarantee(relation="label-change", public_columns=tuple(public.target.frame.columns))
     tariff = Tariff(public.schema.coding, known, "pure")
     stand_in = CodedTable.read(secret, public.schema)
-    gate = Pretend(tariff, Budget(epsilon), stand_in, stand_in.rows, np.random.default_rng(seed))
+    gate = StandInGate(tariff, Budget(epsilon), stand_in, stand_in.rows, np.random.default_rng(seed))
     return recipe.fit(gate, public).attach(public.target, np.random.default_rng(seed))
 
 
@@ -306,7 +306,7 @@ def test_many_copies_come_from_one_measurement_and_differ() -> None:
     public = public_data()
     tariff = Tariff(public.schema.coding, LABEL_CHANGE, "pure")
     stand_in = CodedTable.read(world(500, 2), public.schema)
-    gate = Pretend(tariff, Budget("1"), stand_in, 500, np.random.default_rng(0))
+    gate = StandInGate(tariff, Budget("1"), stand_in, 500, np.random.default_rng(0))
     drawn = pipeline.draw_copies(RandomTrees(n_b=100).fit(gate, public), public, copies=3, seed=1)
     assert gate.left == 0 and len(drawn.records) == 3
     assert not drawn.records[0].equals(drawn.records[1])

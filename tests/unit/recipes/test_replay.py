@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.answers.recorded import Answered, Recorded
+from hedgerow.answers.recorded import RecordedAnswers, Reply
 from hedgerow.errors import Refused
 from hedgerow.public.costs.question import Marginal
 from tests.contract.test_every_recipe import BUDGETS, pretend, world
@@ -13,7 +13,7 @@ from tests.contract.test_every_recipe import BUDGETS, pretend, world
 
 def test_recorded_answers_come_back_in_order_and_new_ones_are_kept_before_use() -> None:
     gate = pretend(world(50), BUDGETS["pure"])
-    kept: list[Answered] = []
+    kept: list[Reply] = []
     gate.keep = kept.append
     first = gate.measure([Marginal(("sex",))], Fraction(1, 4))
     chosen = gate.select(
@@ -22,7 +22,7 @@ def test_recorded_answers_come_back_in_order_and_new_ones_are_kept_before_use() 
     assert [k.spend for k in kept] == [a.spend for a in gate.record]
     assert gate.left == Fraction(1, 2)
 
-    replay = Recorded(gate.tariff, gate.budget, kept)
+    replay = RecordedAnswers(gate.tariff, gate.budget, kept)
     assert replay.left == 1
     assert (replay.measure([Marginal(("sex",))], Fraction(1, 4))[0].counts == first[0].counts).all()
     again = replay.select(
@@ -36,6 +36,6 @@ def test_recorded_answers_come_back_in_order_and_new_ones_are_kept_before_use() 
 def test_another_request_than_the_recorded_one_is_refused() -> None:
     gate = pretend(world(50), BUDGETS["pure"])
     gate.measure([Marginal(("sex",))], Fraction(1, 4))
-    replay = Recorded(gate.tariff, gate.budget, gate.record)
+    replay = RecordedAnswers(gate.tariff, gate.budget, gate.record)
     with pytest.raises(Refused, match="another request"):
         replay.measure([Marginal(("sex",))], Fraction(1, 3))

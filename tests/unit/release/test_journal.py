@@ -3,7 +3,7 @@
 from fractions import Fraction
 from pathlib import Path
 
-from hedgerow.answers.recorded import Answered
+from hedgerow.answers.recorded import Reply
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Spend
 from hedgerow.release.journal import Journal
@@ -16,5 +16,5 @@ def test_a_choice_comes_back_whole(tmp_path: Path) -> None:
     journal.start("r", "j")
     spend = Spend("select", (), Fraction(1), candidates, Fraction(1, 2))
     for position, chosen in enumerate(candidates):
-        journal.keep(position, Answered(spend, chosen=chosen))
+        journal.keep(position, Reply(spend, chosen=chosen))
     assert [a.chosen for a in journal.answers()] == list(candidates)

@@ -10,8 +10,7 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.job import Job
-from hedgerow.ledger.book import Ledger
-from hedgerow.ledger.exhausted import BudgetExhausted
+from hedgerow.ledger.book import BudgetExhausted, Ledger
 from hedgerow.model_check import AgreementPosterior, ModelCheck, carry_out, prepare
 from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
