@@ -1,18 +1,21 @@
 """The figure of docs/recipes/guided_tree.md, from the tables that stand there: error against epsilon, split by split.
 
-python -m bench.attach_figure [docs/recipes/guided_tree.md] [docs/figures/guided_tree.png]
+python -m bench.attach_figure [docs/recipes/guided_tree.md] [docs/figures/guided_tree.svg]
 """
 
 import re
 import sys
 from pathlib import Path
 
-from matplotlib.figure import Figure
+from hedgerow.figures import Drawing, LinePoint, Trace, log_lines
+from hedgerow.figures.sheet import Key, Section, sheet, write
+from hedgerow.figures.svg import number
 
 LOOKS = {
-    "random_trees": ("#b07d2b", "--"),
-    "guided_tree": ("#1d3f8a", "-"),
-    "guided_tree + outcome": ("#2a7a4f", "-"),
+    "random_trees": "s0 dashed",
+    "guided_tree": "true",
+    "guided_tree + outcome": "s1",
+    "public as it is": "s4 dotted",
 }
 KINDS = {"tables": "error of tables", "coefficients": "error of coefficients"}
 Lines = dict[str, list[float]]
@@ -32,29 +35,31 @@ def read(page: str, kind: str) -> tuple[list[float], dict[str, Lines]]:
 
 
 def draw(page: str, out: Path) -> None:
-    """A row for each kind of error, a panel for each split."""
-    tables = {kind: read(page, kind) for kind in KINDS}
-    splits = list(next(iter(tables.values()))[1])
-    figure = Figure(figsize=(2.6 * len(splits), 5.4), layout="constrained")
-    panels = figure.subplots(len(KINDS), len(splits), sharex=True)
-    for row, (kind, (epsilons, found)) in zip(panels, tables.items(), strict=True):
-        for panel, split in zip(row, splits, strict=True):
-            for name, errors in found[split].items():
-                if name in LOOKS:
-                    panel.plot(epsilons, errors, LOOKS[name][1], color=LOOKS[name][0], marker="o", ms=3, label=name)
-                else:
-                    panel.axhline(errors[0], color="#888888", lw=1, ls=":", label="public as it is")
-            panel.set(xscale="log", yscale="log")
-            panel.set_title(split if kind == "tables" else "", fontsize=10)
-        row[0].set_ylabel(KINDS[kind])
-    figure.supxlabel("total epsilon, label-change", fontsize=10)
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
-    figure.savefig(out, dpi=110)
+    """A section for each kind of error, a panel for each split."""
+    keys = [Key(name, "curve" if look == "true" else f"curve {look}") for name, look in LOOKS.items()]
+    sections = [Section("Error against epsilon, split by split", notes=["total epsilon, label-change"], keys=keys)]
+    for kind, words in KINDS.items():
+        epsilons, found = read(page, kind)
+        charts = [(split, _panel(split, epsilons, methods)) for split, methods in found.items()]
+        sections.append(Section(words, charts, across=2))
+    write(out, sheet(sections))
+
+
+def _panel(split: str, epsilons: list[float], methods: Lines) -> Drawing:
+    traces = []
+    for name, errors in methods.items():
+        known = name if name in LOOKS else "public as it is"
+        along = errors if name in LOOKS else [errors[0]] * len(epsilons)
+        points = [
+            LinePoint(e, v, said=f"{known}, epsilon {e:g}: {v:g}") for e, v in zip(epsilons, along, strict=True)
+        ]
+        traces.append(Trace(LOOKS[known], tuple(points)))
+    return log_lines(traces, said=f"Error against epsilon, {split}", show=number, wide=360)
 
 
 if __name__ == "__main__":
     given = [Path(a) for a in sys.argv[1:]] or [
         Path("docs/recipes/guided_tree.md"),
-        Path("docs/figures/guided_tree.png"),
+        Path("docs/figures/guided_tree.svg"),
     ]
     draw(given[0].read_text("utf-8"), given[1])

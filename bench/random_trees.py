@@ -1,7 +1,7 @@
 """What the papers found of their trees, on four real splits: pay weight, n_B against epsilon, size of the ensemble.
 
     python -m bench.random_trees [--seeds 20] [--keep FILE] [SPLIT ...]    measure, and say what held
-    python -m bench.random_trees draw FILE OUT.png                         what was kept: a table, and the figure
+    python -m bench.random_trees draw FILE OUT.svg                         what was kept: a table, and the figure
 
 Every number is from real runs through the gate; errors as in ``bench/attach_utility.py``: *tables*, the mean
 total-variation distance of all (attribute, labels) tables; *coef*, the mean error of the labels' coefficients in a
@@ -143,31 +143,39 @@ def main(arguments: list[str]) -> None:
 
 def draw(kept: str, out: str) -> None:
     """The table of the docs, and a figure: a column for each question, a line for each split."""
-    from matplotlib.figure import Figure
+    from hedgerow.figures import LinePoint, Trace, lines
+    from hedgerow.figures.sheet import Key, Section, series, sheet, write
 
-    held = {
+    kept_runs = {
         name: {Setting(**s): np.array(e) for s, e in rows}
         for name, rows in json.loads(Path(kept).read_text("utf-8")).items()
     }
-    print("| question | setting | " + " | ".join(held) + " |\n" + "|---" * (2 + len(held)) + "|")
-    canvas = Figure(figsize=(15, 6.5), layout="constrained")
-    axes: Any = canvas.subplots(2, len(QUESTIONS), sharex="col")
-    for column, (question, settings) in zip(axes.T, QUESTIONS.items(), strict=True):
+    print("| question | setting | " + " | ".join(kept_runs) + " |\n" + "|---" * (2 + len(kept_runs)) + "|")
+    keys = [Key(split, f"curve {series(i)}") for i, split in enumerate(kept_runs)]
+    sections = [
+        Section(
+            "Error against the settings",
+            notes=["band: one standard error; a setting stands before its epsilon"],
+            keys=keys,
+        )
+    ]
+    for question, settings in QUESTIONS.items():
         for i, (name, setting) in enumerate(settings.items()):
-            means = [found[setting].mean(axis=0) for found in held.values()]
+            means = [found[setting].mean(axis=0) for found in kept_runs.values()]
             cells = " | ".join(f"{m[0]:.3f} / {m[1]:.3f}" for m in means)
             print(f"| {question if i == 0 else ''} | {name} | {cells} |")
+        names = [n.replace(", epsilon ", "; ").removeprefix("trees: ").removeprefix("weight ") for n in settings]
+        charts = []
         for row, kind in enumerate(KINDS):
-            for split, found in held.items():
+            traces = []
+            for i, found in enumerate(kept_runs.values()):
                 errors = [found[s][:, row] for s in settings.values()]
-                spread = [e.std(ddof=1) / len(e) ** 0.5 for e in errors]
-                column[row].errorbar(range(len(errors)), [e.mean() for e in errors], spread, marker="o", label=split)
-            column[row].set(ylim=(0, None), ylabel=f"error of {kind}")
-            column[row].grid(alpha=0.3)
-        column[0].set_title(question.replace("? (", "?\n("), fontsize=9)
-        column[1].set_xticks(range(len(settings)), [n.replace(", epsilon ", "\neps ") for n in settings], fontsize=7)
-    axes[0, 0].legend(frameon=False, fontsize=8)
-    canvas.savefig(out, dpi=90)
+                spread = [float(e.std(ddof=1) / len(e) ** 0.5) for e in errors]
+                ends = [(float(e.mean()), s) for e, s in zip(errors, spread, strict=True)]
+                traces.append(Trace(series(i), tuple(LinePoint(j, m, m - s, m + s) for j, (m, s) in enumerate(ends))))
+            charts.append((f"error of {kind}", lines(names, traces, said=f"{question} {kind}", wide=360)))
+        sections.append(Section(question, charts, across=2))
+    write(Path(out), sheet(sections))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -64,23 +65,21 @@ def one(recipe: str, folder: str) -> None:
 
 def figure(found: dict[str, list[tuple[int, int, float, float]]], path: Path) -> None:
     """Time against rows at 15 columns, and against columns at 10^5 rows."""
-    import matplotlib
+    from hedgerow.figures import LinePoint, Trace, log_lines
+    from hedgerow.figures.sheet import Key, Section, series, sheet, write
+    from hedgerow.figures.svg import number
 
-    matplotlib.use("svg")
-    from matplotlib import pyplot
+    def chart(words: str, fixed: int, at: int, along: int) -> Any:
+        traces = [
+            Trace(series(i), tuple(LinePoint(r[along], r[2]) for r in sorted(runs) if r[at] == fixed))
+            for i, runs in enumerate(found.values())
+        ]
+        kept = [t for t in traces if t.points]
+        return log_lines(kept, said=words, show=number, axes=(words, "CPU seconds, end to end"), wide=400)
 
-    drawing, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.4), sharey=True)
-    for recipe, runs in found.items():
-        by_rows = sorted((n, cpu) for n, d, cpu, _ in runs if d == 15)
-        by_columns = sorted((d, cpu) for n, d, cpu, _ in runs if n == 100_000)
-        left.loglog(*zip(*by_rows, strict=True), marker="o", label=recipe)
-        right.loglog(*zip(*by_columns, strict=True), marker="o", label=recipe)
-    left.set(xlabel="rows (15 columns)", ylabel="CPU seconds, end to end")
-    right.set(xlabel="columns (100,000 rows)")
-    right.set_xticks([15, 30, 60], ["15", "30", "60"])
-    left.legend(frameon=False)
-    drawing.tight_layout()
-    drawing.savefig(path, metadata={"Date": None})
+    charts = [("", chart("rows (15 columns)", 15, 1, 0)), ("", chart("columns (100,000 rows)", 100_000, 0, 1))]
+    keys = [Key(recipe, f"curve {series(i)}") for i, recipe in enumerate(found)]
+    write(path, sheet([Section("Time against rows and columns", charts, across=2, keys=keys)]))
 
 
 def main() -> None:

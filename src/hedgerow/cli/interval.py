@@ -18,7 +18,7 @@ _QUESTIONS = {
     "interval": "--p 0.25 --epsilon 0.4 --n 1000",
     "least n": "--p 0.25 --epsilon 0.4 --width 0.05",
     "least epsilon": "--p 0.25 --n 1000 --width 0.05 --epsilon-for",
-    "figure": "--figure intervals.png",
+    "figure": "--figure intervals.svg",
 }
 
 
@@ -34,7 +34,7 @@ def interval(
         typer.Option("--kind", help="Default: symmetric; equal-tailed for a least n or epsilon."),
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw intervals and a simulation.", metavar="FILE.png|FILE.svg")
+        Path | None, typer.Option("--figure", help="Draw intervals and a simulation.", metavar="FILE.svg|FILE.png")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the figure's simulation.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="The answer as JSON on stdout.")] = False,
@@ -89,12 +89,11 @@ def _draw(path: Path, asked: dict[str, Any], seed: int) -> None:
     """The figures in a file of the format its name says."""
     import numpy as np
 
+    from hedgerow.figures.sheet import check
     from hedgerow.planning.interval_figures import draw
 
-    if path.suffix.lower() not in (".png", ".svg"):
-        raise JobError(f"--figure is {path}: the name must end in .png or .svg. {_NOTHING}")
     try:
-        path.parent.stat()  # before the work, not after it
+        check(path, _NOTHING)
         draw(path, rng=np.random.default_rng(seed), **asked)
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause

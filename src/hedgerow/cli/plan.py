@@ -20,7 +20,7 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON on stdout.")] = False,
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", help="Of a table of counts: error against epsilon.", metavar="FILE.png|FILE.svg"),
+        typer.Option("--figure", help="Of a table of counts: error against epsilon.", metavar="FILE.svg|FILE.png"),
     ] = None,
 ) -> None:
     """Say what a job will cost, ask and give. Reads no confidential row. Exit 5 when a use is missed."""
@@ -40,17 +40,16 @@ def _draw(plan: "Plan", path: Path) -> None:
     """Expected error against epsilon for each recipe, in a file of the format its name says."""
     import numpy as np
 
+    from hedgerow.figures.sheet import check
     from hedgerow.planning.table_figures import draw
 
-    if path.suffix.lower() not in (".png", ".svg"):
-        raise JobError(f"--figure is {path}: the name must end in .png or .svg. {_NOTHING}")
     if plan.imagined is None:
         raise JobError(
             "--figure draws the error of a table of counts against epsilon: the job must use one of the recipes for\n"
             f"tables, and name a public table, or assumed_rows in [confidential]. {_NOTHING}"
         )
     try:
-        path.parent.stat()  # before the work, not after it
+        check(path, _NOTHING)
         draw(path, plan.imagined, plan.budget, np.random.default_rng(0))
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause

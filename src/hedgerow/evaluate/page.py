@@ -11,11 +11,8 @@ from hedgerow import __version__
 from hedgerow.evaluate.base import Figure, Result
 from hedgerow.evaluate.compare import SUMMARY_HEAD, Comparison
 from hedgerow.evaluate.registry import METRICS
-from hedgerow.figures.charts import Shade, Twin, heat, twins
-from hedgerow.figures.lines import Point, Trace, lines
+from hedgerow.figures import Bar, Dot, LinePoint, Shade, Trace, Twin, bars, heat, lines, scatter, twins
 from hedgerow.figures.page import render
-from hedgerow.figures.pairs import Pair, pair_bars
-from hedgerow.figures.scatter import Dot, scatter
 from hedgerow.figures.words import aligned, many, shown
 
 _TABLE_ROWS = 120
@@ -105,7 +102,7 @@ def _word(value: Any) -> str:
 
 @final
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     """One drawing, what it is of, and the same as a table."""
 
     name: str
@@ -132,7 +129,7 @@ class FigureCard:
     title: str
     look: str
     names: Names
-    panels: tuple[Panel, ...]
+    panels: tuple[FigurePanel, ...]
     choose: str = ""
     pick: str = ""
 
@@ -147,7 +144,11 @@ def figure_card(figure: Figure, names: Names = ("A", "B")) -> FigureCard | None:
 
 def _bars(figure: Figure, names: Names) -> FigureCard:
     rows = [(str(r["label"]), float(r["a"] or 0), float(r["b"] or 0)) for r in figure.data.iter_rows(named=True)]
-    svg = pair_bars([Pair(*r) for r in rows[:_BARS]], said=figure.title, names=names, show=shown)
+    told = "{}: {} {}, {} {}".format
+    pairs = [
+        Bar(label, b, told(label, names[0], shown(a), names[1], shown(b)), beside=a) for label, a, b in rows[:_BARS]
+    ]
+    svg = bars(pairs, said=figure.title, show=shown)
     panel = _panel("", svg, ("", *names), [(label, shown(a), shown(b)) for label, a, b in rows])
     return FigureCard(figure.title, "bars", names, (panel,))
 
@@ -204,9 +205,9 @@ def _by_time(figure: Figure, names: Names) -> FigureCard:
     return FigureCard(figure.title, "lines", names, tuple(panels), choose="Coefficient:")
 
 
-def _point(r: Row, side: str, name: str, times: Sequence[str]) -> Point:
+def _point(r: Row, side: str, name: str, times: Sequence[str]) -> LinePoint:
     low, high = r[side + "_low"], r[side + "_high"]
-    return Point(
+    return LinePoint(
         times.index(r["at"]),
         r[side],
         low,
@@ -271,8 +272,8 @@ def _curves(figure: Figure, names: Names) -> FigureCard:
     return FigureCard(figure.title, "", names, tuple(panels), choose="Column:")
 
 
-def _panel(name: str, svg: Markup, head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Panel:
-    return Panel(name, svg, tuple(head), tuple(rows[:_BEHIND]), max(0, len(rows) - _BEHIND))
+def _panel(name: str, svg: Markup, head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> FigurePanel:
+    return FigurePanel(name, svg, tuple(head), tuple(rows[:_BEHIND]), max(0, len(rows) - _BEHIND))
 
 
 def _named(axis: str, names: Names) -> str:

@@ -1,23 +1,20 @@
-"""Figures in the papers' form: a coefficient by year, authentic solid, one dashed line per level, panels beside.
-
-Loads matplotlib: import this module only when a figure is to be drawn.
-"""
+"""Figures in the papers' form: a coefficient by year, authentic solid, one dashed line per level, panels beside."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from matplotlib import colormaps, rc_context
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from hedgerow.experiment.effects import Effects
 from hedgerow.experiment.grid import Grid, Picture
+from hedgerow.figures import Bar, Drawing, LinePoint, Trace, bars, lines
+from hedgerow.figures.sheet import Key, Section, series, sheet, write
+from hedgerow.figures.svg import roomy
+from hedgerow.figures.words import small
 
-_INK, _SOFT = "#222222", "#8a8a8a"
-_STYLE: Any = {"font.size": 8.5, "svg.hashsalt": "hedgerow", "axes.spines.top": False, "axes.spines.right": False}
+_WIDE, _MOST_BARS = 360, 24
+_Line = list[tuple[str, float]]
 
 
 def draw_lines(path: Path, grid: Grid, picture: Picture, measure: str, results: pl.DataFrame) -> None:
@@ -25,90 +22,103 @@ def draw_lines(path: Path, grid: Grid, picture: Picture, measure: str, results: 
     here = results.filter((pl.col("measure") == measure) & pl.col("synthetic").is_finite())
     for name, level in picture.at.items():
         here = here.filter(pl.col(name) == level)
-    terms = here["term"].unique(maintain_order=True).to_list()
     panels = _levels(here, picture.panels) if picture.panels else [None]
-    lines = _levels(here, picture.lines)
-    colours = [colormaps["viridis"](x / max(len(lines) - 1, 1) * 0.8) for x in range(len(lines))]
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(1.2 + 2.9 * len(panels), 1.1 + 1.7 * len(terms)), layout="constrained")
-        axes = figure.subplots(len(terms), len(panels), squeeze=False, sharex=True, sharey="row")
-        for i, term in enumerate(terms):
-            for j, panel in enumerate(panels):
-                part = here.filter(pl.col("term") == term)
-                if panel is not None:
-                    part = part.filter(pl.col(picture.panels) == panel)
-                _panel(axes[i, j], part, picture.lines, list(zip(lines, colours, strict=True)))
-                if i == 0 and panel is not None:
-                    axes[i, j].set_title(f"{picture.panels} = {panel}", size=9)
-                if j == 0:
-                    axes[i, j].set_ylabel(term)
-        keys = [Line2D([], [], color=_INK, label="authentic (stand-in)")]
-        keys += [
-            Line2D([], [], color=c, linestyle=(0, (4, 2)), label=f"{picture.lines} = {v}")
-            for v, c in zip(lines, colours, strict=True)
+    levels = _levels(here, picture.lines)
+    looks = [series(i, dashed=True) for i in range(len(levels))]
+    heading, *notes = _caption(grid, picture, measure)
+    keys = [Key("authentic (stand-in)", "curve")]
+    keys += [Key(f"{picture.lines} = {v}", f"curve {look}") for v, look in zip(levels, looks, strict=True)]
+    sections = [Section(heading, notes=notes, keys=keys)]
+    times = sorted(here["at"].unique().to_list(), key=lambda t: (_number(t) is None, _number(t), t))
+    for term in here["term"].unique(maintain_order=True).to_list():
+        drawn = []
+        for panel in panels:
+            part = here.filter(pl.col("term") == term)
+            if panel is not None:
+                part = part.filter(pl.col(picture.panels) == panel)
+            synthetic = [_means(part.filter(pl.col(picture.lines) == v), "synthetic") for v in levels]
+            drawn.append((panel, [_means(part, "authentic"), *synthetic]))
+        values = [v for _, found in drawn for line in found for _, v in line]
+        ends = roomy([*values, 0.0] if values else [0.0, 1.0], 0.3)
+        charts = [
+            ("" if panel is None else f"{picture.panels} = {panel}", _panel(term, times, found, looks, ends))
+            for panel, found in drawn
         ]
-        figure.align_ylabels()
-        figure.legend(handles=keys, ncols=min(len(keys), 4), loc="outside lower center", frameon=False)
-        figure.suptitle(_caption(grid, picture, measure), x=0.01, ha="left", size=9)
-        figure.savefig(path, metadata={"Date": None})
+        sections.append(Section(term, charts, across=min(2, len(charts))))
+    write(path, sheet(sections))
 
 
-def _panel(axes: Axes, part: pl.DataFrame, lines: str, levels: Sequence[tuple[Any, Any]]) -> None:
-    def mean(rows: pl.DataFrame, column: str) -> tuple[list[Any], list[float]]:
-        found = rows.group_by("at").agg(pl.col(column).mean()).sort("at")
-        return _along(found["at"]), found[column].to_list()
-
-    axes.plot(*mean(part, "authentic"), color=_INK, linewidth=1.6, marker="o", markersize=3, zorder=3)
-    for level, colour in levels:
-        x, y = mean(part.filter(pl.col(lines) == level), "synthetic")
-        axes.plot(x, y, color=colour, linewidth=1.3, linestyle=(0, (4, 2)), marker="o", markersize=2.5)
-    axes.axhline(0, color="#dddddd", linewidth=0.7, zorder=0)
-    axes.margins(x=0.1)  # so that the ends of neighbouring panels do not run into each other
-    axes.set_xticks(sorted(set(_along(part["at"]))), labels=sorted(set(part["at"])))
+def _means(rows: pl.DataFrame, column: str) -> _Line:
+    """The mean at every group, in any order."""
+    return list(rows.group_by("at", maintain_order=True).agg(pl.col(column).mean()).iter_rows())
 
 
-def _along(groups: pl.Series) -> list[Any]:
+def _panel(
+    term: str, times: Sequence[str], found: Sequence[_Line], looks: Sequence[str], ends: tuple[float, float]
+) -> Drawing:
+    places = _places(times)
+    at = dict(zip(times, places, strict=True))
+    traces = [
+        Trace(
+            look,
+            tuple(LinePoint(at[t], v, said=f"{t}: {small(v)}") for t, v in sorted(line, key=lambda x: at[x[0]])),
+        )
+        for look, line in zip(["true", *looks], found, strict=True)
+    ]
+    return lines(times, traces[1:] + traces[:1], said=f"{term} by group", wide=_WIDE, ends=ends, places=places)
+
+
+def _places(times: Sequence[str]) -> list[float]:
     """Where groups stand: years at their distance; what is no number side by side."""
-    number = groups.cast(pl.Float64, strict=False)
-    return groups.to_list() if number.null_count() else number.to_list()
+    numbers = [n for t in times if (n := _number(t)) is not None]
+    if len(numbers) < max(2, len(times)):
+        return [float(i) for i in range(len(times))]
+    return [(n - numbers[0]) / (numbers[-1] - numbers[0]) * (len(times) - 1) for n in numbers]
 
 
-def _caption(grid: Grid, picture: Picture, measure: str) -> str:
-    held = [f"{k} = {v}" for k, v in picture.at.items()]
+def _number(time: Any) -> float | None:
+    try:
+        return float(time)
+    except ValueError:
+        return None
+
+
+def _caption(grid: Grid, picture: Picture, measure: str) -> list[str]:
+    fixed = [f"{k} = {v}" for k, v in picture.at.items()]
     shown = (picture.lines, picture.panels, *picture.at)
     rest = [f.name for f in grid.factors if f.name not in shown]
     against = next(m.reference for m in grid.file.measure if m.name == measure)
-    text = f"{measure}: coefficients, authentic (solid) and synthetic (dashed)"
+    text = [f"{measure}: coefficients, authentic (solid) and synthetic (dashed)"]
     if against:
-        text += "; against " + ", ".join(f"{k} {v}" for k, v in against.items())
-    if held:
-        text += "\n" + ", ".join(held)
+        text.append("against " + ", ".join(f"{k} {v}" for k, v in against.items()))
+    if fixed:
+        text.append(", ".join(fixed))
     if rest:
-        text += "\nmean over " + ", ".join(rest) + " and seeds"
+        text.append("mean over " + ", ".join(rest) + " and seeds")
     return text
 
 
 def draw_effects(path: Path, effects: Effects) -> None:
     """Bars: how much of the variation of the error goes with each factor and pair of factors."""
-    rows = [*effects.single, *effects.pairs][:24][::-1]
-    with rc_context(_STYLE):
-        figure = Figure(figsize=(6.4, 1.0 + 0.27 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        place = range(len(rows))
-        axes.barh(
-            place,
-            [100 * e.share for e in rows],
-            color=["#3b6ea5" if len(e.factors) == 1 else "#9db8d2" for e in rows],
+    rows = [*effects.single, *effects.pairs][:_MOST_BARS]
+    shown = [
+        Bar(
+            e.name,
+            100 * e.share,
+            f"{e.name}: {100 * e.share:.1f} %; chance alone gives {100 * e.by_chance:.1f} %",
+            dot=100 * e.by_chance,
+            kind="bar" if len(e.factors) == 1 else "bar soft",
         )
-        chance = [100 * e.by_chance for e in rows]
-        axes.plot(chance, place, "|", color=_INK, markersize=9, label="what chance alone gives")
-        axes.barh([0], [0], color="#3b6ea5", label="a factor alone")
-        axes.barh([0], [0], color="#9db8d2", label="two factors, beyond each alone")
-        axes.set_yticks(place, [e.name for e in rows])
-        axes.set_xlabel("% of the variation of the error between runs")
-        axes.set_title(f"{effects.measure}: what matters", loc="left", size=10)
-        axes.legend(frameon=False, loc="lower right")
-        figure.savefig(path, metadata={"Date": None})
+        for e in rows
+    ]
+    chart = bars(shown, said=f"What matters for {effects.measure}", show=lambda v: f"{v:.1f} %")
+    keys = [
+        Key("a factor alone", "bar"),
+        Key("two factors, beyond each alone", "bar soft"),
+        Key("what chance alone gives", "dot"),
+    ]
+    notes = ["% of the variation of the error between runs"]
+    write(path, sheet([Section(f"{effects.measure}: what matters", [("", chart)], notes=notes, keys=keys)]))
 
 
 def _levels(results: pl.DataFrame, factor: str) -> list[Any]:

@@ -1,24 +1,65 @@
-"""The parts of a drawing: lines, texts, ticks on plain and logarithmic axes.
+"""The parts of a drawing: lines, texts, axes with their ticks, plain and logarithmic.
 
 >>> ticks(0, 950), [t for t in decades(0.3, 40)]
 ([0, 250, 500, 750], [1.0, 10.0])
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import final
 
 from markupsafe import Markup, escape
 
+WIDE = 520
 _LETTER = 7.2
 """The width of a letter in a drawing, rather too large: fonts differ from reader to reader."""
 
 
-def svg(body: str, wide: int, high: int, said: str) -> Markup:
+@final
+class Drawing(Markup):
+    """An SVG element that knows its size, so that it can stand in a page or beside others on a sheet."""
+
+    wide: int
+    high: int
+
+
+def svg(body: str, wide: int, high: int, said: str) -> Drawing:
     """A whole drawing; ``said`` is what it shows, for who cannot see it."""
-    return Markup(
+    drawing = Drawing(
         f'<svg viewBox="0 0 {wide} {high}" role="img" aria-label="{escape(said)}" '
         f'xmlns="http://www.w3.org/2000/svg">{body}</svg>'
     )
+    drawing.wide, drawing.high = wide, high
+    return drawing
+
+
+@final
+@dataclass(frozen=True)
+class Axis:
+    """Where values from ``low`` to ``high`` lie between two places of a drawing; beyond a log axis is its end.
+
+    >>> Axis(0, 10, 50, 250)(5), Axis(1, 100, 0, 200, logarithmic=True)(10)
+    (150.0, 100.0)
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool = False
+
+    def __call__(self, value: float) -> float:
+        """The place of a value."""
+        low, high = self.low, self.high
+        if self.logarithmic:
+            value, low, high = log10(min(max(value, low), high)), log10(low), log10(high)
+        return self.start + (value - low) / (high - low) * (self.end - self.start)
+
+    @property
+    def marks(self) -> list[float]:
+        """Round values on it."""
+        return decades(self.low, self.high) if self.logarithmic else ticks(self.low, self.high)
 
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
@@ -84,6 +125,17 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
     first = ceil(low / step - 1e-9)
     found = [round(i * step, 12) for i in range(first, first + about * 2 + 3) if i * step <= high + step * 1e-9]
     return [int(t) if t == int(t) else t for t in found]
+
+
+def whole_ticks(most: float) -> list[int]:
+    """Round whole places on an axis of counts from 0.
+
+    >>> whole_ticks(9.0), whole_ticks(1000.0)
+    ([0, 2, 4, 6, 8], [0, 250, 500, 750, 1000])
+    """
+    power = 10 ** floor(log10(most / 4))
+    step = max(1, int(next(k * power for k in (1, 2, 2.5, 5, 10) if k * power >= most / 4)))
+    return list(range(0, int(most) + 1, step))
 
 
 def decades(low: float, high: float) -> list[float]:

@@ -1,26 +1,19 @@
-"""The papers' two figures: intervals against leaf size, and a simulation that must agree with them.
-
-Loads matplotlib: import this module only when a figure is to be drawn.
-"""
+"""The papers' two figures: intervals against leaf size, and a simulation that must agree with them."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib import colormaps, rc_context
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
-from matplotlib.lines import Line2D
 
+from hedgerow.figures import Bar, Drawing, columns, faint, interval_groups
+from hedgerow.figures.sheet import Key, Section, sheet, write
 from hedgerow.planning.interval import Interval, Kind, interval
 
 SHARES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5)
 EPSILONS = tuple(i / 10 for i in range(1, 11))
 SIZES = (25, 50, 100, 250, 500, 1000, 2000)
 DRAWS = 10_000
-_INK, _SOFT, _BLUE = "#222222", "#8a8a8a", "#9db8d2"
-_ROWS = 2
+_WIDE, _ACROSS, _BARS = 380, 2, 45
 
 
 def draw(
@@ -38,13 +31,8 @@ def draw(
     ``epsilon`` and ``n`` are those of the simulation; the intervals are drawn for the papers' own values.
     """
     shares = sorted({*SHARES, *(() if p is None else (p,))})
-    style: Any = {"font.size": 9, "svg.hashsalt": "hedgerow", "axes.spines.top": False, "axes.spines.right": False}
-    with rc_context(style):
-        figure = Figure(figsize=(4.4 * -(-len(shares) // _ROWS), 13.2), layout="constrained")
-        parts: Any = figure.subfigures(2, 1, height_ratios=(7.1, 6.1), hspace=0.03)
-        _intervals(parts[0], shares, level, kind)
-        _simulation(parts[1], [interval(q, epsilon, n, level=level, kind=kind) for q in shares], rng)
-        figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+    found = [interval(q, epsilon, n, level=level, kind=kind) for q in shares]
+    write(path, sheet([_intervals(shares, level, kind), _simulation(found, rng)]))
 
 
 def simulated(p: float, epsilon: float, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
@@ -53,65 +41,57 @@ def simulated(p: float, epsilon: float, n: int, rng: np.random.Generator) -> npt
     return rng.binomial(n, noisy) / n
 
 
-def _intervals(part: SubFigure, shares: list[float], level: float, kind: Kind) -> None:
-    """Panels by p, groups by n, bars by epsilon."""
-    colours = [colormaps["viridis_r"](x) for x in np.linspace(0.12, 1, len(EPSILONS))]
-    part.suptitle(
-        f"Intervals that hold the synthetic share with probability {level:g} ({kind})", x=0.01, ha="left", size=12
-    )
-    for axes, p in zip(_panels(part, len(shares)), shares, strict=True):
-        for i, (epsilon, colour) in enumerate(zip(EPSILONS, colours, strict=True)):
-            bars = [interval(p, epsilon, n, level=level, kind=kind) for n in SIZES]
-            x = np.arange(len(SIZES)) + 0.08 * (i - (len(EPSILONS) - 1) / 2)
-            axes.vlines(x, [b.low for b in bars], [b.high for b in bars], color=colour, linewidth=2.4, zorder=2)
-        axes.axhline(p, color=_INK, linewidth=0.7, linestyle=(0, (5, 4)), zorder=1)
-        axes.set_xticks(range(len(SIZES)), [f"{n:,}" for n in SIZES])
-        axes.set_title(f"p = {p:g}", loc="left", size=10)
-        axes.set(xlabel="n, records in the leaf", ylabel="synthetic share")
-        axes.grid(axis="y", color="#e6e6e6", linewidth=0.7)
-        axes.set_axisbelow(True)
-    keys = [Line2D([], [], color=c, linewidth=4, label=f"{e:g}") for e, c in zip(EPSILONS, colours, strict=True)]
-    part.legend(
-        handles=keys,
-        title="epsilon of the count, left to right in each group",
-        ncols=len(keys),
-        loc="outside lower center",
-        frameon=False,
-    )
+def _intervals(shares: list[float], level: float, kind: Kind) -> Section:
+    """Panels by p, groups by n, in each group the intervals by epsilon."""
+    charts = []
+    for p in shares:
+        rows = [[interval(p, e, n, level=level, kind=kind) for n in SIZES] for e in EPSILONS]
+        chart = interval_groups(
+            [f"{n:,}" for n in SIZES],
+            [[(i.low, i.high) for i in row] for row in rows],
+            at_line=p,
+            said=f"Intervals at p = {p:g} by n and epsilon",
+            axes=("n, records in the leaf", "synthetic share"),
+            wide=_WIDE,
+        )
+        charts.append((f"p = {p:g}", chart))
+    keys = [Key(f"{e:g}", "range", faint(i, len(EPSILONS))) for i, e in enumerate(EPSILONS)]
+    heading = f"Intervals that hold the synthetic share with probability {level:g} ({kind})"
+    notes = ["in each group by the epsilon of the count, left to right; dashed: the true share"]
+    return Section(heading, charts, notes=notes, across=_ACROSS, keys=keys)
 
 
-def _simulation(part: SubFigure, intervals: list[Interval], rng: np.random.Generator) -> None:
+def _simulation(intervals: list[Interval], rng: np.random.Generator) -> Section:
     """Histograms of simulated shares, one per p, with the exact interval, and how many fell into it."""
     one = intervals[0]
-    part.suptitle(
-        f"{DRAWS:,} simulated leaves of n = {one.n:,} records, epsilon {one.epsilon:.4g}; shaded: the exact interval",
-        x=0.01,
-        ha="left",
-        size=12,
-    )
-    for axes, found in zip(_panels(part, len(intervals)), intervals, strict=True):
+    charts = []
+    for found in intervals:
         counts = np.rint(simulated(found.p, found.epsilon, found.n, rng) * found.n)
-        first, last = np.quantile(counts, [0.001, 0.999]).astype(int).tolist()
-        step = max(1, round((last - first) / 45))
-        edges = np.arange(first, last + step + 1, step) - 0.5  # between whole counts, so many counts to each bar
-        heights = np.histogram(counts, edges)[0] / DRAWS
-        axes.bar(edges[:-1] / found.n, heights, step / found.n, align="edge", color=_BLUE)
-        axes.axvspan(found.low, found.high, color=_SOFT, alpha=0.16, linewidth=0, zorder=0)
-        for end in (found.low, found.high):
-            axes.axvline(end, color=_INK, linewidth=1)
         inside = float(np.mean((counts >= found.counts[0]) & (counts <= found.counts[1])))
-        axes.set_title(
-            f"p = {found.p:g}: interval {found.low:.4f} to {found.high:.4f}\n"
-            f"{found.counts[0]:,} to {found.counts[1]:,} labels: {inside:.3f} simulated, {found.mass:.3f} exact",
-            loc="left",
-            size=9,
+        title = (
+            f"p = {found.p:g}: {found.low:.4f} to {found.high:.4f}, "
+            f"{found.counts[0]:,} to {found.counts[1]:,} labels: {inside:.3f} simulated, {found.mass:.3f} exact"
         )
-        axes.set(xlabel="synthetic share", ylabel="share of leaves")
+        charts.append((title, _histogram(found, counts)))
+    keys = [Key("simulated leaves", "bar"), Key("the exact interval", "span")]
+    return Section(
+        f"{DRAWS:,} simulated leaves of n = {one.n:,} records, epsilon {one.epsilon:.4g}",
+        charts,
+        across=_ACROSS,
+        keys=keys,
+    )
 
 
-def _panels(part: SubFigure, number: int) -> list[Axes]:
-    """So many axes in two rows; what is left of the last row stays empty."""
-    grid = part.subplots(_ROWS, -(-number // _ROWS), squeeze=False).ravel().tolist()
-    for axes in grid[number:]:
-        axes.set_axis_off()
-    return list(grid[:number])
+def _histogram(found: Interval, counts: npt.NDArray[np.float64]) -> Drawing:
+    first, last = np.quantile(counts, [0.001, 0.999]).astype(int).tolist()
+    step = max(1, round((last - first) / _BARS))
+    edges = np.arange(first, last + step + 1, step) - 0.5  # between whole counts, so many counts to each bar
+    heights = (np.histogram(counts, edges)[0] / DRAWS).tolist()
+    middles = ((edges[:-1] + step / 2) / found.n).tolist()
+    return columns(
+        [Bar(f"{x:.3g}", h, f"about {x:.4g}: {h:.4f} of the leaves") for x, h in zip(middles, heights, strict=True)],
+        said=f"Simulated shares at p = {found.p:g}",
+        span=tuple((end * found.n - edges[0]) / step for end in (found.low, found.high)),
+        axes=("synthetic share", "share of leaves"),
+        wide=_WIDE,
+    )

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from hedgerow import __version__
 from hedgerow.errors import JobError
-from hedgerow.figures import charts, page
+from hedgerow.figures import LinePoint, Trace, log_lines, page
 from hedgerow.job import Job
 from hedgerow.release.figures import ReportPanel
 from hedgerow.release.words import decimal, percent, small, use_rows
@@ -84,13 +84,22 @@ def _curve(found: Rehearsal, i: int, use: Use) -> ReportPanel:
     here = [(float(p.epsilon), p.verdicts[i]) for p in found.points]
     judged = [(e, v) for e, v in here if v.error is not None and v.low is not None and v.high is not None]
     steps = [
-        charts.Step(e, v.error, v.low, v.high, f"epsilon {e:g}: {show(v.error)}, {show(v.low)} to {show(v.high)}")
+        LinePoint(
+            e,
+            v.error,
+            v.low,
+            v.high,
+            f"epsilon {e:g}: {show(v.error)}, {show(v.low)} to {show(v.high)}",
+            off=v.high > use.tolerance,
+        )
         for e, v in judged
         if v.error and v.low is not None and v.high is not None
     ]
     said = f"Error of {use.name} against epsilon"
     figure = (
-        charts.curve(steps, use.tolerance, float(found.epsilon), said=said, show=show) if len(steps) > 1 else Markup()
+        log_lines([Trace("true", tuple(steps))], limit=use.tolerance, here=float(found.epsilon), said=said, show=show)
+        if len(steps) > 1
+        else Markup()
     )
     least = found.smallest_for(i)
     about = f"{use.what}. " + (

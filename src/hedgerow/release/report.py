@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from hedgerow.figures import charts
-from hedgerow.figures.lines import Point, Trace, lines
-from hedgerow.figures.scatter import Dot, scatter
+from hedgerow.figures import Dot, LinePoint, Range, Shade, Trace, estimates, heat, lines, log_scatter, scatter
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.statement import Statement
 from hedgerow.public.schema import Schema, violations
@@ -222,7 +220,7 @@ def _joint(contents: Contents, j: JointTable) -> ReportPanel:
         )
     ]
     axes = ("noisy count", "synthetic count")
-    extra = [charts.log_scatter(dots, j.band, said=f"Noisy against synthetic counts of {j.name}", axes=axes)]
+    extra: list[Markup] = [log_scatter(dots, j.band, said=f"Noisy against synthetic counts of {j.name}", axes=axes)]
     if len(j.shape) == 2 and len(j.noisy) <= _MOST_FIELDS and j.shape[1] <= 40:
         extra.append(_noise_map(contents, j))
     return ReportPanel(
@@ -241,14 +239,14 @@ def _noise_map(contents: Contents, j: JointTable) -> Markup:
     down, across = (contents.schema.cell_labels(c) for c in j.columns)
     noisy = j.noisy.reshape(j.shape)
 
-    def field(a: int, b: int) -> charts.Shade:
+    def field(a: int, b: int) -> Shade:
         share = j.band / max(float(noisy[a, b]), 1e-9) if noisy[a, b] > 0 else float("inf")
         shown = f"{100 * share:.0f}" if share < 1 else "-"
         said = f"{down[a]}, {across[b]}: noisy {noisy[a, b]:,} ± {j.band:,.0f}"
-        return charts.Shade(int(np.searchsorted(_STEPS, share, side="right")), shown, said)
+        return Shade(int(np.searchsorted(_STEPS, share, side="right")), shown, said)
 
     fields = [[field(a, b) for b in range(j.shape[1])] for a in range(j.shape[0])]
-    return charts.heat(down, across, fields, said=f"Noise in percent of each cell of {j.name}")
+    return heat(down, across, fields, said=f"Noise in percent of each cell of {j.name}")
 
 
 def _spread(order: Any, most: int) -> Any:
@@ -294,25 +292,25 @@ def _says(use: Use, copies: tuple[CodedTable, ...]) -> ReportPanel | None:
         return None
     named, show = labels(use, copies[0].schema, places), small
     ranges = [
-        charts.Range(n, float(x.mean()), float(x.min()), float(x.max()))
+        Range(n, float(x.mean()), float(x.min()), float(x.max()))
         for n, x in zip(named, found[:, places].T, strict=True)
     ]
     head = ("group", "mean over copies", "lowest copy", "highest copy") if len(copies) > 1 else ("group", "estimate")
     rows = tuple((r.label, show(r.value), show(r.low), show(r.high))[: len(head)] for r in ranges)
     figure = _over_time(use, copies[0].schema, places, ranges)
     if not figure:
-        figure = charts.estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
+        figure = estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
     return ReportPanel(use.name, use.what, figure, head, rows)
 
 
-def _over_time(use: Use, schema: Schema, places: Places, ranges: Sequence[charts.Range]) -> Markup:
+def _over_time(use: Use, schema: Schema, places: Places, ranges: Sequence[Range]) -> Markup:
     """The figure of a use that follows one thing over time; nothing for others."""
     found = over_time(use, schema, places)
     if len({name for name, _ in found}) != 1:
         return Markup()
     times, shown = time_labels(use, schema), sorted(t for _, t in found)
     points = [
-        Point(shown.index(t), r.value, r.low, r.high, f"{times[t]}: {small(r.value)}")
+        LinePoint(shown.index(t), r.value, r.low, r.high, f"{times[t]}: {small(r.value)}")
         for (_, t), r in zip(found, ranges, strict=True)
     ]
     trace = Trace("made", tuple(sorted(points, key=lambda p: p.at)))

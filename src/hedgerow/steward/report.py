@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from hedgerow import __version__
 from hedgerow.errors import JobError
-from hedgerow.figures import charts
-from hedgerow.figures.lines import Point, Trace, lines
+from hedgerow.figures import LinePoint, Trace, Twin, lines, twins
 from hedgerow.figures.page import render
 from hedgerow.figures.words import small
 from hedgerow.job import Job
@@ -63,7 +62,7 @@ def _card(u: ExactUse) -> dict[str, Any]:
     order = np.argsort(-np.abs(np.nan_to_num(made) - u.true), kind="stable")[:_MOST] if use.kind == "table" else None
     places = np.arange(min(len(u.true), _MOST)) if order is None else order
     pairs = [
-        charts.Twin(u.names[i], float(u.true[i]), _reach(u, i), float(made[i]), _copies(u, i))
+        Twin(u.names[i], float(u.true[i]), _reach(u, i), float(made[i]), _copies(u, i))
         for i in places[:_DRAWN].tolist()
         if np.isfinite(made[i])
     ]
@@ -73,7 +72,7 @@ def _card(u: ExactUse) -> dict[str, Any]:
     ]
     figures = _over_time(u, made) if u.lines else ()
     if not figures and pairs:
-        figures = (("", charts.twins(pairs, said=f"{use.name}: authentic and synthetic", show=show)),)
+        figures = (("", twins(pairs, said=f"{use.name}: authentic and synthetic", show=show)),)
     return {
         "name": use.name,
         "about": use.what
@@ -94,11 +93,11 @@ def _over_time(u: ExactUse, made: Floats) -> tuple[tuple[str, Markup], ...]:
         here = [i for i, (n, _) in enumerate(u.lines) if n == name and np.isfinite(made[i])]
         if not here:
             continue
-        true, other, corridor = list[Point](), list[Point](), []
+        true, other, corridor = list[LinePoint](), list[LinePoint](), []
         for i in here:
             at, year, value = place[u.lines[i][1]], u.times[u.lines[i][1]], float(u.true[i])
-            true.append(Point(at, value, *_reach(u, i), f"{year}: authentic {show(value)}"))
-            other.append(Point(at, float(made[i]), *_copies(u, i), f"{year}: synthetic {show(float(made[i]))}"))
+            true.append(LinePoint(at, value, *_reach(u, i), f"{year}: authentic {show(value)}"))
+            other.append(LinePoint(at, float(made[i]), *_copies(u, i), f"{year}: synthetic {show(float(made[i]))}"))
             off = use.tolerance * (abs(value) if use.within == "relative" else 1.0)
             corridor.append((at, value - off, value + off))
         traces = (Trace("true", tuple(true)), Trace("made", tuple(other)))

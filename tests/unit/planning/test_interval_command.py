@@ -58,7 +58,7 @@ def test_the_answer_for_people_says_that_nothing_was_read(hedgerow: Command) -> 
         ((*LEAF, "--kind", "round"), "--kind"),
         (("--p", 0.2, "--epsilon", 1, "--width", 0), "--width is 0.0"),
         (("--p", 0.5, "--n", 100, "--width", 0.05, "--epsilon-for"), "No epsilon is large enough"),
-        (("--figure", "a.pdf"), "must end in .png or .svg"),
+        (("--figure", "a.pdf"), "must end in .svg or .png"),
         (("--figure", "nowhere/a.png", "--level", 0.5), "Cannot write nowhere/a.png"),
     ],
 )
