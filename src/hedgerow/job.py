@@ -205,7 +205,7 @@ class Job:
                 "[target] table = '...': those rows, without the private columns. For whole records take another\n"
                 "recipe. No confidential row was read and nothing was spent."
             )
-        if file.job.copies not in (1, getattr(recipe, "copies", file.job.copies)):
+        if file.job.copies not in (1, recipe.paid_copies or file.job.copies):
             raise JobError(
                 f"{path}: each copy of a drawn table has its price, so [job] copies = {file.job.copies} is no use.\n"
                 f"Write copies = {file.job.copies} in [{recipe.name}] instead. Nothing was read or spent."

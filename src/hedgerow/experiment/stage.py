@@ -95,7 +95,7 @@ class Stage:
     def private(self) -> tuple[str, ...]:
         """The columns that a recipe of the attach kind writes: those the target lacks, or that are named private."""
         if self.job.file.target is None:
-            return tuple(getattr(self.job.recipe, "columns", ())) if self.job.recipe.attaches else ()
+            return self.job.recipe.private_columns
         header = open_source(self.job.beside(self.job.file.target.table)).columns
         return tuple(c.name for c in self.schema.columns if c.name not in header)
 

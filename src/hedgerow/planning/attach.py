@@ -113,7 +113,7 @@ def with_attach(
     treed = [a for a in plan.asked if a.question.tree is not None and not is_banded(a.question.tree)]
     reports = tuple(
         replace(
-            tree_report(a, public, rows=plan.assumed_rows, wanted=wanted, own=_own(recipe)),
+            tree_report(a, public, rows=plan.assumed_rows, wanted=wanted, own=recipe.own_rows),
             epsilon=float(plan.tariff.guarantee_of(a.question).l1 / a.noise.scale),
         )
         for a in treed
@@ -175,7 +175,7 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
     private = set(schema.coding.needs(labels))
     had = set(public.target.frame.columns) if public.target else set[str]()
     target = second.take(np.arange(second.rows), [c for c in second.frame.columns if c not in private - had])
-    rows = second.rows if _own(recipe) or not plan.assumed_rows else plan.assumed_rows
+    rows = second.rows if recipe.own_rows or not plan.assumed_rows else plan.assumed_rows
     gate, begun = StandInGate(plan.tariff, plan.budget, second, rows, rng), process_time()
     model = recipe.fit(gate, PublicData(schema, first, target, rows))
     took, real = process_time() - begun, relative.rows + rows + (public.target.rows if public.target else 0)
@@ -189,11 +189,6 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
         float(np.mean(errors)) if errors else None,
         took * (real / (first.rows + second.rows + target.rows) + (_RUNS if plan.verdicts else 0)),
     )
-
-
-def _own(recipe: AbstractRecipe) -> bool:
-    """Whether the job says that the target has the confidential table's own rows."""
-    return getattr(recipe, "leaf_sizes", "") == "public"
 
 
 def _labels(plan: Plan) -> tuple[str, ...]:

@@ -31,7 +31,6 @@ SMALL = 10
 _WORK = 400_000
 _MOST_RUNS = 200
 _MOST_CELLS = 2_000_000
-_TABLES = (IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
 
 
 @dataclass(frozen=True)
@@ -136,20 +135,18 @@ def imagined(
     recipe: AbstractRecipe, public: PublicData, *, tariff: Tariff, rows: int | None, table: Marginal
 ) -> Imagined | None:
     """The table that the plan is worked out for; None when the job is no table, or nothing is known of its size."""
-    if not isinstance(recipe, _TABLES) or tariff.coding.cells(table.columns) > _MOST_CELLS:
+    said = recipe.table_settings
+    if said is None or tariff.coding.cells(table.columns) > _MOST_CELLS:
         return None
-    groups = len(getattr(recipe, "groups", ()))
-    size, alpha = getattr(recipe, "size", 0), getattr(recipe, "alpha", "equal")
-    copies = int(getattr(recipe, "copies", 1))
-    blocks = tariff.coding.cells(table.columns[:groups])
+    size, blocks = said.size, tariff.coding.cells(table.columns[: said.groups])
     listed = [size] * blocks if isinstance(size, int) else [] if isinstance(size, str) else list(size)
-    known = rows or getattr(recipe, "total", None) or sum(listed)
+    known = rows or said.rows or sum(listed)
     counts = _counts(table, public, known, tariff.coding.cells(table.columns))
     if counts is None or not counts.sum():
         return None
     if not listed and size != "public" or not any(listed):  # an urn in its place would draw as many as there are rows
         size = tuple(max(1, round(s)) for s in counts.reshape(blocks, -1).sum(axis=1))
-    return Imagined(table, groups, counts, size, alpha, copies, tariff, public)
+    return Imagined(table, said.groups, counts, size, said.alpha, said.copies, tariff, public)
 
 
 def side_by_side(

@@ -1,18 +1,91 @@
 """What every recipe is: settings, the requests it will make, and how answers become a model."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from hedgerow.answers.protocol import Answers
+from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.public.costs.accounting import Budget, Relation
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import PublicData
 
+_NOTHING = "Nothing was read or spent."
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """What a recipe for a table of counts says of that table: with it a plan sets all such recipes side by side.
+
+    Attributes:
+        groups: so many columns come first and divide the table.
+        size: how many counts are drawn in each group, if they are drawn: one number, one per group, or ``public``.
+        alpha: the prior weights: ``equal``, ``public``, or one per cell.
+        copies: how many tables are paid for.
+        rows: the number of rows, when it is public.
+    """
+
+    groups: int = 0
+    size: int | str | Sequence[int] = 0
+    alpha: str | Sequence[int | float | str] = "equal"
+    copies: int = 1
+    rows: int | None = None
+
 
 class AbstractRecipe(ABC):
-    """A named way to spend a budget. Settings are fields; the plan is the body; it never holds a table."""
+    """A named way to spend a budget. Settings are fields; the plan is the body; it never holds a table.
+
+    A recipe of your own is a frozen dataclass with this base, in any module; a job takes an instance of it and treats
+    it as one of ours, and the statement of its release says that it is not.  It must define
+
+    - ``name``: the table of its settings in a job file, and the first word of its refusals;
+    - ``requests``: what it will ask, priced by the tariff, before anything is read;
+    - ``fit``: it asks the gate it is handed, and returns an ``AbstractModel`` (whole records), an
+      ``AbstractAttachment`` (private columns for the target's rows; then ``attaches`` is True) or an
+      ``AbstractTabulation`` (a table of counts), all of ``hedgerow.model.base``.
+
+    ``fit`` sees noisy answers and public tables and nothing else: whatever it does with them costs nothing more.  It
+    must ask what ``requests`` says, at that cost, and may ask more after the first answers while budget is left.
+    All else has a default.  Settings are checked when a recipe is made, from Python or from a job file, in the same
+    words: their names, their types as annotated, then ``rules`` (a recipe with a ``__post_init__`` of its own calls
+    this one first).  Lists become tuples.
+
+        >>> from dataclasses import dataclass
+        >>> from fractions import Fraction
+        >>> from hedgerow.model.records.models import fit_product
+        >>> from hedgerow.public.costs.question import Marginal
+        >>> @dataclass(frozen=True)
+        ... class Halves(AbstractRecipe):
+        ...     "Every attribute's own table, with a part of the budget; the rest is not spent."
+        ...     name = "halves"
+        ...     part: float = 0.5
+        ...     def rules(self):
+        ...         return {"part lies above 0 and is at most 1": 0 < self.part <= 1}
+        ...     def requests(self, tariff, budget, public):
+        ...         tables = [Marginal((a,)) for a in public.schema.attributes]
+        ...         return (tariff.measure_all(tables, budget.total * Fraction(str(self.part))),)
+        ...     def fit(self, gate, public):
+        ...         (request,) = self.requests(gate.tariff, gate.budget, public)
+        ...         tables = [a.question for a in request.asked]
+        ...         return fit_product(public.schema.coding, gate.measure(tables, request.cost))
+        >>> Halves(part=0.25)
+        Halves(part=0.25)
+        >>> Halves(part=3)
+        Traceback (most recent call last):
+        hedgerow.errors.JobError: [halves] part lies above 0 and is at most 1, not 3. Nothing was read or spent.
+        >>> Halves(parts=0.25)
+        Traceback (most recent call last):
+        hedgerow.errors.JobError: [halves] does not know: parts. Did you mean part? It knows: part.
+        Nothing was read or spent.
+        >>> Halves(part="half")
+        Traceback (most recent call last):
+        hedgerow.errors.JobError: [halves] part is a number, not 'half'. Nothing was read or spent.
+    """
 
     name: ClassVar[str]
     relation: ClassVar[Relation] = "add-remove"
@@ -23,10 +96,49 @@ class AbstractRecipe(ABC):
     The public table may lack those columns then.
     """
 
+    def __new__(cls, *given: Any, **settings: Any) -> Self:
+        """A recipe whose settings have been checked, but for ``rules``, which see the finished one."""
+        if "__dataclass_fields__" in vars(cls):
+            names = [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
+            _check_names(cls.name, settings, names)
+            _check_types(cls, dict(zip(names, given, strict=False)) | settings)
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, f.name, _as_tuples(getattr(self, f.name)))
+        if broken := [rule for rule, holds in self.rules().items() if not holds]:
+            said = {f.name: f", not {getattr(self, f.name)!r}" for f in fields(self)}  # type: ignore[arg-type]
+            refuse(self.name, (rule + said.get(rule.split()[0], "") for rule in broken))
+
+    def rules(self) -> Mapping[str, bool]:
+        """What holds of good settings, in sentences that begin with the setting's name, and whether it does hold."""
+        return {}
+
     @property
     def stated(self) -> str:
         """The recipe as a statement names it."""
         return self.name
+
+    @property
+    def private_columns(self) -> tuple[str, ...]:
+        """The private columns that the settings name, for a recipe that attaches; empty: those the target lacks."""
+        return ()
+
+    @property
+    def own_rows(self) -> bool:
+        """Whether the settings say that the target has the confidential table's own rows."""
+        return False
+
+    @property
+    def paid_copies(self) -> int | None:
+        """How many copies the budget pays for; None: as many as one likes, from the same answers."""
+        return None
+
+    @property
+    def table_settings(self) -> TableSettings | None:
+        """What it says of its table, if a table of counts is what it makes."""
+        return None
 
     @abstractmethod
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
@@ -55,3 +167,64 @@ class AbstractRecipe(ABC):
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:
         """Ask until the plan is done, and return what the answers become."""
+
+
+def refuse(recipe: str, mistakes: Iterator[str] | Sequence[str]) -> None:
+    """Refuse settings for these reasons: nothing has been read yet."""
+    raise JobError(f"[{recipe}] {'; '.join(mistakes)}. {_NOTHING}")
+
+
+def _check_names(recipe: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
+    if unknown := sorted(set(given) - set(names)):
+        close = [c for u in unknown for c in get_close_matches(u, names, 1)]
+        hint = f" Did you mean {', '.join(dict.fromkeys(close))}?" if close else ""
+        raise JobError(
+            f"[{recipe}] does not know: {', '.join(unknown)}.{hint} It knows: {', '.join(sorted(names)) or 'none'}.\n"
+            f"{_NOTHING}"
+        )
+
+
+def _check_types(cls: type[AbstractRecipe], given: Mapping[str, Any]) -> None:
+    try:
+        kinds = get_type_hints(cls)
+    except NameError:  # an annotation that only a type checker can follow
+        return
+    wrong = {n: v for n, v in given.items() if not _is_a(v, kinds[n])}
+    if wrong:
+        refuse(cls.name, [f"{n} is {_words(kinds[n])}, not {v!r}" for n, v in wrong.items()])
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    """Whether a value is what its setting's annotation says; what no job file can hold is not judged."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_is_a(value, k) for k in args)
+    if origin is Literal:
+        return value in args
+    if origin is Sequence:
+        return isinstance(value, Sequence) and not isinstance(value, str) and all(_is_a(v, args[0]) for v in value)
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(_is_a(k, args[0]) and _is_a(v, args[1]) for k, v in value.items())
+    if kind in (int, float):
+        return isinstance(value, int if kind is int else int | float) and type(value) is not bool and isfinite(value)
+    return isinstance(value, kind) if kind in (str, bool, NoneType) else True
+
+
+def _words(kind: Any) -> str:
+    """A kind of value as a refusal names it."""
+    plain = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", NoneType: "left out"}
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return " or ".join(_words(k) for k in args)
+    if origin is Literal:
+        return " or ".join(map(repr, args))
+    if origin is Sequence:
+        return 'a list of names, such as ["sex"]' if args[0] is str else f"a list, each {_words(args[0])}"
+    if origin is Mapping:
+        return "a table of names, each with " + _words(args[1])
+    return plain.get(kind, "another kind of value")
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists as tuples, which cannot change: a recipe from Python equals the same one from a job file."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from hedgerow.answers.protocol import Answers
-from hedgerow.errors import JobError
 from hedgerow.model.records.models import ProductModel, fit_product
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Marginal
@@ -28,9 +27,9 @@ class Independent(AbstractRecipe):
     name: ClassVar[str] = "independent"
     rows: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.rows is not None and self.rows < 1:
-            raise JobError(f"[independent] rows must be 1 or more, got {self.rows}. Nothing was read or spent.")
+    def rules(self) -> dict[str, bool]:
+        """The number of records is one that a table can have."""
+        return {"rows is 1 or more": self.rows is None or self.rows >= 1}
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One request: all one-way tables, the whole budget."""

@@ -175,7 +175,7 @@ def odds_ratio(frame: pl.DataFrame) -> float:
 
 
 @pytest.mark.parametrize("sequence", ["joint", "chain"])
-def test_joint_leaves_and_the_chain_rule_keep_the_association(tmp_path: Path, sequence: str) -> None:
+def test_joint_leaves_and_the_chain_rule_keep_the_association(tmp_path: Path, sequence: Any) -> None:
     secret, out = made(RandomTrees(sequence=sequence, n_b=100), tmp_path, "30")
     assert odds_ratio(out) == pytest.approx(odds_ratio(secret), rel=0.35)
 

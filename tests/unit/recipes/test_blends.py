@@ -133,6 +133,6 @@ def test_a_public_blend_without_a_public_table_says_what_to_do() -> None:
 
 def test_shares_that_are_no_shares_are_refused() -> None:
     with pytest.raises(JobError, match="first_share"):
-        RECIPES["tree_blend"](first_share=1.5)  # type: ignore[call-arg]
+        RECIPES["tree_blend"](first_share=1.5)
     with pytest.raises(JobError, match="tail"):
-        RECIPES["public_blend"](tail=-1.0)  # type: ignore[call-arg]
+        RECIPES["public_blend"](tail=-1.0)

@@ -73,7 +73,7 @@ def keeps_what_is_there(secret: pl.DataFrame, out: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("prior", ["boosted", "leaves", "none"])
-def test_what_job_says_about_sex_and_sex_about_race_is_kept(tmp_path: Path, prior: str) -> None:
+def test_what_job_says_about_sex_and_sex_about_race_is_kept(tmp_path: Path, prior: Any) -> None:
     keeps_what_is_there(*made(GuidedTree(prior=prior), tmp_path, world(3000, 1)))
 
 

@@ -63,6 +63,7 @@ class PublicBlend(AbstractRecipe):
     table_share: float = 0.2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if (
             not all(0 < s < 1 for s in (self.first_share, self.one_way_share, self.table_share))
             or min(self.tail, self.triples) < 0

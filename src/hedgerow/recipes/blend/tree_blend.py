@@ -65,6 +65,7 @@ class TreeBlend(AbstractRecipe):
     triple_share: float = 0.03
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         shares = (self.one_way_share, self.first_share)
         if (
             min(shares) <= 0

@@ -10,7 +10,7 @@ from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import PublicData
-from hedgerow.recipes.base import AbstractRecipe
+from hedgerow.recipes.base import AbstractRecipe, TableSettings
 from hedgerow.recipes.counts.urn_plan import Alpha, Size, UrnPlan
 
 
@@ -33,6 +33,16 @@ class DirichletMultinomial(AbstractRecipe):
     size: Size = 0
     alpha: Alpha = "equal"
     copies: int = 1
+
+    @property
+    def table_settings(self) -> TableSettings:
+        """What a plan needs to set it beside the other recipes for tables."""
+        return TableSettings(len(self.groups), self.size, self.alpha, self.copies)
+
+    @property
+    def paid_copies(self) -> int:
+        """Each copy of a drawn table has its price."""
+        return self.copies
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One draw, the whole budget."""

@@ -30,7 +30,7 @@ from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.schema import Flags, Schema, impossible
 from hedgerow.public.table import CodedTable, PublicData
-from hedgerow.recipes.base import AbstractRecipe
+from hedgerow.recipes.base import AbstractRecipe, TableSettings
 
 _MARGINS_SHARE = Fraction(3, 10)
 _LEAST = 1e-12
@@ -57,8 +57,7 @@ class IntegerCounts(AbstractRecipe):
     prior: Literal["public", "none"] = "none"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
-        object.__setattr__(self, "groups", tuple(self.groups))
+        super().__post_init__()
         order = self.table.columns
         kept = tuple(tuple(c for c in order if c in m) for m in self.margins)
         if any(set(k) != set(m) or len(k) == len(order) for k, m in zip(kept, self.margins, strict=True)):
@@ -77,6 +76,11 @@ class IntegerCounts(AbstractRecipe):
     def table(self) -> Marginal:
         """The table that is published: groups first, then the other columns."""
         return Marginal((*self.groups, *(c for c in self.columns if c not in self.groups)))
+
+    @property
+    def table_settings(self) -> TableSettings:
+        """What a plan needs to set it beside the other recipes for tables."""
+        return TableSettings(len(self.groups), rows=self.total)
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One request: the table, and the margins with three tenths of the budget."""

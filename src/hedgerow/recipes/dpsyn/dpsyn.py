@@ -76,6 +76,7 @@ class DPSyn(AbstractRecipe):
     reuse: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.rule  # noqa: B018  checks the constants
         wrong = [n for n, least in _LEAST.items() if (getattr(self, n) or 0) < least and getattr(self, n) is not None]
         if wrong or self.variant not in ("repaired", "paper"):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,6 @@ from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
 from hedgerow.recipes.trees.outcome import budget_parts, outcome_of
 
-_PRIORS = ("boosted", "leaves", "none")
 _LEVELS = (1, 2, 4, 8, 16)  # depths whose nodes are corrected before the leaves
 _MOST = 400_000  # public rows that a tree or a boosted model is grown on
 _SMALLEST, _DEEPEST = 8, 24
@@ -137,25 +136,24 @@ class GuidedTree(AbstractRecipe):
     share: float | None = None
     tables: float | None = None
     priorities: Mapping[str, float] = field(default_factory=dict)
-    prior: str = "boosted"
+    prior: Literal["boosted", "leaves", "none"] = "boosted"
     rows: int | None = None
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        listed = self.outcomes
-        object.__setattr__(self, "columns", tuple(self.columns))
-        object.__setattr__(self, "outcomes", tuple(listed))
-        object.__setattr__(self, "analyses", tuple(tuple(a) for a in self.analyses))
-        wrong = [
-            *([] if not isinstance(listed, str) else ["outcomes is a list of attributes"]),
-            *([f"prior is one of {', '.join(_PRIORS)}, not {self.prior!r}"] if self.prior not in _PRIORS else []),
-            *([] if self.share is None or 0 < self.share < 1 else [f"share lies between 0 and 1, not {self.share}"]),
-            *([] if 0 <= (self.tables or 0.0) < 1 else [f"tables lies between 0 and 1, not {self.tables}"]),
-            *([] if self.rows is None or self.rows >= 1 else [f"rows is 1 or more, not {self.rows}"]),
-            *([] if all(w >= 0 for w in self.priorities.values()) else ["priorities are 0 or more"]),
-        ]
-        if wrong:
-            raise JobError(f"[guided_tree] {'; '.join(wrong)}. Nothing was read or spent.")
+    def rules(self) -> dict[str, bool]:
+        """Parts of the budget are parts; numbers are possible ones."""
+        return {
+            "share lies between 0 and 1": self.share is None or 0 < self.share < 1,
+            "tables lies between 0 and 1": 0 <= (self.tables or 0.0) < 1,
+            "rows is 1 or more": self.rows is None or self.rows >= 1,
+            "seed is 0 or more": self.seed >= 0,
+            "priorities are 0 or more": all(w >= 0 for w in self.priorities.values()),
+        }
+
+    @property
+    def private_columns(self) -> tuple[str, ...]:
+        """The attributes to attach, as far as they are named."""
+        return tuple(self.columns)
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """Leaves with all labels, and tables; without public labels only the tables, which come first."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf, isfinite
-from typing import Any, ClassVar, cast, final
+from math import inf
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -88,37 +88,39 @@ class RandomTrees(AbstractRecipe):
     depth: int = 12
     weights: Mapping[str, float] = field(default_factory=dict)
     leaf_min: float = 0.0
-    leaf_sizes: str = "noisy"
-    combine: str = "mean"
-    sequence: str = "joint"
+    leaf_sizes: Literal["noisy", "public"] = "noisy"
+    combine: Combine = "mean"
+    sequence: Literal["joint", "chain", "papers-2018", "papers-2019"] = "joint"
     by: str = ""
     partition: str = ""
     ratio: Mapping[str, Any] = field(default_factory=dict)
     mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        listed = isinstance(self.columns, list | tuple) and all(isinstance(p, str) for p in self.columns)
-        whole = {n: getattr(self, n) for n in ("trees", "n_b", "depth", "seed")}
-        checks = {
-            "columns is a list of names, each once": listed and len(set(self.columns)) == len(self.columns),
-            **{f"{n} is a whole number": type(v) is int for n, v in whole.items()},
-            "trees is between 1 and 1000": self.trees in range(1, 1001),
+    def rules(self) -> dict[str, bool]:
+        """Numbers are possible ones, and settings that exclude each other are not both given."""
+        plain = self.combine == "mean" and not self.partition
+        return {
+            "columns has each name once": len(set(self.columns)) == len(self.columns),
+            "trees is between 1 and 1000": 1 <= self.trees <= 1000,
             "n_b is 1 or more": self.n_b >= 1,
-            "depth is between 1 and 60": self.depth in range(1, 61),
+            "depth is between 1 and 60": 1 <= self.depth <= 60,
             "seed is 0 or more": self.seed >= 0,
-            "weights are numbers of 0 or more": all(isfinite(w) and w >= 0 for w in self.weights.values()),
-            "leaf_min is 0 or more": isfinite(self.leaf_min) and self.leaf_min >= 0,
-            "leaf_sizes is noisy or public": self.leaf_sizes in ("noisy", "public"),
-            "combine is mean, pooled or precision": self.combine in ("mean", "pooled", "precision"),
-            f"sequence is {', '.join(_SEQUENCES)}": self.sequence in _SEQUENCES,
-            "by and partition exclude each other": not (self.by and self.partition),
-            "papers-2018 goes with combine = 'mean' and no partition": self.sequence != "papers-2018"
-            or (self.combine == "mean" and not self.partition),
+            "weights are numbers of 0 or more": all(w >= 0 for w in self.weights.values()),
+            "leaf_min is 0 or more": self.leaf_min >= 0,
+            "either by or partition is given, not both": not (self.by and self.partition),
+            "papers-2018 goes with combine = 'mean' and no partition": self.sequence != "papers-2018" or plain,
         }
-        if wrong := [rule for rule, held in checks.items() if not held]:
-            raise JobError(f"[random_trees] cannot be read so: {'; '.join(wrong)}. {NOTHING}")
-        object.__setattr__(self, "columns", tuple(self.columns))
+
+    @property
+    def private_columns(self) -> tuple[str, ...]:
+        """The attributes to attach, as far as they are named."""
+        return tuple(self.columns)
+
+    @property
+    def own_rows(self) -> bool:
+        """Public leaf sizes are those of the confidential table's own rows."""
+        return self.leaf_sizes == "public"
 
     @property
     def stated(self) -> str:
@@ -213,7 +215,7 @@ def plan_steps(recipe: RandomTrees, guarantee: Guarantee, public: PublicData) ->
             "column, which no epsilon covers. It runs only when relation = 'label-change' declares that column\n"
             f"in public_columns, and columns names two. Use sequence = 'joint' or 'chain'. {NOTHING}"
         )
-    if recipe.leaf_sizes == "public" and guarantee.relation != "label-change":
+    if recipe.own_rows and guarantee.relation != "label-change":
         raise Refused(
             f"leaf_sizes = 'public' needs relation = 'label-change'; under {guarantee.relation} the number of rows\n"
             f"in a leaf is not public. Change one of the two. {NOTHING}"
@@ -247,7 +249,7 @@ class _Grower:
         self._check(given, drawn)
         trees = self._trees(tuple(a for a in given if a not in (self.recipe.by, self.recipe.partition)))
         tables = list(self._possible(trees[0].columns, drawn))
-        known = set(self.schema.coding.needs(trees[0].columns)) <= self.open and self.recipe.leaf_sizes == "public"
+        known = set(self.schema.coding.needs(trees[0].columns)) <= self.open and self.recipe.own_rows
         halved = known and len(labels) == 1 and self.schema.size(labels) == 2
         return TreeStep(labels, tuple(number_reached(t, *tables) for t in trees), halved)
 
@@ -343,7 +345,7 @@ class Forest(AbstractAttachment):
                 counts.append(held)
                 leaves.append(leaf_of(tree, way))
                 noise.append(answer.noise.variance)
-        return combine(cast(Combine, self.recipe.combine), counts, leaves, noise)
+        return combine(self.recipe.combine, counts, leaves, noise)
 
     def laws(self) -> tuple[LabelLaw, ...]:
         """By which law each step draws its label for a row: a tree by lot, then a label by the shares of its leaf.
@@ -366,7 +368,7 @@ class Forest(AbstractAttachment):
         schema, label_count = self.public.schema, self.public.schema.size(step.labels)
         held = answer.counts.astype(np.float64).reshape(tree.leaves, -1)
         fixed = set(schema.coding.needs(tree.columns)) <= set(self.open_columns)
-        if not (fixed and self.recipe.leaf_sizes == "public"):
+        if not (fixed and self.recipe.own_rows):
             return held
         leaf = leaf_of(tree, target_of(self.public).codes(tree.columns))
         size = np.bincount(leaf, minlength=tree.leaves)[:, None]
