@@ -40,6 +40,23 @@ def test_plan_run_verify_and_more_copies(hedgerow: Command, attach: Path) -> Non
     assert not copies[0].equals(copies[1])
 
 
+def test_the_steward_sees_how_often_an_attached_value_is_the_true_one(hedgerow: Command, attach: Path) -> None:
+    assert hedgerow("run", attach, "--yes").code == 0
+    told = json.loads(hedgerow("steward", "compare", attach, "--only", "one-way", "--json").out)["classification"]
+    made = pl.read_parquet(attach.parent / "release" / "records.parquet").cast(pl.String)
+    true = frame(ROWS).cast(pl.String)
+    keys = ["pay", "area"]
+    alone = true.filter(pl.len().over(keys) == 1)
+    both = made.join(alone, keys, how="inner", nulls_equal=True)
+    assert told["rows"] == made.height and told["match_rate"] == pytest.approx(both.height / made.height)
+    assert set(told["true_rate"]) == set(told["by_chance"]) == {"sex", "race"}
+    assert "INSIDE ONLY" in told["mark"]
+    if both.height:
+        assert told["true_rate"]["sex"] == pytest.approx((both["sex"] == both["sex_right"]).mean())
+    said = hedgerow("steward", "compare", attach, "--only", "one-way").out
+    assert said.startswith("INSIDE ONLY") and "How often an attached value is the true one" in said
+
+
 def test_a_public_table_without_the_private_columns_is_enough(hedgerow: Command, attach: Path) -> None:
     folder = attach.parent
     text = attach.read_text("utf-8").replace("sequence = 'chain'", "sequence = 'joint'")  # a chain splits by labels

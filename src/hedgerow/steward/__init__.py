@@ -7,6 +7,6 @@ compare.py       a release against the confidential table
 report.py        the page of the uses, marked, in a folder of its own
 side_by_side.py  a table of counts as it is and as it was released
 attacks.py       attacks on a job: membership.py, and attribute inference
-classified.py    how often a synthetic private value is the true one
+classification.py  how often a synthetic private value is the true one
 ledger_book.py   what was promised and spent on which table
 """

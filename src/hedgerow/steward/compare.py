@@ -13,9 +13,11 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.base import AbstractMetric
 from hedgerow.evaluate.compare import Comparison, compare
 from hedgerow.evaluate.page import page, summary
+from hedgerow.figures.words import aligned
 from hedgerow.job import Job
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
+from hedgerow.steward.classification import ClassificationRates, classification_rates
 from hedgerow.steward.exact import exact_table
 from hedgerow.steward.exact_uses import ExactUse, judge_uses, use_lines, use_row
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words, write_inside
@@ -32,11 +34,13 @@ class Exact:
         release: synthetic against confidential.
         public: "the public table released as it is", which any release should beat; None without one.
         uses: each intended use of the job judged exactly; empty where a single file of records is compared.
+        rates: where columns are attached to public rows, how often an attached value is the true one.
     """
 
     release: Comparison
     public: Comparison | None
     uses: tuple[ExactUse, ...] = ()
+    rates: ClassificationRates | None = None
 
     def __repr__(self) -> str:
         return "Exact(hidden)"
@@ -66,9 +70,21 @@ def compare_job(
         ]
         assert found[0] is not None
         watch("the intended uses")
-        return Exact(found[0], found[1], judge_uses(job, place, confidential, rng) if place.is_dir() else ())
+        uses = judge_uses(job, place, confidential, rng) if place.is_dir() else ()
+        return Exact(found[0], found[1], uses, _rates(job, confidential, copies[0]))
 
     return in_fixed_words(lambda: table.map(work))
+
+
+def _rates(job: Job, confidential: CodedTable, copy: CodedTable) -> ClassificationRates | None:
+    """How often the values that a job attaches to public rows are the true ones; None for other jobs."""
+    given = job.guarantee.public_columns
+    there = set(copy.frame.columns) & set(confidential.frame.columns)
+    both = [c.name for c in copy.schema.columns if c.name in there]
+    keys, private = [c for c in both if c in given], [c for c in both if c not in given]
+    if job.file.target is None or not keys or not private:
+        return None
+    return classification_rates(confidential, copy, private=private, keys=keys)
 
 
 def release_of(job: Job, release: str | Path | None) -> Path:
@@ -141,6 +157,8 @@ def exact_json(found: InsideOnly[Exact]) -> str:
     data: dict[str, Any] = {WATERMARK: WARNING, "uses": uses, "release": exact.release.to_json()}
     if exact.public:
         data["public_as_it_is"] = exact.public.to_json()
+    if exact.rates:
+        data["classification"] = exact.rates.to_json()
     return json.dumps(data, indent=2, allow_nan=False)
 
 
@@ -151,4 +169,13 @@ def exact_text(found: InsideOnly[Exact]) -> str:
     parts += ["", "The release against the confidential table:", summary(exact.release)]
     if exact.public:
         parts += ["", "The public table as it is against the confidential table:", summary(exact.public)]
+    if exact.rates:
+        matched, by_chance = exact.rates.match_rate, exact.rates.by_chance
+        rows = [(c, f"{rate:.3f}", f"{by_chance[c]:.3f}") for c, rate in exact.rates.true_rate.items()]
+        parts += [
+            "",
+            f"How often an attached value is the true one, in the {100 * matched:.0f} % of rows of the first copy",
+            "whose public columns match one confidential row alone:",
+            *aligned(("private column", "true", "by chance"), rows),
+        ]
     return "\n".join(parts)

@@ -1,6 +1,6 @@
 """The confidential table as the steward sees it: all rows, in memory, coded by the schema of the release."""
 
-from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -12,13 +12,13 @@ from hedgerow.public.table import CodedTable
 from hedgerow.steward.inside import InsideOnly
 
 
-def exact_table(path: str | Path, schema: Schema) -> InsideOnly[CodedTable]:
-    """The confidential table in ``path``. Costs no budget, because nothing of it may leave.
+def exact_table(table: Any, schema: Schema) -> InsideOnly[CodedTable]:
+    """The confidential ``table``, a path or a frame. Costs no budget, because nothing of it may leave.
 
     All rows of the file are in it, also those beyond ``rows_per_person`` that the gate did not count: the steward
     wants to know how close the release is to the table, not to the part of it that was paid for.
     """
-    source = open_source(path)
+    source = open_source(table)
     described = {c.name: c for c in schema.columns if c.name in source.columns}
     if not described:
         raise TableMismatch("The confidential table has none of the schema's columns. Only its header was read.")

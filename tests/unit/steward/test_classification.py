@@ -6,7 +6,10 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
-from hedgerow.steward.classified import MARK, classified
+from hedgerow.public.table import CodedTable
+from hedgerow.steward.classification import MARK, ClassificationRates, classification_rates
+from hedgerow.steward.exact import exact_table
+from hedgerow.steward.inside import InsideOnly
 
 SCHEMA = Schema.loads(
     """
@@ -21,9 +24,14 @@ values = ["F", "M"]
 TRUE = pl.DataFrame({"id": ["1", "2", "3", "3"], "sex": ["F", "M", "F", "M"]})
 
 
+def rates(made: pl.DataFrame) -> InsideOnly[ClassificationRates]:
+    copy = CodedTable.read(made, SCHEMA, role="target")
+    return exact_table(TRUE, SCHEMA).map(lambda t: classification_rates(t, copy, private=["sex"], keys=["id"]))
+
+
 def test_rates_by_hand() -> None:
     made = pl.DataFrame({"id": ["1", "2", "3", "4"], "sex": ["F", "F", "F", "F"]})
-    found = classified(TRUE, made, SCHEMA, private=["sex"], keys=["id"]).reveal()
+    found = rates(made).reveal()
     assert found.match_rate == 0.5, "3 is there twice and 4 not at all"
     assert found.true_rate == {"sex": 0.5}
     assert found.by_chance == {"sex": 0.5}
@@ -32,7 +40,7 @@ def test_rates_by_hand() -> None:
 
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(JobError, match="need id"):
-        classified(TRUE, TRUE.drop("id"), SCHEMA, private=["sex"], keys=["id"])
+        rates(TRUE.drop("id"))
 
 
 def test_no_release_can_reach_it() -> None:

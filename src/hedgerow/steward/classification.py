@@ -1,7 +1,7 @@
 """How often a synthetic private value is the true one: exact, for the steward's eyes, never released.
 
-The papers print these rates beside their epsilon, which does not cover them.  Here they stay inside: the result
-is ``InsideOnly``, carries its mark, and nothing under ``release/`` can import this room.
+The papers print these rates beside their epsilon, which does not cover them.  Here they stay inside: the result is
+held in an ``InsideOnly``, carries its mark, and nothing under ``release/`` can import this room.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,14 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.schema import Schema
-from hedgerow.steward.inside import InsideOnly
+from hedgerow.public.table import CodedTable
 
 MARK = "INSIDE ONLY: exact numbers about confidential rows. Not covered by any epsilon; do not publish."
 
 
 @final
 @dataclass(frozen=True)
-class Classified:
+class ClassificationRates:
     """Exact rates, for the steward only.
 
     Attributes:
@@ -38,24 +36,31 @@ class Classified:
     by_chance: dict[str, float]
     mark: str = MARK
 
+    def to_json(self) -> dict[str, Any]:
+        """The rates as plain data."""
+        return dict(vars(self))
 
-def classified(
-    confidential: Any, records: pl.DataFrame, schema: Schema, *, private: Sequence[str], keys: Sequence[str]
-) -> InsideOnly[Classified]:
-    """Match synthetic rows with confidential ones by ``keys``, file columns of both, and compare ``private``."""
-    source, needed = open_source(confidential), schema.coding.needs(private)
-    if lacking := [c for c in (*keys, *needed) if c not in source.columns or c not in records.columns]:
+
+def classification_rates(
+    confidential: CodedTable, copy: CodedTable, *, private: Sequence[str], keys: Sequence[str]
+) -> ClassificationRates:
+    """Match synthetic rows with confidential ones by ``keys``, columns of both, and compare ``private``.
+
+    For what stays inside an ``InsideOnly`` only.
+    """
+    schema, needed = confidential.schema, confidential.schema.coding.needs(private)
+    true, records = confidential.frame, copy.frame
+    if lacking := [c for c in (*keys, *needed) if c not in true.columns or c not in records.columns]:
         raise JobError(f"Both tables need {', '.join(lacking)} to be compared. Nothing was compared.")
-    true = pl.concat(source.batches(list(dict.fromkeys([*keys, *needed]))), how="vertical_relaxed")
-    one = true.with_columns(pl.col(k).cast(pl.String) for k in keys).with_row_index("at")
-    alone = one.filter(pl.len().over(list(keys)) == 1).select(*keys, "at")
+    one = true.select(pl.col(k).cast(pl.String) for k in keys).with_row_index("at")
+    alone = one.filter(pl.len().over(list(keys)) == 1)
     mine = records.select(pl.col(k).cast(pl.String) for k in keys).with_row_index("row")
     found = mine.join(alone, list(keys), how="inner", nulls_equal=True)
-    here, there = schema.coding.encode(records, private), schema.coding.encode(true, private)
+    here, there = copy.codes(private), confidential.codes(private)
     rate, chance = {}, {}
     for c in private:
         same = here[c][found["row"].to_numpy()] == there[c][found["at"].to_numpy()]
         rate[c] = float(same.mean()) if len(same) else 0.0
         shares = [np.bincount(x[c], minlength=schema.size([c])) / max(len(x[c]), 1) for x in (here, there)]
         chance[c] = float((shares[0] * shares[1]).sum())
-    return InsideOnly(Classified(records.height, found.height / max(records.height, 1), rate, chance))
+    return ClassificationRates(records.height, found.height / max(records.height, 1), rate, chance)
