@@ -13,7 +13,7 @@ from hedgerow.evaluate.base import CompareOptions
 from hedgerow.evaluate.compare import metrics_for
 from hedgerow.job import Job
 from hedgerow.steward.compare import Exact, compare_job, exact_json, write_exact
-from hedgerow.steward.exact_uses import ExactUse
+from hedgerow.steward.exact import ExactUse
 from hedgerow.steward.inside import InsideOnly
 from hedgerow.steward.report import write_report
 from tests.privacy.checks import run_job

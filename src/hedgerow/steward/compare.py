@@ -18,8 +18,7 @@ from hedgerow.job import Job
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.steward.classification import ClassificationRates, classification_rates
-from hedgerow.steward.exact import exact_table
-from hedgerow.steward.exact_uses import ExactUse, judge_uses, use_lines, use_row
+from hedgerow.steward.exact import ExactUse, exact_table, judge_uses, use_lines, use_row
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words, write_inside
 
 Watch = Callable[[str], None]

@@ -13,7 +13,7 @@ from hedgerow.figures.page import render
 from hedgerow.figures.words import small
 from hedgerow.job import Job
 from hedgerow.steward.compare import release_of
-from hedgerow.steward.exact_uses import ExactUse, exact_uses, use_lines, use_row
+from hedgerow.steward.exact import ExactUse, exact_uses, use_lines, use_row
 from hedgerow.steward.inside import SUFFIX, WARNING, WATERMARK, InsideOnly, inside_folder, write_inside
 from hedgerow.uses.quantities import Floats
 

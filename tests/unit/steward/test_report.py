@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.job import Job
-from hedgerow.steward.exact_uses import exact_uses
+from hedgerow.steward.exact import exact_uses
 from hedgerow.steward.report import NAME, write_report
 from tests.end_to_end.conftest import ROWS, Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
