@@ -72,8 +72,6 @@ def compare(
 
 def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, CodedTable, list[CodedTable]]":
     """The schema, table A, and the copies."""
-    from hedgerow.drafting.drafting import draft
-    from hedgerow.drafting.writing import write
     from hedgerow.public.files.sources import open_source
     from hedgerow.public.fit import resolved_on
     from hedgerow.public.schema import Schema
@@ -92,7 +90,7 @@ def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, CodedTable
             files.append(name)
     source = open_source(a)
     place = given or (beside[0] if beside else None)
-    schema = Schema.load(place) if place else Schema.loads(write(draft(a)), f"the draft from {a}")
+    schema = Schema.load(place) if place else Schema.draft(a)
     schema = resolved_on(schema, source)
     return schema, *_tables(CodedTable, schema, a, files)
 

@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hedgerow.errors import JobError, TableMismatch
+
+if TYPE_CHECKING:
+    from hedgerow.public.schema import Schema
 
 app = typer.Typer(help="Draft the public description of a table (schema.toml), or check one.", no_args_is_help=True)
 _MOST_OUTSIDE = 0.5
@@ -29,17 +32,37 @@ def init(
             f"{out} exists already and may hold your changes. To write over it, add --force; to keep it, add "
             "--out OTHER.toml. Nothing was read or written."
         )
-    from hedgerow.drafting.drafting import draft
-    from hedgerow.drafting.summary import done
-    from hedgerow.drafting.writing import write
+    from hedgerow.public.schema import Schema
 
-    drawn = draft(public, codebook)
+    drafted = Schema.draft(public, codebook)
     if out == "-":
-        typer.echo(write(drawn), nl=False)
+        typer.echo(drafted.dumps(reasons=True), nl=False)
     else:
-        _write(Path(out), write(drawn))
-    for line in done(drawn, public, out):
+        drafted.save(out)
+    for line in _summary(drafted, public, out):
         typer.echo(line, err=True)
+
+
+def _summary(drafted: "Schema", public: str, out: str) -> list[str]:
+    """What was done and what to type next."""
+    reasons = drafted.reasons
+    assert reasons is not None, "a draft has reasons"
+    kinds = [c.kind for c in drafted.columns]
+    counts = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
+    what, name = reasons.origin[0]
+    lines = [f"Read the {what} {name} as public.", f"Drafted {len(kinds)} columns: {counts}."]
+    if left_out := [f"{r.name} ({r.left_out})" for r in reasons.columns if r.left_out]:
+        more = f" and {len(left_out) - 8} more" if len(left_out) > 8 else ""
+        lines.append(f"Left out {len(left_out)}: {', '.join(left_out[:8])}{more}.")
+    if to_check := [r.name for r in reasons.columns if r.check]:
+        lines.append(f"Look at the columns marked CHECK, {len(to_check)} in all: {', '.join(to_check[:12])}.")
+    if hints := sum(len(r.hints) for r in reasons.columns) + len(reasons.suggestions):
+        lines.append(f"{hints} suggestion{'s stand' if hints > 1 else ' stands'} in it as comments.")
+    if out != "-":
+        table = f" {public}" if what == "table" else " PUBLIC_TABLE"
+        lines.append(f"Wrote {out}. Read it through, change what you know better, then type:")
+        lines.append(f"  hedgerow schema check {out}{table}")
+    return lines
 
 
 @app.command()
@@ -51,9 +74,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Check a schema: its own mistakes, each with line and cure; then how a PUBLIC table fits it."""
-    from hedgerow.drafting.summary import fit_rows, fit_table
     from hedgerow.public.files.sources import open_source
-    from hedgerow.public.fit import fit, resolved_on
+    from hedgerow.public.fit import fit, fit_rows, fit_table, resolved_on
     from hedgerow.public.schema import Schema
 
     declared = Schema.load(schema)
@@ -71,13 +93,3 @@ def check(
             f"values or kind, or draft again with: hedgerow schema init {public} --out NEW.toml\n"
             "No confidential row was read and nothing was spent."
         )
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as wrong:
-        raise JobError(
-            f"Cannot write {path}: {wrong.strerror}. Give a place that can be written with --out. "
-            "No confidential row was read and nothing was spent."
-        ) from None

@@ -1,5 +1,6 @@
 """How a public table fits a schema: which values have a cell of their own, and the types that the schema says."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -70,6 +71,49 @@ def resolved_on(schema: Schema, source: Source) -> Schema:
         return schema
     names = [c.name for c in schema.columns]
     return schema.resolved(pl.concat(source.batches(names), how="vertical_relaxed"))
+
+
+Row = dict[str, str | int | None]
+
+
+def fit_rows(schema: Schema, fits: Sequence[ColumnFit]) -> list[Row]:
+    """The cells of every column and, with a table, how many of its rows fall where."""
+    by_name = {f.name: f for f in fits}
+    rows: list[Row] = []
+    for c in schema.columns:
+        growing = {"quantile bins", "the collapse of rare labels"} & {*c.unresolved}
+        row: Row = {"column": c.name, "kind": c.kind, "cells": None if growing else c.size}
+        if f := by_name.get(c.name):
+            row |= {"rows": f.rows, "missing": f.missing, "outside": f.outside, "clamped": f.clamped}
+        rows.append(row)
+    return rows
+
+
+def fit_table(schema: Schema, fits: Sequence[ColumnFit]) -> list[str]:
+    """The same as a table for people, and the verdict."""
+    by_name = {f.name: f for f in fits}
+    width = max(12, *(len(c.name) for c in schema.columns))
+    lines = [f"{'column':<{width}}  {'kind':<12} {'cells':>8}"]
+    lines[0] += f" {'missing':>9} {'outside':>9} {'clamped':>9}" if fits else ""
+    for r in fit_rows(schema, fits):
+        cells = "?" if r["cells"] is None else f"{r['cells']:,}"
+        line = f"{r['column']!s:<{width}}  {r['kind']!s:<12} {cells:>8}"
+        if f := by_name.get(str(r["column"])):
+            line += "".join(f" {_share(part, f.rows):>9}" for part in (f.missing, f.outside, f.clamped))
+        lines.append(line)
+    if fits:
+        lines.append(
+            "outside: not in the schema, coded as `other`, missing or the last cell. clamped: in an outer bin."
+        )
+    lines.append(f"The schema holds: {len(schema.columns)} columns, {len(schema.attributes)} to measure.")
+    if schema.unresolved:
+        lines.append("It still takes from a public table: " + "; ".join(schema.unresolved) + ".")
+    return lines
+
+
+def _share(part: int, of: int) -> str:
+    share = part / max(of, 1)
+    return "-" if not part else f"{share:.2%}" if share >= 0.0001 else "<0.01%"
 
 
 def typed_as(column: Column, series: pl.Series) -> pl.Series:

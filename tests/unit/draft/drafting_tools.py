@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from hedgerow.drafting.drafting import draft
-from hedgerow.drafting.sketch import Draft, LeftOut, Sketch
-from hedgerow.drafting.writing import write
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.fit import ColumnFit, fit, resolved_on
 from hedgerow.public.schema import Schema
+from hedgerow.public.schema.drafting.draft import draft
+from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
+from hedgerow.public.schema.text import write
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
@@ -36,8 +36,13 @@ def left_out(frame: pl.DataFrame, folder: Path, name: str) -> LeftOut:
     return found
 
 
+def written(drawn: Draft) -> str:
+    """The schema file of a draft."""
+    return write(drawn.declaration, drawn.reasons)
+
+
 def fits(drawn: Draft, table: Any) -> tuple[Schema, dict[str, ColumnFit]]:
     """The drafted schema, resolved on a table, and how the table fits it."""
     source = open_source(table)
-    schema = resolved_on(Schema.loads(write(drawn)), source)
+    schema = resolved_on(Schema.loads(written(drawn)), source)
     return schema, {f.name: f for f in fit(schema, source)}

@@ -8,8 +8,8 @@ import polars as pl
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hedgerow.drafting.drafting import draft
 from hedgerow.errors import TableMismatch
+from hedgerow.public.schema.drafting.draft import draft
 from tests.unit.draft.drafting_tools import fits
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), max_size=8)

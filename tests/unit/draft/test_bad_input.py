@@ -7,11 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.drafting.drafting import draft
-from hedgerow.drafting.writing import write
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.public.schema import Schema
-from tests.unit.draft.drafting_tools import drafted, fits
+from hedgerow.public.schema.drafting.draft import draft
+from tests.unit.draft.drafting_tools import drafted, fits, written
 
 
 def file(name: str, content: str | bytes) -> Callable[[Path], Path]:
@@ -76,14 +75,14 @@ def test_a_million_labels_are_left_out_with_a_word(tmp_path: Path) -> None:
     )
     drawn = drafted(table, tmp_path, "public.parquet")
     assert [(c.name, c.why) for c in drawn.left_out] == [("who", "free text")]
-    assert "More than 200,000" in write(drawn) and len(write(drawn)) < 5_000
+    assert "More than 200,000" in written(drawn) and len(written(drawn)) < 5_000
 
 
 def test_the_same_table_gives_the_same_draft_byte_for_byte(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     names = pl.Series(rng.integers(0, 3_000, 20_000)).cast(pl.String) + " road"
     table = pl.DataFrame({"a": names, "b": rng.integers(0, 40, 20_000), "c": rng.normal(size=20_000)})
-    assert write(drafted(table, tmp_path)) == write(drafted(table, tmp_path))
+    assert written(drafted(table, tmp_path)) == written(drafted(table, tmp_path))
 
 
 def test_many_labels_are_cut_to_the_frequent_ones_with_a_word(tmp_path: Path) -> None:
@@ -111,7 +110,7 @@ def test_many_codes_are_cut_to_a_prefix_with_a_word(tmp_path: Path) -> None:
 def test_names_and_labels_that_need_quotes_survive(tmp_path: Path) -> None:
     odd = ['a "quoted" one', "back\\slash", "tab\there", "hash # here", "é€漢", "it's", "[x]", "a = b"]
     table = pl.DataFrame({'pay, "gross" # 1': odd * 5, "[columns.x]": ["1", "2"] * 20, "a.b": ["u\x7fv", "w"] * 20})
-    schema = Schema.loads(write(drafted(table, tmp_path, "public.parquet")))
+    schema = Schema.loads(written(drafted(table, tmp_path, "public.parquet")))
     assert set(schema.column('pay, "gross" # 1').values) == {*odd}
     assert schema.column("a.b").values == ("u\x7fv", "w")
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.drafting.binning import bins_between, bins_from, round_up
+from hedgerow.public.schema.drafting.numbers import bins_between, bins_from, round_up
 
 
 def edges_of(bins: dict[str, object], *, whole: bool) -> np.ndarray:

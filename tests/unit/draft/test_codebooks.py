@@ -9,11 +9,11 @@ import polars as pl
 import pyreadstat
 import pytest
 
-from hedgerow.drafting.drafting import draft
-from hedgerow.drafting.sketch import Draft, LeftOut, Sketch
-from hedgerow.drafting.writing import write
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
+from hedgerow.public.schema.drafting.draft import draft
+from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
+from tests.unit.draft.drafting_tools import written
 
 PEOPLE = pl.DataFrame(
     {"sex": [1, 2, 2, 1] * 50, "age": [*range(16, 91), *range(16, 91), *range(16, 66)], "answer": [1, 2, 9, 3] * 50}
@@ -22,7 +22,7 @@ PEOPLE = pl.DataFrame(
 
 def told(path: Path, codebook: Path | None = None) -> tuple[Draft, Schema, dict[str, Sketch | LeftOut]]:
     drawn = draft(str(path), str(codebook) if codebook else None)
-    return drawn, Schema.loads(write(drawn)), {c.name: c for c in drawn.columns}
+    return drawn, Schema.loads(written(drawn)), {c.name: c for c in drawn.columns}
 
 
 def saved(folder: Path, book: Any) -> Path:
@@ -110,8 +110,8 @@ def test_a_nist_parameters_file(tmp_path: Path) -> None:
     assert schema.column("PUMA").values == ("17-1001", "17-104")
     assert (schema.column("YEAR").kind, schema.column("YEAR").size) == ("integer", 3)
     assert schema.column("SEX").type == "integer" and schema.column("AGE").size == 136
-    assert [c.name for c in drawn.kept if c.check] == ["INCTOT"] and "CHECK" in write(drawn)
-    assert "rows_per_person = 7" in write(drawn)
+    assert [c.name for c in drawn.kept if c.check] == ["INCTOT"] and "CHECK" in written(drawn)
+    assert "rows_per_person = 7" in written(drawn)
 
 
 def test_a_nist_data_dictionary(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_table_takes_labels_from_its_code_book(tmp_path: Path) -> None:
     assert schema.column("answer").values == ("1", "2", "3", "9")
     answer = found["answer"]
     assert isinstance(answer, Sketch) and "not in the code book" in " ".join(answer.notes)
-    assert write(drawn).count("sha256") == 3
+    assert written(drawn).count("sha256") == 3
 
 
 def test_two_values_with_one_label_stay_apart(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.drafting.drafting import draft
-from hedgerow.drafting.sketch import Draft
+from hedgerow.public.schema.drafting.draft import draft
+from hedgerow.public.schema.drafting.sketch import Draft
 from tests.unit.draft.drafting_tools import DATA, fits
 
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data of ../shared/data")

@@ -6,12 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from hedgerow.drafting.drafting import draft
-from hedgerow.drafting.relations import Relations
-from hedgerow.drafting.rules import always_below, splits
-from hedgerow.drafting.writing import write
 from hedgerow.public.schema import Schema
-from tests.unit.draft.drafting_tools import drafted
+from hedgerow.public.schema.drafting.draft import draft
+from hedgerow.public.schema.drafting.relations import Relations, always_below, thresholds
+from tests.unit.draft.drafting_tools import drafted, written
 
 rng = np.random.default_rng(11)
 N = 5_000
@@ -86,9 +84,9 @@ def test_rows_without_both_numbers_do_not_count() -> None:
 def test_a_value_bound_to_an_age_is_found() -> None:
     age = rng.integers(0, 80, N).astype(float)
     marital = np.where(age < 15, 0, rng.integers(1, 5, N))
-    (found,) = splits({"marital": (marital, 5)}, {"age": age})
+    (found,) = thresholds({"marital": (marital, 5)}, {"age": age})
     assert found.codes == (0,) and (found.last, found.first) == (14.0, 15.0)
-    assert splits({"band": (age.astype(int) // 20, 4)}, {"age": age}) == ()
+    assert thresholds({"band": (age.astype(int) // 20, 4)}, {"age": age}) == ()
 
 
 def test_every_suggestion_can_be_switched_on(tmp_path: Path) -> None:
@@ -104,7 +102,7 @@ def test_every_suggestion_can_be_switched_on(tmp_path: Path) -> None:
             "employer": anyone * rng.integers(0, 2, N) + 1,
         }
     ).with_columns(total=pl.col("seen from") + rng.integers(0, 900, N))
-    text = write(drafted(table, tmp_path))
+    text = written(drafted(table, tmp_path))
     for word in ("determined_by", "[[joined]]", "[[zero]]", "[[rule]]"):
         assert f"# {word}" in text
     head, _, tail = text.partition("source = ")

@@ -88,7 +88,8 @@ def _frame(table: Any) -> Opened:
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
-        raise JobError(f"A table is a path or a frame, not {type(table)}. Nothing was read.") from None
+        said = f"A table is the path of a file or a frame (pandas, Polars, PyArrow), not {type(table)}."
+        raise JobError(f"{said} Give one of these. Nothing was read or spent.") from None
     if not frame.implementation.is_pandas_like():
         return _frame(frame.to_polars().lazy())
 

@@ -17,25 +17,30 @@ codes of every value and the number of cells of every question, before anything 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import polars as pl
 
-from hedgerow.errors import SchemaError
+from hedgerow.errors import JobError, SchemaError
 from hedgerow.public.coding import Coding
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
 from hedgerow.public.schema import text as schema_text
 from hedgerow.public.schema.check import nearest, problems
 from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.structure import Declaration, Join, OrderRule, Zero
+from hedgerow.public.schema.structure import Declaration, Join, OrderRule, Reasons, Zero
+
+_NOTHING = "No confidential row was read and nothing was spent."
+_SHOWN = 8
+"""How many columns a one-line description names."""
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The columns of a table, in file order, and what is known of them together.
 
@@ -46,6 +51,7 @@ class Schema:
         rules: pairs of columns of which the left is at most the right.
         title: what the table is, for people.
         source: where the schema comes from, for people.
+        reasons: of a draft, why it says what it says; no part of what the schema declares.
     """
 
     columns: tuple[Column, ...]
@@ -54,6 +60,7 @@ class Schema:
     rules: tuple[OrderRule, ...] = ()
     title: str = ""
     source: str = ""
+    reasons: Reasons | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         found = problems(self._parts)
@@ -61,15 +68,39 @@ class Schema:
             raise SchemaError("\n".join(p.text for p in found))
 
     @classmethod
-    def load(cls, path: str | Path) -> "Schema":
-        """The schema in a file."""
+    def draft(cls, public: Any, codebook: Any = None) -> "Schema":
+        """A first version to read and to change, from what is PUBLIC; it says its ``reasons``.
+
+        Never draft from the confidential table: its labels, its range and its gaps would be published unpaid.
+
+        Args:
+            public: a frame (pandas, Polars, PyArrow), or the path of a public table of any format or of a code book.
+            codebook: the path of a code book with labels for the table.
+
+        Raises:
+            JobError: it is no frame, or a file is absent, or is neither a table nor a code book that we know.
+            TableMismatch: the table cannot be read, is too short, or has nothing to publish.
+        """
+        from hedgerow.public.schema.drafting.draft import draft
+
+        made = draft(public, codebook)
+        return cls._of(made.declaration, made.reasons)
+
+    @classmethod
+    def load(cls, path: Any) -> "Schema":
+        """The schema in a file, given by its path."""
+        if not isinstance(path, str | Path):
+            raise SchemaError(
+                f"A schema is loaded from the path of a file, not from a {type(path).__name__}. To make one from a "
+                f"public frame, type Schema.draft(frame). {_NOTHING}"
+            )
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as wrong:
             why = wrong.strerror if isinstance(wrong, OSError) else "it is not UTF-8 text"
             raise SchemaError(
                 f"Cannot read the schema {path}: {why}. Draft one with: hedgerow schema init PUBLIC --out {path}\n"
-                "No confidential row was read and nothing was spent."
+                f"{_NOTHING}"
             ) from None
         return cls.loads(text, str(path))
 
@@ -78,13 +109,34 @@ class Schema:
         """The schema in a text; ``name`` is what messages call it."""
         return cls._of(schema_file.read(text, name))
 
-    def dumps(self) -> str:
-        """The text of a schema file, which reads back to this schema."""
-        return schema_text.write(self._parts)
+    def dumps(self, *, reasons: bool = False) -> str:
+        """The text of a schema file, which reads back to this schema; of a draft, with its reasons as comments."""
+        return schema_text.write(self._parts, self.reasons if reasons else None)
 
     def save(self, path: str | Path) -> None:
-        """Writes the schema file."""
-        Path(path).write_text(self.dumps(), encoding="utf-8", newline="\n")
+        """Writes the schema file; of a draft, with its reasons as comments."""
+        try:
+            Path(path).write_text(self.dumps(reasons=True), encoding="utf-8", newline="\n")
+        except OSError as wrong:
+            raise JobError(
+                f"Cannot write {path}: {wrong.strerror}. Give a place that can be written. {_NOTHING}"
+            ) from None
+
+    def __repr__(self) -> str:
+        cells = [f"{c.name} ({_cells(c)})" for c in self.columns]
+        more = f", and {len(cells) - _SHOWN} more" if len(cells) > _SHOWN else ""
+        return f"Schema({len(cells)} columns: {', '.join(cells[:_SHOWN])}{more})"
+
+    def _repr_html_(self) -> str:
+        """The columns with their kinds and cells, and what they are or why they were drafted so, for a notebook."""
+        reasons = {r.name: r for r in self.reasons.columns} if self.reasons else {}
+        about = {c.name: (c.description, *(reasons[c.name].notes if c.name in reasons else ())) for c in self.columns}
+        rows = [(c.name, str(c.kind), _cells(c), " ".join(filter(None, about[c.name]))) for c in self.columns]
+        rows += [(r.name, "left out", "", r.left_out) for r in reasons.values() if r.left_out]
+        cells = ("".join(f"<td>{escape(x)}</td>" for x in row) for row in rows)
+        head = f"{escape(self.title or 'Schema')}: {len(self.columns)} columns, {len(self.attributes)} to measure"
+        names = "<tr><th>column</th><th>kind</th><th>cells</th><th></th></tr>"
+        return f"<p>{head}</p><table>{names}{''.join(f'<tr>{c}</tr>' for c in cells)}</table>"
 
     @property
     def unresolved(self) -> tuple[str, ...]:
@@ -145,8 +197,8 @@ class Schema:
         return Declaration(**{f.name: getattr(self, f.name) for f in fields(Declaration)})
 
     @staticmethod
-    def _of(parts: Declaration) -> "Schema":
-        return Schema(**{f.name: getattr(parts, f.name) for f in fields(Declaration)})
+    def _of(parts: Declaration, reasons: Reasons | None = None) -> "Schema":
+        return Schema(**{f.name: getattr(parts, f.name) for f in fields(Declaration)}, reasons=reasons)
 
     def _must_be_resolved(self) -> None:
         if self.unresolved:
@@ -154,3 +206,8 @@ class Schema:
                 "The schema still takes from a public table: " + ", ".join(self.unresolved) + ".\n"
                 "Name the public table in the job, or call schema.resolved(public). Nothing was read or spent."
             )
+
+
+def _cells(column: Column) -> str:
+    """How many cells a column has; unknown while a public table decides it."""
+    return "?" if {"quantile bins", "the collapse of rare labels"} & {*column.unresolved} else f"{column.size:,}"

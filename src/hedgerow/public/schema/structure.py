@@ -108,3 +108,50 @@ class Declaration:
     rules: tuple[OrderRule, ...] = ()
     title: str = ""
     source: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Reason:
+    """Why a draft has a column as it is, or has left it out.
+
+    Attributes:
+        name: the column.
+        notes: the reasons, sentence by sentence.
+        hints: keys that a person may switch on, as they would be typed.
+        check: whether a person must look, because the guess rests on nothing.
+        left_out: why the draft leaves the column out, in a few words; empty when it does not.
+    """
+
+    name: str
+    notes: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    check: bool = False
+    left_out: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Reasons:
+    """Why a drafted schema says what it says: written as comments into its file.
+
+    Attributes:
+        origin: what it was drafted from, as name and fact: the table or code book, its sha256.
+        columns: of every column of the public table, in file order.
+        suggestions: blocks of a schema file about several columns, for a person to switch on.
+
+    >>> print(Reasons(columns=(Reason("id", left_out="identifier"), Reason("sex", ("2 values.",)))))
+    id: left out, identifier.
+    sex: 2 values.
+    """
+
+    origin: tuple[tuple[str, str], ...] = ()
+    columns: tuple[Reason, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = [f"{name}: {fact}" for name, fact in self.origin]
+        for c in self.columns:
+            left_out = (f"left out, {c.left_out}.",) if c.left_out else ()
+            said.append(f"{c.name}: {' '.join((*left_out, *c.notes)) or 'as its values say.'}")
+        return "\n".join((*said, *self.suggestions))

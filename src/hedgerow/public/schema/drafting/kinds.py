@@ -1,18 +1,27 @@
-"""The kind of a column, guessed from what a public table shows of it."""
+"""The kind of a column, guessed from what a public table shows of it; and the sketches of dates.
+
+>>> date_format(["31/12/2019", "01/02/2020"])
+('%d/%m/%Y', False)
+>>> date_format(["12/11/2019", "01/02/2020"])
+('%d/%m/%Y', True)
+>>> date_format(["17-202"]) is None
+True
+"""
 
 import re
+from calendar import monthrange
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import polars as pl
 
-from hedgerow.drafting import names
-from hedgerow.drafting.amounts import sketch_amount
-from hedgerow.drafting.binning import ONE_BY_ONE
-from hedgerow.drafting.dates import date_format, sketch_dates, span
-from hedgerow.drafting.lists import MOST_LABELS, sketch_list
-from hedgerow.drafting.profile import Profile
-from hedgerow.drafting.sketch import LeftOut, Sketch
+from hedgerow.public.schema.drafting import names
+from hedgerow.public.schema.drafting.lists import MOST_LABELS, sketch_list
+from hedgerow.public.schema.drafting.numbers import ONE_BY_ONE, sketch_amount
+from hedgerow.public.schema.drafting.profile import Profile
+from hedgerow.public.schema.drafting.sketch import LeftOut, Setting, Sketch
 
 _YES = frozenset(["yes", "y", "true", "t", "1"])
 _NO = frozenset(["no", "n", "false", "f", "0"])
@@ -36,8 +45,8 @@ def guess(profile: Profile) -> Sketch | LeftOut:
     gaps = profile.blank + profile.known - known.known
     if not gaps and not out.missing:
         return out
-    notes = (*out.notes, f"Missing in {_share(gaps, profile.rows)} of the rows.") if gaps else out.notes
-    return replace(out, missing=True, missing_values=tuple(sorted(marks)), notes=notes)
+    said = f"Missing in {_share(gaps, profile.rows)} of the rows." if gaps else ""
+    return replace(out, missing=True, missing_values=tuple(sorted(marks)), gaps=said)
 
 
 def _guess_known(profile: Profile) -> Sketch | LeftOut:
@@ -67,7 +76,7 @@ def _dates(profile: Profile) -> Sketch | None:
 
 
 def _doubted(sketch: Sketch, doubt: str) -> Sketch:
-    return replace(sketch, notes=(*sketch.notes, doubt), check=True)
+    return replace(sketch, remarks=(*sketch.remarks, doubt), check=True)
 
 
 def _missing_marks(profile: Profile) -> frozenset[str]:
@@ -118,3 +127,72 @@ def _yes_no(profile: Profile) -> Sketch | None:
 def _share(part: int, of: int) -> str:
     share = part / max(of, 1)
     return f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
+
+
+FORMATS = (
+    "%Y-%m-%d",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d.%m.%Y",
+    "%Y/%m/%d",
+    "%Y%m%d",
+    "%d%b%Y",
+    "%d-%b-%Y",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S",
+)
+_LOOKED_AT, _EARLIEST, _LATEST = 1_000, date(1800, 1, 1), date(2199, 12, 31)
+
+
+def date_format(values: Sequence[str]) -> tuple[str, bool] | None:
+    """How nearly all these texts are written as dates, and whether another way fits as well."""
+    texts = pl.Series("value", list(values[:_LOOKED_AT]), dtype=pl.String)
+    if not texts.len() or texts.str.len_chars().min() < 8:  # type: ignore[operator]
+        return None
+    fits = [f for f in FORMATS if _share_written(texts, f) >= 0.99]
+    return (fits[0], len(fits) > 1) if fits else None
+
+
+def sketch_dates(name: str, low: date, high: date, *, written: str = "%Y-%m-%d") -> Sketch:
+    """Bins by the calendar: days, months, quarters or years, whichever gives about a hundred or fewer."""
+    unit, bins = date_bins(low, high)
+    return Sketch(
+        name,
+        "date",
+        bins=bins,
+        settings=() if written == "%Y-%m-%d" else (("format", written),),
+        remarks=(f"Dates from {low} to {high}, one bin per {unit}. Earlier and later ones go to the outer bins.",),
+        hints=("bins = { quantiles = 20 }    # instead: 20 bins of about equal size",),
+    )
+
+
+def date_bins(low: date, high: date) -> tuple[str, tuple[tuple[str, Setting], ...]]:
+    """The calendar unit and the bins between two days, rounded outwards to whole units."""
+    days = (high - low).days
+    unit = "day" if days <= 62 else "month" if days <= 3660 else "quarter" if days <= 9150 else "year"
+    if unit == "month":
+        low, high = low.replace(day=1), _month_end(high.year, high.month)
+    elif unit == "quarter":
+        low = date(low.year, (low.month - 1) // 3 * 3 + 1, 1)
+        high = _month_end(high.year, (high.month - 1) // 3 * 3 + 3)
+    elif unit == "year":
+        low, high = date(low.year, 1, 1), date(high.year, 12, 31)
+    return unit, (("unit", unit), ("low", low), ("high", high))
+
+
+def span(values: Sequence[str], written: str) -> tuple[date, date] | None:
+    """The first and last day among texts written that way; days before 1800 or after 2199 are marks."""
+    days = pl.Series("value", list(values), dtype=pl.String).str.to_date(written, strict=False)
+    days = days.filter(days.is_between(_EARLIEST, _LATEST))
+    low, high = days.min(), days.max()
+    return (low, high) if isinstance(low, date) and isinstance(high, date) else None
+
+
+def _share_written(texts: pl.Series, written: str) -> float:
+    days = texts.str.to_date(written, strict=False)
+    good = days.is_between(_EARLIEST, _LATEST).sum()
+    return int(good) / texts.len()
+
+
+def _month_end(year: int, month: int) -> date:
+    return date(year, month, monthrange(year, month)[1])

@@ -1,4 +1,6 @@
-"""Bins for a column of numbers: round widths where the rows are, wider ones in a long tail.
+"""Sketches of columns that count or measure something: bins, marks, and numbers that are only codes.
+
+Bins have round widths where the rows are, and wider ones in a long tail.
 
 >>> pay = np.arange(18_000.0, 169_000.0, 500.0)
 >>> bins_from(pay, np.ones(len(pay), np.int64), whole=True).bins
@@ -9,7 +11,8 @@
 (('low', 0), ('high', 510), ('width', 10))
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, log10
@@ -17,15 +20,24 @@ from typing import final
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from hedgerow.drafting.sketch import Setting
+from hedgerow.public.schema.drafting import names
+from hedgerow.public.schema.drafting.lists import MOST_LABELS
+from hedgerow.public.schema.drafting.profile import Profile
+from hedgerow.public.schema.drafting.sketch import NumberRange, Setting, Sketch, grouped
 
 ONE_BY_ONE = 150
 """Whole numbers over no more than this range get one bin per value."""
+FEW = 12
+"""Whole numbers with no more different values than this are taken as codes, unless the name says otherwise."""
 _EVEN, _BODY = 100, 50
 _LARGEST = 2.0**51
 _SPIKE, _CROWDED, _TAIL = 0.05, 0.25, 1.5
 _LADDER = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), Fraction(7))
+_YEAR = frozenset(["year", "yr", "fy"])
+_MARKS = frozenset([1, 7, 8, 9, 97, 98, 99, 997, 998, 999, 9998, 9999, 99999, 999999])
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
@@ -39,6 +51,7 @@ class Binning:
         bins: the settings of ``bins``.
         cells: how many bins they make.
         why: the reason, for a comment.
+        alone: numbers that have a bin of their own.
         spikes: single numbers that should have a cell of their own beside the bins.
         settings: further keys that give the values back as they are written: unit, decode.
     """
@@ -46,6 +59,7 @@ class Binning:
     bins: tuple[tuple[str, Setting], ...]
     cells: int
     why: str
+    alone: tuple[float, ...] = ()
     spikes: tuple[float, ...] = ()
     settings: tuple[tuple[str, int | str], ...] = ()
 
@@ -125,8 +139,8 @@ def _spread(values: Floats, counts: Counts, *, whole: bool) -> Binning:
         why = "most rows crowd at the low end, so the bins widen"
     edges = tuple(e for e in edges if not any(v < e <= v + 1 for v in within))
     edges = tuple(sorted({*edges, *within, *(v + 1 for v in within)}))
-    why += "".join(f", {grouped(v)} in a bin of its own" for v in within)
-    return Binning((("edges", _plain(edges, whole)),), len(edges) - 1, why, spikes=tuple(beside))
+    bins = (("edges", _plain(edges, whole)),)
+    return Binning(bins, len(edges) - 1, why, alone=tuple(within), spikes=tuple(beside))
 
 
 def _spikes(values: Floats, counts: Counts, *, whole: bool) -> tuple[list[float], list[float]]:
@@ -197,18 +211,156 @@ def _plain(edges: Iterable[float], whole: bool) -> tuple[int | float, ...]:
     return tuple(int(e) if whole else _number(e) for e in edges)
 
 
-def grouped(x: object) -> str:
-    """A number as people write it: 2,000."""
-    number = _number(x) if isinstance(x, (int, float, Fraction)) else x
-    return f"{number:,}" if isinstance(number, (int, float)) else str(x)
+def sketch_amount(profile: Profile) -> Sketch | None:
+    """A quantity with bins; None when the values are no numbers, or are codes."""
+    values, counts = profile.numbers()
+    number = profile.counts["value"].cast(pl.Float64, strict=False)
+    words = profile.counts.filter(number.is_null() | number.is_nan())  # infinity is a number, in an outer bin
+    rare = profile.known - int(counts.sum()) <= 0.01 * profile.known
+    if not len(values) or (words.height > 5 and not rare) or words.height >= len(values):
+        return None
+    whole = bool((values == np.floor(values)).all()) and bool(np.abs(values).max() < 2**53)
+    padded = any(re.fullmatch(r"0\d+", v) for v in profile.values[:MOST_LABELS])
+    codes = names.says(profile.name, names.CODE)
+    amount = names.says(profile.name, names.QUANTITY) and not codes
+    few = profile.distinct <= FEW and whole
+    listed = whole and profile.distinct <= MOST_LABELS and (codes or not amount and _look_like_codes(values, counts))
+    if padded or (few and not amount) or listed:
+        return None
+    if not profile.complete:  # the ends of all rows, should the sample have missed them
+        values, counts = _with_ends(values, counts, (profile.low, profile.high))
+    marks = _standing_apart(values)
+    inner = ~np.isin(values, marks)
+    found = bins_from(values[inner], counts[inner], whole=whole)
+    sketch = _sketch_number(profile, found, tuple(words["value"]), whole=whole)
+    special = dict(sketch.special) | {_written(profile, m): f"{m:.0f}" for m in marks}
+    remarks = (*sketch.remarks, *(_marked(m) for m in marks))
+    return replace(sketch, special=tuple(special.items()), remarks=remarks)
 
 
-def shown(x: float) -> str:
-    """An end of a range for people: six figures, and years without a comma.
+def _with_ends(values: Floats, counts: Counts, ends: tuple[float, float]) -> tuple[Floats, Counts]:
+    new = np.setdiff1d(ends, values)
+    order = np.argsort(np.concatenate([values, new]))
+    return np.concatenate([values, new])[order], np.concatenate([counts, np.ones(len(new), np.int64)])[order]
 
-    >>> shown(18215.615234375), shown(2011.0), shown(1341000.0), shown(-9.5)
-    ('18,215.6', '2011', '1,341,000', '-9.5')
+
+def _look_like_codes(values: Floats, counts: Counts) -> bool:
+    """Whether uneven numbers well inside a long range have many rows each: codes do, amounts do not."""
+    if values[-1] - values[0] < ONE_BY_ONE or len(values) < 20:
+        return False
+    inside, often = values[5:-2], counts[5:-2] >= 0.03 * counts.sum()
+    sparse = inside[-1] - inside[0] > 3 * len(inside)
+    return bool(sparse and (often & (inside % 100 != 0)).any())
+
+
+def _sketch_number(profile: Profile, found: Binning, words: tuple[str, ...], *, whole: bool) -> Sketch:
+    special = [(w, w) for w in words] if len(words) <= 5 else []
+    special += [(_written(profile, v), f"exactly {grouped(v)}") for v in found.spikes]
+    settings: list[tuple[str, int | float | str | tuple[str, ...]]] = [*found.settings]
+    if not whole and not settings and (unit := _unit(profile)):
+        settings.append(("unit", unit))
+    remarks = []
+    if ("decode", "public") in found.settings:
+        remarks.append('decode = "public" writes back the very values of the public table.')
+    if is_year := whole and names.says(profile.name, _YEAR) and profile.distinct < ONE_BY_ONE:
+        remarks.append(
+            "CHECK: does the confidential table have other years? They would be counted as the first or the last."
+        )
+    if len(words) > 5:
+        remarks.append(f"{len(words)} texts are no numbers; they are coded as missing.")
+    return Sketch(
+        profile.name,
+        "integer" if whole else "real",
+        bins=found.bins,
+        missing=len(words) > 5 or (profile.stored == "text" and not profile.complete),
+        special=tuple(special),
+        settings=tuple(settings),
+        range=NumberRange(profile.low, profile.high, found.why, found.alone),
+        remarks=tuple(remarks),
+        hints=_number_hints(found),
+        check=is_year,
+    )
+
+
+def _number_hints(found: Binning) -> tuple[str, ...]:
+    """Other ways to bin, when the bins are many."""
+    if found.cells <= 30 or ("decode", "public") in found.settings:
+        return ()
+    settings = dict(found.bins)
+    low, high = settings.get("low"), settings.get("high")
+    if settings.get("width") == 1 and isinstance(low, int) and isinstance(high, int):
+        first, last = low // 5 * 5, high // 5 * 5 + 5
+        coarse = f"bins = {{ low = {first}, high = {last}, width = 5 }}"
+        return (f"{coarse}    # coarser: {(last - first) // 5} bins",)
+    return (
+        'decode = "public"    # within a bin, draw from the public table\'s own values',
+        "bins = { quantiles = 20 }    # instead: 20 bins of about equal public size",
+    )
+
+
+def _written(profile: Profile, number: float) -> str:
+    """The commonest way the table writes this number."""
+    same = profile.counts.filter(pl.col("value").cast(pl.Float64, strict=False) == number)
+    return str(same["value"][0]) if same.height else f"{number:.0f}"
+
+
+def _unit(profile: Profile) -> float:
+    """The rounding unit of the values as written: 0.01 for two decimals; 0 beyond four."""
+    tails = [v.partition(".")[2].rstrip("0") for v in profile.values[:10_000]]
+    decimals = max(len(t) for t in tails)
+    return 10.0**-decimals if 0 < decimals <= 4 and not any("e" in t.lower() for t in tails) else 0.0
+
+
+def _standing_apart(values: Floats) -> list[float]:
+    """The smallest and largest value when they look like marks: -9, 999 and such, far from the rest."""
+    if len(values) < 4:
+        return []
+    range_ = values[-2] - values[1]
+    low, high = float(values[0]), float(values[-1])
+    out = [low] if low < 0 and -low in _MARKS and values[1] - low > max(0.2 * range_, 1.0) else []
+    return [*out, high] if high in _MARKS and high - values[-2] > max(0.2 * range_, 1.0) else out
+
+
+def _marked(value: float) -> str:
+    mark = f"{value:.0f}"
+    return f"{mark} stands apart, like a mark for something: it has a cell of its own. Give it a label."
+
+
+def set_apart(sketch: Sketch, named: Mapping[str, str]) -> Sketch:
+    """A number column with cells of their own for single values, and no bin left empty by it.
+
+    >>> ages = Sketch("age", "integer", bins=(("low", -1), ("high", 90), ("width", 1)))
+    >>> set_apart(ages, {"-1": "refused", "N": "not asked"}).bins[0]
+    ('low', 0)
     """
-    if x == int(x):
-        return f"{x:.0f}" if abs(x) < 10_000 else f"{x:,.0f}"
-    return f"{x:,.6g}" if "e" not in f"{x:.6g}" else f"{x:.6g}"
+    numbers = {v: float(v) for v in named if _NUMBER.fullmatch(v)}
+    bins = dict(sketch.bins)
+    edges = bins.get("edges")
+    if isinstance(edges, tuple):
+        return _beside_edges(sketch, named, edges, {*numbers.values()})
+    if bins.get("width") == 1:
+        bins = _shortened(bins, {*numbers.values()})
+    low, high = bins.get("low"), bins.get("high")
+    inside = {v for v, x in numbers.items() if bins.get("width") == 1 and low <= x <= high}  # type: ignore[operator]
+    special = {**dict(sketch.special), **{v: w for v, w in named.items() if v not in inside}}
+    return replace(sketch, bins=tuple(bins.items()), special=tuple(special.items()))
+
+
+def _shortened(bins: dict[str, Setting], numbers: set[float]) -> dict[str, Setting]:
+    """One bin per value, without the outer values that stand beside the bins."""
+    low, high = bins["low"], bins["high"]
+    assert isinstance(low, int) and isinstance(high, int), "one bin per value has whole ends"
+    while low in numbers and low + 1 < high:
+        low += 1
+    while high in numbers and low + 1 < high:
+        high -= 1
+    return {**bins, "low": low, "high": high}
+
+
+def _beside_edges(sketch: Sketch, named: Mapping[str, str], edges: tuple[object, ...], numbers: set[float]) -> Sketch:
+    """Edges without the bins that held one of the numbers alone."""
+    gone = {e for e in edges[1:-1] if isinstance(e, (int, float)) and e - 1 in numbers and e - 1 in edges}
+    kept = tuple(e for e in edges if isinstance(e, (int, float)) and e not in gone)
+    special = tuple({**dict(sketch.special), **named}.items())
+    seen = sketch.range and replace(sketch.range, alone=tuple(x for x in sketch.range.alone if x + 1 not in gone))
+    return replace(sketch, bins=(("edges", kept),), special=special, range=seen)

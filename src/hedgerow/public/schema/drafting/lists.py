@@ -3,9 +3,10 @@
 import re
 from dataclasses import replace
 
-from hedgerow.drafting import names
-from hedgerow.drafting.profile import Profile
-from hedgerow.drafting.sketch import Kind, LeftOut, Sketch
+from hedgerow.public.schema.column import Kind
+from hedgerow.public.schema.drafting import names
+from hedgerow.public.schema.drafting.profile import Profile
+from hedgerow.public.schema.drafting.sketch import LeftOut, Sketch
 from hedgerow.public.toml import value
 
 MOST_LABELS = 1_000
@@ -27,9 +28,9 @@ def sketch_list(profile: Profile) -> Sketch | LeftOut:
         values=scale or names.naturally(values),
         other=_other(values) if is_open(profile) else "",
         settings=(("type", "integer"),) if are_whole(values) else (),
-        notes=(_counted(profile, kind),),
+        remarks=(_counted(profile, kind),),
     )
-    return replace(sketch, notes=(*sketch.notes, *_why(profile, sketch)), hints=_hints(profile, sketch))
+    return replace(sketch, remarks=(*sketch.remarks, *_why(profile, sketch)), hints=_hints(profile, sketch))
 
 
 def is_open(profile: Profile) -> bool:
@@ -141,7 +142,7 @@ def _sketch_many(profile: Profile) -> Sketch | LeftOut:
             values=names.naturally({v[:cut] for v in profile.values}),
             other=OTHER,
             settings=(("prefix", cut),),
-            notes=(
+            remarks=(
                 f"{many} values, too many to list. They look like codes, so they are cut to their first "
                 f"{cut} positions. A decoded record has the cut code.",
             ),
@@ -162,7 +163,7 @@ def _sketch_many(profile: Profile) -> Sketch | LeftOut:
         "categorical",
         values=names.naturally(top["value"].to_list()),
         other=OTHER,
-        notes=(
+        remarks=(
             f"{many} values, too many to list: these {top.height} are the most frequent, with {share:.0%} of the "
             f"rows. The rest go to `{OTHER}`. Shorten or lengthen the list as you need.",
         ),

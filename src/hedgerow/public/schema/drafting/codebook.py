@@ -1,8 +1,8 @@
-"""One column as a code book describes it, and the sketch that follows from that alone.
+"""One column as a code book describes it, and the sketch that follows, alone or with a public table.
 
->>> sketch_entry(Entry("sex", pairs=(("1", "Male"), ("2", "Female")))).labels
+>>> sketch_entry(CodeBookEntry("sex", pairs=(("1", "Male"), ("2", "Female")))).labels
 ('Male', 'Female')
->>> sketch_entry(Entry("age", low=0, high=99)).bins
+>>> sketch_entry(CodeBookEntry("age", low=0, high=99)).bins
 (('low', 0), ('high', 99), ('width', 1))
 """
 
@@ -11,12 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal, final
 
-from hedgerow.drafting import names
-from hedgerow.drafting.apart import set_apart
-from hedgerow.drafting.binning import bins_between, shown
-from hedgerow.drafting.dates import sketch_dates
-from hedgerow.drafting.lists import are_whole
-from hedgerow.drafting.sketch import Kind, LeftOut, Setting, Sketch
+import numpy as np
+
+from hedgerow.public.schema.column import Kind
+from hedgerow.public.schema.drafting import names
+from hedgerow.public.schema.drafting.kinds import guess, sketch_dates
+from hedgerow.public.schema.drafting.lists import are_whole
+from hedgerow.public.schema.drafting.numbers import FEW, ONE_BY_ONE, bins_between, set_apart
+from hedgerow.public.schema.drafting.profile import Profile
+from hedgerow.public.schema.drafting.sketch import LeftOut, NumberRange, Setting, Sketch
 
 Type = Literal["", "text", "integer", "real", "date", "yes-no"]
 _GUESSED: tuple[tuple[str, Setting], ...] = (("low", 0), ("high", 100_000), ("width", 2_000))
@@ -24,7 +27,7 @@ _GUESSED: tuple[tuple[str, Setting], ...] = (("low", 0), ("high", 100_000), ("wi
 
 @final
 @dataclass(frozen=True)
-class Entry:
+class CodeBookEntry:
     """What a code book says of one column.
 
     Attributes:
@@ -58,7 +61,23 @@ class Entry:
     identifier: bool = False
 
 
-def sketch_entry(entry: Entry) -> Sketch | LeftOut:
+@final
+@dataclass(frozen=True)
+class CodeBook:
+    """What a code book holds.
+
+    Attributes:
+        shape: what kind of code book it is, in words.
+        entries: its columns.
+        rows_per_person: the most rows of one person that it allows; 0 when it does not say.
+    """
+
+    shape: str
+    entries: tuple[CodeBookEntry, ...]
+    rows_per_person: int = 0
+
+
+def sketch_entry(entry: CodeBookEntry) -> Sketch | LeftOut:
     """The sketch of a column that only a code book describes."""
     if entry.identifier:
         note = "The code book's key: it names a record or a person, and an identifier is never published."
@@ -72,7 +91,7 @@ def sketch_entry(entry: Entry) -> Sketch | LeftOut:
     return replace(sketch, description=entry.description, missing=missing, missing_values=entry.missing_values)
 
 
-def _by_type(entry: Entry) -> Sketch | LeftOut:
+def _by_type(entry: CodeBookEntry) -> Sketch | LeftOut:
     low, high = entry.low, entry.high
     if isinstance(low, date) and isinstance(high, date) and low <= high:
         return sketch_dates(entry.name, low, high, written=entry.format)
@@ -89,12 +108,12 @@ def _by_type(entry: Entry) -> Sketch | LeftOut:
             values=values,
             labels=() if labels == values else distinct_labels(values, labels),
             settings=(("type", "integer"),) if are_whole(values) else (),
-            notes=(listed(values),),
+            remarks=(listed(values),),
         )
     return _without_values(entry)
 
 
-def is_run(entry: Entry, values: tuple[str, ...]) -> bool:
+def is_run(entry: CodeBookEntry, values: tuple[str, ...]) -> bool:
     """Whether these are numbers one after the other, without labels, of a column that counts: years."""
     counting = names.says(entry.name, names.QUANTITY) and not names.says(entry.name, names.CODE)
     if not counting or not values or not are_whole(values):
@@ -103,7 +122,7 @@ def is_run(entry: Entry, values: tuple[str, ...]) -> bool:
     return plain and [int(v) for v in values] == list(range(int(values[0]), int(values[0]) + len(values)))
 
 
-def _without_values(entry: Entry) -> Sketch | LeftOut:
+def _without_values(entry: CodeBookEntry) -> Sketch | LeftOut:
     """A sketch of a column of which only the type is known."""
     if entry.type == "yes-no":
         lists = (("yes", entry.yes), ("no", entry.no)) if entry.yes and entry.no else ()
@@ -111,16 +130,16 @@ def _without_values(entry: Entry) -> Sketch | LeftOut:
     if entry.type in ("integer", "real"):
         note = "CHECK: the code book gives no range. These bins are a placeholder: set low, high and width."
         kind: Kind = "integer" if entry.type == "integer" else "real"
-        return Sketch(entry.name, kind, bins=_GUESSED, notes=(note,), check=True)
+        return Sketch(entry.name, kind, bins=_GUESSED, remarks=(note,), check=True)
     if entry.type == "date":
         sketch = sketch_dates(entry.name, date(2000, 1, 1), date(2029, 12, 31), written=entry.format)
         note = "CHECK: the code book gives no range. These bins are a placeholder: set low and high."
-        return replace(sketch, notes=(note,), hints=(), check=True)
+        return replace(sketch, remarks=(note,), hints=(), check=True)
     note = "The code book lists no values for it. Add a block with values = [...], or draft from a public table."
     return LeftOut(entry.name, "no values", (note,))
 
 
-def _range(entry: Entry, low: float, high: float) -> Sketch:
+def _range(entry: CodeBookEntry, low: float, high: float) -> Sketch:
     """A number column with a range; values the book names beside it get cells of their own."""
     whole = entry.type == "integer" or (entry.type != "real" and low == int(low) and high == int(high))
     found = bins_between(low, high, whole=whole)
@@ -129,7 +148,7 @@ def _range(entry: Entry, low: float, high: float) -> Sketch:
         entry.name,
         "integer" if whole else "real",
         bins=found.bins,
-        notes=(f"Numbers from {shown(low)} to {shown(high)}; {found.why}; {found.cells} bins.",),
+        range=NumberRange(low, high, found.why),
         hints=hints if found.why != "one bin per value" else (),
     )
 
@@ -139,7 +158,7 @@ def listed(values: Sized) -> str:
     return f"{len(values)} value{'' if len(values) == 1 else 's'} from the code book."
 
 
-def list_kind(entry: Entry) -> Kind:
+def list_kind(entry: CodeBookEntry) -> Kind:
     """Ordered when the book, the column's name or the values themselves say so."""
     values = tuple(v for v, _ in entry.pairs)
     scale = names.says(entry.name, names.ORDER) and len(values) > 2
@@ -153,3 +172,69 @@ def distinct_labels(values: tuple[str, ...], labels: tuple[str, ...]) -> tuple[s
     ('yes', 'no (2)', 'no (3)')
     """
     return tuple(f"{w} ({v})" if labels.count(w) > 1 else w for v, w in zip(values, labels, strict=True))
+
+
+def with_table(entry: CodeBookEntry, profile: Profile) -> Sketch | LeftOut:
+    """The sketch of a column from its code book entry and a public table together.
+
+    The book's labels and order stand; what only the table has is added and said.
+    """
+    known = profile.without(frozenset(entry.missing_values))
+    seen, told = guess(known), bool(entry.pairs) or entry.low is not None
+    if isinstance(seen, LeftOut) or entry.identifier:
+        return sketch_entry(entry) if told or entry.identifier else seen
+    marks = tuple(dict.fromkeys((*seen.missing_values, *entry.missing_values)))
+    seen = replace(
+        seen,
+        description=entry.description,
+        missing=seen.missing or bool(entry.missing_values),
+        missing_values=marks,
+    )
+    if _covers(entry, known) or is_run(entry, tuple(v for v, _ in entry.pairs)):
+        return _ranged(seen, entry)
+    if not entry.pairs:
+        return seen
+    if seen.bins and (entry.low is not None or len(entry.pairs) < 0.5 * profile.distinct):
+        return set_apart(seen, {v: w for v, w in entry.pairs if v in set(profile.values)})
+    return _labelled_list(seen, entry, profile)
+
+
+def _covers(entry: CodeBookEntry, profile: Profile) -> bool:
+    """Whether the book's range is short, whole, and well used by the table: then it gives the bins."""
+    low, high, numbers = entry.low, entry.high, profile.numbers()[0]
+    if not isinstance(low, (int, float)) or not isinstance(high, (int, float)) or not len(numbers):
+        return False
+    whole = bool((numbers == np.floor(numbers)).all()) and high - low < ONE_BY_ONE
+    return whole and float(numbers[-1] - numbers[0]) >= 0.3 * (high - low) or len(numbers) <= FEW and whole
+
+
+def _ranged(seen: Sketch, entry: CodeBookEntry) -> Sketch:
+    """The book's range and special values, with the gaps that the table shows."""
+    drawn = sketch_entry(entry)
+    assert isinstance(drawn, Sketch), "a range gives a sketch"
+    return replace(drawn, missing=seen.missing, missing_values=seen.missing_values, gaps=seen.gaps)
+
+
+def _labelled_list(sketch: Sketch, entry: CodeBookEntry, profile: Profile) -> Sketch:
+    """A list in the book's order with the book's labels, and after it what only the table has."""
+    gone = {*sketch.missing_values}
+    pairs = {v: w for v, w in entry.pairs if v not in gone}
+    extra = names.naturally(v for v in profile.values[:1_000] if v not in pairs and v not in gone)
+    values = (*pairs, *extra)
+    labels = tuple(pairs.get(v, v) for v in values)
+    remarks = [listed(pairs)]
+    if extra:
+        shown = ", ".join(extra[:5]) + (", ..." if len(extra) > 5 else "")
+        remarks.append(f"The last {len(extra)} ({shown}) are in the table but not in the code book.")
+    return Sketch(
+        sketch.name,
+        list_kind(entry),
+        description=entry.description,
+        values=values,
+        labels=() if all(v == w for v, w in pairs.items()) else distinct_labels(values, labels),
+        missing=sketch.missing,
+        missing_values=sketch.missing_values,
+        settings=(("type", "integer"),) if are_whole(values) else (),
+        remarks=tuple(remarks),
+        gaps=sketch.gaps,
+    )

@@ -1,18 +1,24 @@
 """What holds between columns of a public table: suggestions for a person to judge, never switched on.
 
-Everything is looked for in codes, as the drafted schema makes them, on an even sample of rows.  A relation
-is suggested only when it is far from what columns that have nothing to do with each other would show.
+Everything is looked for on an even sample of rows: fixed columns and few combinations in codes, as the drafted schema
+makes them; order and one-sided values in numbers.  A relation is suggested only when it is far from what columns that
+have nothing to do with each other would show.
 
     >>> area = np.arange(4000) % 40
     >>> relations = Relations({"area": area, "state": area // 10}, {"area": 40, "state": 4})
     >>> relations.determined
     {'state': 'area'}
+    >>> service = np.arange(1000.0) % 30
+    >>> always_below({"service": service, "age": 20 + service + np.arange(1000) % 7 * 5, "n": service[::-1]})
+    ()
+    >>> always_below({"low": service, "high": service + np.arange(1000) % 3})
+    (('low', 'high'),)
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import NamedTuple, final
 
 import numpy as np
@@ -21,7 +27,9 @@ import numpy.typing as npt
 _EVIDENCE = 100.0
 _MOST_SIZE, _MOST_CELLS, _MOST_PARTS, _SMALL = 40, 4_000, 6, 64
 _FEW, _GAIN, _SOME_GAIN = 0.76, 0.6, 0.95
+_VIOLATIONS, _LEAST_ROWS, _MOST_RULES, _COMPARABLE = 50, 100, 12, 0.2
 Codes = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
 
 
 def steady_within(groups: Codes, codes: Mapping[str, Codes]) -> tuple[str, ...]:
@@ -42,7 +50,7 @@ def steady_within(groups: Codes, codes: Mapping[str, Codes]) -> tuple[str, ...]:
     return tuple(out)
 
 
-class Join(NamedTuple):
+class FewCombinations(NamedTuple):
     """Columns that occur in few combinations: how many were seen, and how many could be."""
 
     columns: tuple[str, ...]
@@ -102,11 +110,11 @@ class Relations:
         return float((self.rows - groups) * (1 - (share**2).sum()))
 
     @cached_property
-    def joins(self) -> tuple[Join, ...]:
+    def joins(self) -> tuple[FewCombinations, ...]:
         """Sets of columns, none in two of them, that occur in far fewer combinations than chance gives."""
         free = [n for n in self.lists if 2 <= self.sizes[n] <= _MOST_SIZE and n not in self.determined]
         strength = {p: s for p in combinations(free, 2) if (s := self._shortage(p)) < _FEW}
-        out: list[Join] = []
+        out: list[FewCombinations] = []
         used: set[str] = set()
         for pair in sorted(strength, key=lambda p: (strength[p], p)):
             if used & {*pair}:
@@ -114,7 +122,7 @@ class Relations:
             group = self._grown(pair, [n for n in free if n not in used and n not in pair], strength)
             used |= {*group}
             ordered = tuple(n for n in self.codes if n in group)
-            out.append(Join(ordered, len(np.unique(self._crossed(ordered))), self._cells(ordered)))
+            out.append(FewCombinations(ordered, len(np.unique(self._crossed(ordered))), self._cells(ordered)))
         return tuple(out)
 
     def _grown(
@@ -154,3 +162,69 @@ class Relations:
 
     def _cells(self, names: tuple[str, ...]) -> int:
         return int(np.prod([self.sizes[n] for n in names], dtype=np.int64))
+
+
+class Threshold(NamedTuple):
+    """Values of ``column`` that occur exactly up to ``last`` of ``by``, all others only from ``first`` on."""
+
+    column: str
+    codes: tuple[int, ...]
+    by: str
+    last: float
+    first: float
+
+
+def always_below(numbers: Mapping[str, Floats]) -> tuple[tuple[str, str], ...]:
+    """Pairs with left <= right in every row where both are known, although unrelated rows would break it.
+
+    Unrelated is judged by moving one column on by a third of the table.  A left column that hardly varies
+    beside the right one (a number of persons, an age) is no comparison.  Pairs that follow from two others
+    are left away.
+    """
+    held: set[tuple[str, str]] = set()
+    for left, right in permutations(numbers, 2):
+        a, b = numbers[left], numbers[right]
+        known = ~(np.isnan(a) | np.isnan(b))
+        if known.sum() < _LEAST_ROWS or (a[known] > b[known]).any() or (a[known] == b[known]).all():
+            continue
+        moved = np.roll(b, len(b) // 3)
+        if (a > moved).sum() >= _VIOLATIONS and _spread(a[known]) >= _COMPARABLE * _spread(b[known]):
+            held.add((left, right))
+    implied = {(a, c) for a, b in held for b2, c in held if b == b2 and (a, c) in held}
+    return tuple(sorted(held - implied, key=lambda p: [list(numbers).index(n) for n in p]))[:_MOST_RULES]
+
+
+def _spread(x: Floats) -> float:
+    return float(np.subtract(*np.quantile(x, [0.99, 0.01])))
+
+
+def thresholds(lists: Mapping[str, tuple[Codes, int]], numbers: Mapping[str, Floats]) -> tuple[Threshold, ...]:
+    """Values of a list that lie wholly below (or above) all the others along a number: N/A under 15."""
+    out = []
+    for column, (codes, size) in lists.items():
+        for by, number in numbers.items():
+            known = ~np.isnan(number)
+            if by == column or known.sum() < _LEAST_ROWS:
+                continue
+            if (found := _threshold(column, codes[known], size, by=by, number=number[known])) is not None:
+                out.append(found)
+                break
+    return tuple(out)[:_MOST_RULES]
+
+
+def _threshold(column: str, codes: Codes, size: int, *, by: str, number: Floats) -> Threshold | None:
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, codes, number)
+    np.maximum.at(high, codes, number)
+    count = np.bincount(codes, minlength=size)
+    order = np.argsort(low)
+    order = order[count[order] > 0]
+    reach = np.maximum.accumulate(high[order])
+    cuts = [k for k in range(1, len(order)) if reach[k - 1] < low[order[k]]]
+    if len(cuts) != 1:  # several: the list is a banding of the number, not a gate at one point
+        return None
+    k = cuts[0]
+    below = int(count[order[:k]].sum())
+    if min(below, len(codes) - below) < _VIOLATIONS:
+        return None
+    return Threshold(column, tuple(int(c) for c in order[:k]), by, float(reach[k - 1]), float(low[order[k]]))

@@ -76,7 +76,7 @@ class Profile:
 
 @final
 @dataclass(frozen=True)
-class Reading:
+class TableProfile:
     """A public table, read once.
 
     Attributes:
@@ -92,7 +92,7 @@ class Reading:
     head: pl.DataFrame
 
 
-def read(source: Source) -> Reading:
+def read_profile(source: Source) -> TableProfile:
     """The profile of every column and an even sample of rows, in one pass."""
     names = tuple(source.columns)
     tallies: dict[str, _Tally] = {}
@@ -112,7 +112,7 @@ def read(source: Source) -> Reading:
         raise TableMismatch(_too_short(source.name, rows))
     together = pl.concat(sample, how="vertical_relaxed")
     profiles = tuple(tallies[n].profile(n, rows=rows, sample=together[n]) for n in names)
-    return Reading(rows, profiles, together, head)
+    return TableProfile(rows, profiles, together, head)
 
 
 @final

@@ -1,0 +1,105 @@
+"""``Schema.draft``: from frames, files and code books to a schema that keeps its reasons in its file."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import JobError, SchemaError
+from hedgerow.public.schema.drafting.numbers import set_apart
+from hedgerow.public.schema.drafting.sketch import NumberRange, Sketch
+
+PUBLIC = pl.DataFrame(
+    {
+        "id": range(400),
+        "sex": ["F", "M"] * 200,
+        "grade": [1, 2, 3, 4, 5] * 80,
+        "pay": [20_000 + 37 * i for i in range(400)],
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow"])
+def test_a_frame_of_any_kind_gives_the_same_draft_as_its_file(kind: str, tmp_path: Path) -> None:
+    PUBLIC.write_parquet(tmp_path / "public.parquet")
+    makers: dict[str, Callable[[], Any]] = {
+        "polars": lambda: PUBLIC,
+        "lazy": PUBLIC.lazy,
+        "pandas": lambda: PUBLIC.to_pandas(),
+        "pyarrow": PUBLIC.to_arrow,
+    }
+    drafted, from_file = hr.Schema.draft(makers[kind]()), hr.Schema.draft(tmp_path / "public.parquet")
+    assert drafted == replace(from_file, source="drafted from a frame")
+    assert drafted.reasons and from_file.reasons and drafted.reasons.columns == from_file.reasons.columns
+
+
+def test_a_draft_keeps_its_reasons_in_its_file_and_reads_back_equal(tmp_path: Path) -> None:
+    drafted = hr.Schema.draft(PUBLIC)
+    drafted.save(tmp_path / "schema.toml")
+    text = (tmp_path / "schema.toml").read_text("utf-8")
+    assert drafted.reasons is not None
+    for reason in drafted.reasons.columns:
+        assert all(word in text for note in reason.notes for word in note.split())
+    assert "# [columns.id] left out: identifier." in text and "frame (400 rows, 4 columns)" in text
+    again = hr.Schema.load(tmp_path / "schema.toml")
+    assert again == drafted and hash(again) == hash(drafted) and again.reasons is None
+    assert drafted.dumps() == again.dumps() and "#" not in drafted.dumps()
+
+
+def test_a_draft_that_was_changed_is_saved_with_the_reasons_that_are_left(tmp_path: Path) -> None:
+    drafted = hr.Schema.draft(PUBLIC)
+    own = replace(drafted.column("sex"), name="own")
+    changed = replace(drafted, columns=(own, *drafted.columns[1:]))
+    assert hr.Schema.loads(changed.dumps(reasons=True)) == replace(changed, columns=(*drafted.columns[1:], own))
+
+
+def test_a_code_book_gives_a_draft(tmp_path: Path) -> None:
+    book = tmp_path / "book.csv"
+    book.write_text("column,value,label\nsex,F,Female\nsex,M,Male\npay,0-100000,Pay\n")
+    alone, both = hr.Schema.draft(book), hr.Schema.draft(PUBLIC, codebook=book)
+    assert alone.cell_labels("sex") == both.cell_labels("sex") == ("Female", "Male")
+    assert both.reasons and ("code book", "book.csv (CSV of column, value, label)") in both.reasons.origin
+
+
+def test_a_schema_shows_itself() -> None:
+    drafted = hr.Schema.draft(PUBLIC)
+    assert repr(drafted).startswith("Schema(3 columns: sex (2), grade (5), pay (") and "\n" not in repr(drafted)
+    html = drafted._repr_html_()
+    assert "<td>sex</td><td>categorical</td><td>2</td><td>2 values.</td>" in html and "left out" in html
+    plain = hr.Schema.loads('[columns."a<b"]\nkind = "integer"\nbins = { quantiles = 5 }\n')
+    assert repr(plain) == "Schema(1 columns: a<b (?))" and "a&lt;b" in plain._repr_html_()
+    assert "left out" not in plain._repr_html_()
+    assert "id: left out, identifier." in str(drafted.reasons)
+
+
+@pytest.mark.parametrize("wrong", [3, None, {"sex": ["F"]}, ["public.csv"]])
+def test_what_is_no_table_is_refused_with_the_cure(wrong: object) -> None:
+    with pytest.raises(
+        JobError, match=r"the path of a file or a frame \(pandas, Polars, PyArrow\), not .*Give one"
+    ):
+        hr.Schema.draft(wrong)
+
+
+def test_other_mistakes_are_refused_with_the_cure(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="codebook is the path of a file, not a dict"):
+        hr.Schema.draft(PUBLIC, codebook={})
+    with pytest.raises(JobError, match="There is no file absent.csv"):
+        hr.Schema.draft("absent.csv")
+    with pytest.raises(SchemaError, match=r"Schema\.draft\(frame\)"):
+        hr.Schema.load(PUBLIC)
+    with pytest.raises(JobError, match="Cannot write"):
+        hr.Schema.draft(PUBLIC).save(tmp_path / "nowhere" / "schema.toml")
+
+
+def test_the_comment_counts_the_bins_that_are_left_when_values_are_set_apart() -> None:
+    edges = Sketch(
+        "x", "integer", bins=(("edges", (0, 1, 10, 100)),), range=NumberRange(0, 99, "bins that widen", (0,))
+    )
+    assert edges.notes == ("Numbers from 0 to 99; bins that widen, 0 in a bin of its own; 3 bins.",)
+    assert set_apart(edges, {"0": "none"}).notes == ("Numbers from 0 to 99; bins that widen; 2 bins.",)
+    ages = Sketch("age", "integer", bins=(("low", -1), ("high", 9), ("width", 1)), range=NumberRange(-1, 9, "all"))
+    assert ages.notes[0].endswith("11 bins.") and set_apart(ages, {"-1": "?"}).notes[0].endswith("10 bins.")
