@@ -78,9 +78,7 @@ def test_a_schema_shows_itself() -> None:
 
 @pytest.mark.parametrize("wrong", [3, None, {"sex": ["F"]}, ["public.csv"]])
 def test_what_is_no_table_is_refused_with_the_cure(wrong: object) -> None:
-    with pytest.raises(
-        JobError, match=r"the path of a file or a frame \(pandas, Polars, PyArrow\), not .*Give one"
-    ):
+    with pytest.raises(JobError, match=r"the path of a file or a frame \(pandas, Polars, PyArrow\), not .*Give one"):
         hr.Schema.draft(wrong)
 
 
