@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, SchemaError
-from hedgerow.job import Job
+from hedgerow.job import JobValues
 from hedgerow.ledger.account import RunAccount
-from hedgerow.pipeline import Road
+from hedgerow.pipeline import PreparedJob
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
 from hedgerow.public.claim_text import make_claim
@@ -159,7 +159,7 @@ class ModelCheck:
             its place without one.
     """
 
-    road: Road
+    road: PreparedJob
     model: str
     text: str
     budget: Budget
@@ -168,7 +168,7 @@ class ModelCheck:
     synthetic: Path | None = None
 
     def __post_init__(self) -> None:
-        secret = self.road.job.beside(self.road.job.file.confidential.table)
+        secret = self.road.job.confidential.table
         if self._file is not None and same_file(secret, self._file.resolve()):
             raise JobError(
                 "--synthetic names the confidential table itself. Name the synthetic file: its coefficients may be\n"
@@ -237,7 +237,7 @@ class ModelCheck:
     @property
     def rows(self) -> int | None:
         """A public guess of the number of rows."""
-        assumed = self.road.job.file.confidential.assumed_rows
+        assumed = self.road.job.confidential.assumed_rows
         return assumed or (self.stand_in.rows if self.stand_in is not None else None)
 
     @property
@@ -282,7 +282,7 @@ class ModelCheck:
 
     @property
     def _stands_in(self) -> str:
-        if self.road.job.file.confidential.assumed_rows:
+        if self.road.job.confidential.assumed_rows:
             return "assumed_rows in the job"
         return "the synthetic file" if self.synthetic is not None else "the public table"
 
@@ -320,9 +320,9 @@ class Answer:
         }
 
 
-def prepare(job: Job, model: str, text: str, *, epsilon: str, **more: Any) -> ModelCheck:
+def prepare(job: JobValues, model: str, text: str, *, epsilon: str, **more: Any) -> ModelCheck:
     """A check of ``job``. Reads no confidential row and costs nothing."""
-    return ModelCheck(Road(job), model, text, Budget(epsilon), **more)
+    return ModelCheck(PreparedJob(job), model, text, Budget(epsilon), **more)
 
 
 def carry_out(check: ModelCheck, out: Path) -> Answer:
@@ -332,7 +332,7 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
         raise JobError(f"{out} exists already. Choose another place with --out. {_NOTHING}")
     if not out.parent.is_dir():
         raise JobError(f"There is no folder {out.parent} for the answer. {_NOTHING}")
-    source, claim, run = open_source(job.beside(job.file.confidential.table)), check.claim, uuid.uuid4().hex[:16]
+    source, claim, run = open_source(job.confidential.table), check.claim, uuid.uuid4().hex[:16]
     tariff = Tariff(road.schema.coding, road.guarantee, check.budget.measure)
     gate = Gate(source, tariff, check.budget, RunAccount(road.ledger(), table=job.table, run=run))
     found = verify_model(gate, claim, check.parts, check.budget.total)
@@ -344,7 +344,7 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
     return answer
 
 
-def _unit(road: Road) -> str:
+def _unit(road: PreparedJob) -> str:
     g = road.guarantee
     who = "one record" if g.unit == "record" else f"one person with at most {g.rows_per_person} rows"
     return f"{who}, {g.relation}"

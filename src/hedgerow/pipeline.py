@@ -1,14 +1,14 @@
-"""The whole road: job -> plan -> gate -> noisy answers on disk -> model -> records -> bundle."""
+"""The whole road: job -> public tables -> plan -> gate -> noisy answers on disk -> model -> records -> bundle."""
 
 import hashlib
 import json
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,9 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.answers.recorded import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused
-from hedgerow.job import Job
+from hedgerow.job import JobValues
+from hedgerow.job.file import dumps, read_published
+from hedgerow.job.values import Public, Target, name_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
@@ -26,7 +28,7 @@ from hedgerow.private import Gate, relabel, urns
 from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.statement import PublicInput, Statement
-from hedgerow.public.files.places import file_hash, same_file
+from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import Source, open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData, Role
@@ -35,59 +37,68 @@ from hedgerow.records.drawing import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
-from hedgerow.release.rehearsal_folder import saved_rehearsal
+from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.stand_in.curve import Rehearsal
-from hedgerow.stand_in.stand_in import persons
+from hedgerow.stand_in.rehearsal import RUNS
+from hedgerow.stand_in.rehearsal import rehearse as rehearse_stage
+from hedgerow.stand_in.stand_in import Stage, lacking, persons
+from hedgerow.uses.quantities import check
+from hedgerow.uses.uses import Verdict
 
 Watch = Callable[[str], None]
+Confirm = Callable[["PreparedJob", Plan], bool]
+"""Shown a prepared job and its plan; whether the budget may be spent."""
+_NO_FORECAST = "no forecast was asked for"
 
 
+@final
 @dataclass(frozen=True)
-class Road:
-    """A job with everything public read and checked. No confidential row has been read."""
+class PreparedJob:
+    """A job with everything public read and checked, each part when it is first asked for.
 
-    job: Job
+    No confidential row has been read and nothing is booked.  What is here is cheap: it fits no recipe.
+    """
+
+    job: JobValues
 
     def __post_init__(self) -> None:
-        secret = self.job.beside(self.job.file.confidential.table)
-        for role, part in (("public", self.job.file.public), ("target", self.job.file.target)):
-            if part is not None and same_file(secret, self.job.beside(part.table)):
+        secret = self.job.confidential
+        for role, other in (("public", self.job.public), ("target", self.job.target)):
+            if other and not other.is_frame and not secret.is_frame and same_file(secret.table, other.table):
                 raise JobError(
                     f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
                     "hash is published. Name another table. No confidential row was read and nothing was spent."
                 )
 
     @cached_property
-    def drafted(self) -> Schema:
-        """The schema as the steward wrote it."""
-        return self.job.schema()
-
-    @cached_property
     def public(self) -> PublicData:
         """All that the recipe may use freely: the schema, the public relative, the target."""
-        relative, target = self.job.file.public, self.job.file.target
         role: Role = "target" if self.job.recipe.attaches else "public"
         return PublicData(
             self.schema,
-            None if relative is None else CodedTable.read(self.job.beside(relative.table), self.schema, role=role),
-            None if target is None else CodedTable.read(self.job.beside(target.table), self.schema, role="target"),
-            self.job.file.confidential.assumed_rows,
+            self._read(self.job.public, role),
+            self._read(self.job.target, "target"),
+            self.job.confidential.assumed_rows,
             self.job.wanted_tables,
         )
+
+    def _read(self, part: Public | Target | None, role: Role) -> CodedTable | None:
+        return None if part is None else CodedTable.read(part.table, self.schema, role=role)
 
     @cached_property
     def schema(self) -> Schema:
         """The schema with bins, labels and combinations settled, from the public table where it says so."""
-        if self.drafted.is_resolved:
-            return self.drafted
-        if self.job.file.public is None:
+        written = self.job.schema
+        if written.is_resolved:
+            return written
+        if self.job.public is None:
             raise JobError(
                 "The schema takes bins, labels or combinations from a public table, but the job names none.\n"
                 "Add [public] table = '...', or write them out in the schema. Nothing was read or spent."
             )
-        source = open_source(self.job.beside(self.job.file.public.table))
-        wanted = [c.name for c in self.drafted.columns if c.name in source.columns]
-        return self.drafted.resolved(pl.concat(source.batches(wanted)))
+        source = open_source(self.job.public.table)
+        wanted = [c.name for c in written.columns if c.name in source.columns]
+        return written.resolved(pl.concat(source.batches(wanted)))
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -96,9 +107,9 @@ class Road:
         if given.relation != "label-change":
             return given
         if not given.public_columns:
-            said = "" if self.job.file.confidential.relation else f", the default of {self.job.recipe.name},"
+            why = "" if self.job.confidential.relation else f", the default of {self.job.recipe.name},"
             raise JobError(
-                f"relation = 'label-change'{said} protects some columns and declares the others public row by row.\n"
+                f"relation = 'label-change'{why} protects some columns and declares the others public row by row.\n"
                 "List the latter in [confidential] public_columns. Nothing was read or spent."
             )
         self.schema.shape(given.public_columns)
@@ -110,89 +121,174 @@ class Road:
         return Tariff(self.schema.coding, self.guarantee, self.job.budget.measure)
 
     @cached_property
-    def plan(self) -> Plan:
-        """What the job will ask, cost and give; how uses will fare by its rehearsal, if there was one."""
-        played = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
-        found = forecast(
+    def outline(self) -> Plan:
+        """What the job will ask, cost and need. Nothing is fitted; every mistake in what is public shows here."""
+        for use in self.job.uses:
+            check(use, self.schema)
+        return self._forecast(())
+
+    def forecast(self) -> tuple[Verdict, ...]:
+        """How each use is expected to fare: by its rehearsal if there was one, else by fits on the public table."""
+        return self.rehearsed or self._forecast(self.job.uses).verdicts
+
+    @property
+    def rehearsed(self) -> tuple[Verdict, ...]:
+        """What a rehearsal of this very job found at its epsilon; none when there was none."""
+        point = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
+        return point.verdicts if point else ()
+
+    def _forecast(self, uses: Sequence[Any]) -> Plan:
+        return forecast(
             self.job.recipe,
             self.public,
             tariff=self.tariff,
             budget=self.job.budget,
-            uses=() if played else self.job.uses,
-            rows=self.job.file.confidential.assumed_rows,
+            uses=uses,
+            rows=self.job.confidential.assumed_rows,
             person=self.person,
-            rng=np.random.default_rng(self.job.file.job.seed),
-            limit=machine_memory() if (said := self.job.file.job.memory_gb) is None else int(said * 1e9),
+            rng=np.random.default_rng(self.job.seed),
+            limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
         )
-        return replace(found, verdicts=played.verdicts) if played else found
 
     @cached_property
     def person(self) -> pl.Series | None:
         """Whose each row of the public table is, as text; None when the unit is a record or it does not say."""
-        part, person = self.job.file.public, self.guarantee.person
-        return persons(open_source(self.job.beside(part.table)), person) if part and person else None
+        part, person = self.job.public, self.guarantee.person
+        return persons(open_source(part.table), person) if part and person else None
 
     @cached_property
     def inputs(self) -> tuple[PublicInput, ...]:
         """Everything used that does not come from the confidential table, with its hash."""
         settled = hashlib.sha256(self.schema.dumps().encode()).hexdigest()
         found = [PublicInput("schema", "schema.toml", settled, self.schema.source)]
-        for role, part in (("public", self.job.file.public), ("target", self.job.file.target)):
-            if part is not None:
-                file = self.job.beside(part.table)
-                found.append(PublicInput(role, file.name, file_hash(file), getattr(part, "provenance", "")))
+        if self.job.public and self.public.relative:
+            found.append(_input("public", self.job.public, self.public.relative, self.job.public.provenance))
+        if self.job.target and self.public.target:
+            found.append(_input("target", self.job.target, self.public.target))
         return tuple(found)
 
     @property
     def rehearsal_key(self) -> str:
         """A hash of all that a rehearsal depends on but epsilon: of which rehearsals speak of this job."""
-        told = (self.job.recipe, self.guarantee, self.job.budget.delta, self.job.uses, self.inputs)
-        rows = self.job.file.confidential.assumed_rows
-        return hashlib.sha256(repr((told, rows, __version__)).encode()).hexdigest()
+        facts = (self.job.recipe, self.guarantee, self.job.budget.delta, self.job.uses, self.inputs)
+        return _hash(facts, self.job.confidential.assumed_rows, __version__)
 
     @cached_property
     def rehearsal(self) -> Rehearsal | None:
-        """What ``hedgerow rehearse`` found of this very job, if it was asked."""
-        return saved_rehearsal(self.job, self.rehearsal_key)
+        """What a rehearsal of this very job found, if there was one: of this object, or beside the release."""
+        epsilon, known = (
+            self.job.budget.epsilon,
+            (self.job.rehearsal, saved_rehearsal(rehearsal_folder(self.job.out))),
+        )
+        return next((r for r in known if r and r.key == self.rehearsal_key and r.at(epsilon)), None)
 
     @property
     def digest(self) -> str:
-        """A hash of the job and all its public inputs: a run is resumed only with the same ones."""
-        return hashlib.sha256((self.job.text + repr(self.inputs)).encode()).hexdigest()
+        """A hash of all that noisy answers depend on: a run is resumed only when it is the same.
+
+        Structural zeros and rules are not part of it: they shape the records after everything was measured.
+        """
+        job, free = self.job, replace(self.schema, zeros=(), rules=())
+        settings = repr(job.recipe) if is_dataclass(job.recipe) else name_of(job.recipe)
+        tables = [(i.role, i.sha256) for i in self.inputs if i.role != "schema"]
+        asks = (job.stated_recipe, settings, self.guarantee, job.budget, job.table, job.wanted_tables)
+        return _hash(asks, job.confidential.assumed_rows, job.seed, free.dumps(), tables)
 
     def ledger(self) -> Ledger:
         """The ledger the job names."""
-        return Ledger.open(self.job.ledger_url)
+        return Ledger.open(self.job.ledger)
 
     def left(self) -> tuple[Fraction, ...] | None:
         """What the table's cap leaves, as (epsilon, delta); None without a cap."""
         return self.ledger().left(self.job.table)
 
 
-def plan(path: str | Path) -> Plan:
-    """The plan of the job in ``path``. Reads no confidential row and costs nothing."""
-    road = Road(Job.load(path))
-    rng = np.random.default_rng([road.job.file.job.seed, 1])
-    return with_attach(road.plan, road.job.recipe, road.public, wanted=road.job.wanted, rng=rng)
+def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:
+    return PublicInput(role, "frame" if part.is_frame else part.table.name, table.sha256, provenance)
+
+
+def _hash(*facts: Any) -> str:
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def plan(prepared: PreparedJob, *, watch: Watch = lambda phase: None) -> Plan:
+    """The plan of a job, its uses forecast on the public table. Reads no confidential row and costs nothing."""
+    job, found = prepared.job, prepared.outline
+    if job.uses:
+        watch("forecasting the intended uses on the public table")
+        found = replace(found, verdicts=prepared.forecast())
+    rng = np.random.default_rng([job.seed, 1])
+    return with_attach(found, job.recipe, prepared.public, wanted=job.interval, rng=rng)
+
+
+def stage_of(prepared: PreparedJob) -> Stage:
+    """The job with its public table in the confidential one's place."""
+    job, relative = prepared.job, prepared.public.relative
+    if relative is None:
+        raise JobError(
+            "A rehearsal plays the job on its public table, and the job names none. Add [public] table = '...',\n"
+            "a relative of the confidential table that anyone may see. Nothing was read or spent."
+        )
+    if absent := lacking(relative):
+        raise JobError(
+            f"A rehearsal needs a public table with every column of the schema; this one lacks {', '.join(absent)}.\n"
+            "Name a public table that has them, if there is one. Nothing was read or spent."
+        )
+    if not job.uses:
+        raise JobError(
+            "A rehearsal judges intended uses, and the job names none. Say what the file must get right:\n"
+            "[[use]] name = '...', columns = [...], tolerance = 0.01. Nothing was read or spent."
+        )
+    for use in job.uses:
+        check(use, prepared.schema)
+    rows = job.confidential.assumed_rows or relative.rows
+    return Stage(job.recipe, prepared.public, prepared.tariff, job.uses, rows, prepared.person)
+
+
+def rehearse(
+    prepared: PreparedJob,
+    *,
+    epsilons: Sequence[Fraction] = (),
+    runs: int = RUNS,
+    workers: int = 0,
+    out: str | Path | None = None,
+    watch: Callable[[int, int, float], None] = lambda done, of, left: None,
+) -> Rehearsal:
+    """The job played on its public table at several epsilons. Nothing confidential is read or spent."""
+    job = prepared.job
+    found = rehearse_stage(
+        stage_of(prepared),
+        budget=job.budget,
+        key=prepared.rehearsal_key,
+        epsilons=epsilons,
+        runs=runs,
+        workers=workers,
+        watch=watch,
+        rng=np.random.default_rng(job.seed),
+    )
+    object.__setattr__(job, "rehearsal", found)
+    if out is not None:
+        write(found, Path(out))
+    return found
 
 
 def run(
-    path: str | Path,
-    *,
+    job: JobValues,
     out: str | Path | None = None,
+    *,
     resume: bool = False,
-    confirm: Callable[[Road], bool] = lambda road: True,
+    forecast: bool = True,
+    confirm: Confirm = lambda prepared, plan: True,
     watch: Watch = lambda phase: None,
 ) -> Path:
     """Carry the job out and return the folder of its release.
 
-    ``confirm`` is shown the road before anything is booked.  Noisy answers are on disk before anything
-    is done with them; after a crash ``resume`` goes on from there at no cost.
+    ``confirm`` is shown the prepared job and its plan before anything is booked.  Noisy answers are on disk
+    before anything is done with them; after a crash ``resume`` goes on from there at no cost.
     """
     watch("checking the job and its public tables")
-    road = Road(Job.load(path))
-    job = road.job
-    folder = Path(out).resolve() if out is not None else job.beside(job.file.job.out)
+    prepared = PreparedJob(job)
+    folder = job.out if out is None else Path(out).resolve()
     journal = Journal(folder.with_name(folder.name + ".run"))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise JobError(
@@ -201,32 +297,44 @@ def run(
         )
     if journal.exists and not resume:
         raise JobError(
-            f"An unfinished run stands in {journal.folder}: it has paid already.\nType: hedgerow run {path} --resume"
-            "\nor delete that folder to start anew at full cost. No confidential row was read and nothing was spent."
+            f"An unfinished run stands in {journal.folder}: it has paid already.\nType the same command with --resume"
+            " (in Python: job.run(..., resume=True)),\n"
+            "or delete that folder to start anew at full cost. No confidential row was read and nothing was spent."
         )
-    source = open_source(job.beside(job.file.confidential.table))
-    name = journal.resume(road.digest) if resume else uuid.uuid4().hex[:16]
-    road.plan  # noqa: B018  every public mistake shows before anything is booked
-    if not resume and not confirm(road):
+    source = open_source(job.confidential.table)
+    name = journal.resume(prepared.digest) if resume else uuid.uuid4().hex[:16]
+    plan = _with_forecast(prepared, forecast, watch)  # every public mistake shows before anything is booked
+    if not resume and not confirm(prepared, plan):
         raise Refused("You said no. No confidential row was read and nothing was spent.")
-    gate = _open(road, source, name, journal)
+    gate = _open(prepared, source, name, journal)
     gate.tell = watch
-    fitted = job.recipe.fit(gate, road.public)
-    drawn = draw_copies(fitted, road.public, copies=job.file.job.copies, seed=job.file.job.seed, watch=watch)
+    fitted = job.recipe.fit(gate, prepared.public)
+    drawn = draw_copies(fitted, prepared.public, copies=job.copies, seed=job.seed, watch=watch)
     watch("writing the release")
-    anchor = RunAccount(road.ledger(), table=job.table, run=name).anchor()
-    write_bundle(folder, _contents(road, gate, drawn, anchor))
+    anchor = RunAccount(prepared.ledger(), table=job.table, run=name).anchor()
+    write_bundle(folder, _contents(prepared, gate, drawn, plan.verdicts, anchor))
     journal.finish()
     return folder
 
 
-def _open(road: Road, source: Source, name: str, journal: Journal) -> RecordedAnswers:
+def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
+    """The outline with a verdict per use: rehearsed before, forecast now, or said to be neither."""
+    outline, uses = prepared.outline, prepared.job.uses
+    if not uses or prepared.rehearsed:
+        return replace(outline, verdicts=prepared.rehearsed)
+    if not wanted:
+        return replace(outline, verdicts=tuple(Verdict(u, None, None, _NO_FORECAST) for u in uses))
+    watch("forecasting the intended uses on the public table (--no-forecast leaves this out)")
+    return replace(outline, verdicts=prepared.forecast())
+
+
+def _open(prepared: PreparedJob, source: Source, name: str, journal: Journal) -> RecordedAnswers:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
     record, resumed = journal.answers(), journal.exists
-    journal.start(name, road.digest)  # before booking: a promise whose journal was lost would be paid twice
+    journal.start(name, prepared.digest)  # before booking: a promise whose journal was lost would be paid twice
     try:
-        account = RunAccount(road.ledger(), table=road.job.table, run=name)
-        gate = Gate(source, road.tariff, road.job.budget, account)
+        account = RunAccount(prepared.ledger(), table=prepared.job.table, run=name)
+        gate = Gate(source, prepared.tariff, prepared.job.budget, account)
     except HedgerowError:
         if not resumed:
             journal.finish()
@@ -235,7 +343,7 @@ def _open(road: Road, source: Source, name: str, journal: Journal) -> RecordedAn
     def keep(answered: Reply) -> None:
         journal.keep(len(record), answered)
 
-    return replace(recording(gate, record, road.job.table, name), keep=keep)
+    return replace(recording(gate, record, prepared.job.table, name), keep=keep)
 
 
 def recording(gate: Gate, record: list[Reply], table: str, run: str) -> RecordedAnswers:
@@ -244,23 +352,26 @@ def recording(gate: Gate, record: list[Reply], table: str, run: str) -> Recorded
     return RecordedAnswers(gate.tariff, gate.budget, record, gate, urns=draw, relabel=drawn, table=table, run=run)
 
 
-def _contents(road: Road, gate: RecordedAnswers, drawn: Drawn, anchor: str) -> Contents:
+def _contents(
+    prepared: PreparedJob, gate: RecordedAnswers, drawn: Drawn, verdicts: tuple[Verdict, ...], anchor: str
+) -> Contents:
     """Everything that is published."""
+    job = prepared.job
     return Contents(
-        schema=road.schema,
+        schema=prepared.schema,
         statement=gate.statement(
-            public_inputs=road.inputs, recipe=road.job.recipe.stated, anchor=anchor, version=__version__
+            public_inputs=prepared.inputs, recipe=job.stated_recipe, anchor=anchor, version=__version__
         ),
         answers=flatten(gate.record),
-        job=road.job.text,
+        job=job.text or dumps(job),
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
         copies=drawn.counts[1:],
         margins=drawn.margins[0] if drawn.margins else None,
-        verdicts=road.plan.verdicts,
-        rehearsal=road.rehearsal,
-        formats=road.job.file.job.formats,
-        title=road.job.file.job.title or road.job.table,
+        verdicts=verdicts,
+        rehearsal=prepared.rehearsal,
+        formats=job.formats,
+        title=job.title or job.table,
     )
 
 
@@ -269,52 +380,54 @@ def sample(
     *,
     copies: int,
     seed: int,
-    public_table: str | Path | None = None,
-    target_table: str | Path | None = None,
+    public: Any = None,
+    target: Any = None,
+    job: JobValues | None = None,
 ) -> Drawn:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
 
-    ``public_table`` is the public relative of the run, for recipes that start from it, ``target_table`` the rows that
-    receive columns; they must be the same files.
+    ``public`` is the public relative of the run, for recipes that start from it, ``target`` the rows that receive
+    columns, each a path or a frame; they must be the very tables of the run.  ``job`` is the job of the run where
+    that is at hand: it has both.
     """
     folder = Path(folder)
     statement, record = recorded(folder)
     schema = Schema.load(folder / "schema.toml")
-    job = Job.loads((folder / "job.toml").read_text("utf-8"), folder / "job.toml")
+    job = job or read_published((folder / "job.toml").read_text("utf-8"), folder / "job.toml", schema)
     role: Role = "target" if job.recipe.attaches else "public"
-    public = PublicData(
+    data = PublicData(
         schema,
-        _same(public_table, "public", statement, schema, role),
-        _same(target_table, "target", statement, schema, "target"),
-        job.file.confidential.assumed_rows,
+        _same(public, "public", statement, schema, role),
+        _same(target, "target", statement, schema, "target"),
+        job.confidential.assumed_rows,
         job.wanted_tables,
     )
-    tariff = Tariff(public.schema.coding, statement.guarantee, statement.budget.measure)
+    tariff = Tariff(data.schema.coding, statement.guarantee, statement.budget.measure)
     named = [i.name for i in statement.public_inputs if i.role == "public"]
     try:
-        fitted = job.recipe.fit(RecordedAnswers(tariff, statement.budget, record), public)
+        fitted = job.recipe.fit(RecordedAnswers(tariff, statement.budget, record), data)
     except (JobError, Refused):
-        if public_table is not None or not named:
+        if public is not None or not named:
             raise
         raise JobError(
             f"The recipe {job.recipe.name} starts from the public table of the run, {named[0]}, which is not in the\n"
             "release: name it with --public FILE. Nothing confidential was read or spent."
         ) from None
-    return draw_copies(fitted, public, copies=copies, seed=seed)
+    return draw_copies(fitted, data, copies=copies, seed=seed)
 
 
-def _same(path: str | Path | None, what: str, statement: Statement, schema: Schema, role: Role) -> CodedTable | None:
-    """The public relative or the target of a run, checked to be the file that was used then."""
+def _same(given: Any, what: str, statement: Statement, schema: Schema, role: Role) -> CodedTable | None:
+    """The public relative or the target of a run, checked to be the table that was used then."""
     known = {i.sha256: i.name for i in statement.public_inputs if i.role == what}
-    if path is None and what == "target" and known:
+    if given is None and what == "target" and known:
         raise JobError(
             f"This release attaches columns to the rows of {', '.join(known.values())}, which are not in it:\n"
             "name that file with --target FILE. Nothing confidential was read or spent."
         )
-    table = None if path is None else CodedTable.read(path, schema, role=role)
-    if path is not None and file_hash(Path(path)) not in known:
+    table = None if given is None else CodedTable.read(given, schema, role=role)
+    if table is not None and table.sha256 not in known:
         raise JobError(
-            f"{path} is not the {what} table of this release: its hash is not the statement's.\n"
+            f"{table.name} is not the {what} table of this release: its hash is not the statement's.\n"
             f"Give the very file that the run used: --{what} FILE. Nothing confidential was read or spent."
         )
     return table
@@ -345,54 +458,12 @@ def open_gate(
     name: str = "",
     **promise: Any,
 ) -> RecordedAnswers:
-    """A gate for Python users: ask it through a recipe. The whole budget is booked under ``name`` at once.
+    """A gate by itself, for benchmarks and tests of recipes. What it answers can be published by a run only.
 
-    ``promise`` takes the other fields of ``Guarantee``: unit, person, rows_per_person, public_columns.
+    The whole budget is booked under ``name`` at once; ``promise`` takes the other fields of ``Guarantee``.
     """
     guarantee = replace(Guarantee(**promise), relation=relation)
-    if not name and not isinstance(table, str | Path):
-        raise JobError("Give the confidential frame a name: open_gate(frame, ..., name='personnel').")
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
-    gate = Gate(open_source(table), tariff, budget, account)
-    return recording(gate, [], called, run)
-
-
-def write_release(
-    records: pl.DataFrame,
-    gate: RecordedAnswers,
-    schema: Schema,
-    folder: str | Path,
-    *,
-    recipe: str = "independent",
-    title: str = "",
-) -> Path:
-    """Write the bundle of a run made in Python: records, statement, noisy answers, everything that goes out."""
-    contents = Contents(
-        schema=schema,
-        statement=gate.statement(recipe=recipe, version=__version__),
-        answers=flatten(gate.record),
-        job=_job_text(gate, recipe),
-        records=(records,),
-        counts=None,
-        verdicts=(),
-        formats=("csv",),
-        title=title or gate.table,
-    )
-    write_bundle(Path(folder), contents)
-    return Path(folder)
-
-
-def _job_text(gate: RecordedAnswers, recipe: str) -> str:
-    """The job file that says what a run made in Python has promised."""
-    g, text = gate.tariff.guarantee, json.dumps  # a JSON text is a TOML text
-    return "\n".join(
-        [
-            f"[job]\nrecipe = {text(recipe)}",
-            f"[confidential]\ntable = {text(gate.table)}\nname = {text(gate.table)}",
-            f"unit = {text(g.unit)}\nperson = {text(g.person)}\nrows_per_person = {g.rows_per_person}",
-            f"relation = {text(g.relation)}\npublic_columns = {text(list(g.public_columns))}",
-            f"[budget]\nepsilon = {text(str(gate.budget.epsilon))}\ndelta = {text(str(gate.budget.delta))}\n",
-        ]
-    )
+    return recording(Gate(open_source(table), tariff, budget, account), [], called, run)

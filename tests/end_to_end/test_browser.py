@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow import pipeline
+from hedgerow.api.job import Job
 from hedgerow.evaluate.compare import compare
 from hedgerow.evaluate.page import page
-from hedgerow.job import Job
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
@@ -42,7 +41,7 @@ def _inside_and_compared(folder: Path) -> None:
     made.confidential.write_parquet(folder / "confidential.parquet")
     (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
     (folder / "job.toml").write_text(JOB, "utf-8")
-    pipeline.run(folder / "job.toml")
+    Job.load(folder / "job.toml").run()
     write_report(Job.load(folder / "job.toml"), out=folder / "inside", rng=np.random.default_rng(0))
     schema = Schema.load(folder / "schema.toml")
     a, b = (

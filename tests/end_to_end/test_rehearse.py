@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hedgerow.job import Job
-from hedgerow.pipeline import Road
+from hedgerow.api.job import Job
+from hedgerow.pipeline import PreparedJob
 from tests.end_to_end.conftest import Command
 from tests.privacy.world import frame
 
@@ -93,30 +93,30 @@ def test_bad_epsilons_are_refused(hedgerow: Command, played: Path) -> None:
 def test_the_release_shows_the_rehearsal_of_this_very_job_and_no_other(hedgerow: Command, played: Path) -> None:
     frame(PUBLIC[:90]).write_csv(played.parent / "secret.csv")
     assert hedgerow("rehearse", played, "--workers", 1, "--runs", 2).code == 0
-    assert Road(Job.load(played)).rehearsal is not None
+    assert PreparedJob(Job.load(played)).rehearsal is not None
     run = hedgerow("run", played, "--yes")
     assert run.code == 0, run.err
     report = (played.parent / "release" / "report.html").read_text()
     assert "How the error depends on epsilon" in report and "2 rehearsed runs" in report
     assert hedgerow("verify", played.parent / "release").code == 0
     played.write_text(played.read_text().replace("tolerance = 0.2", "tolerance = 0.3"))
-    assert Road(Job.load(played)).rehearsal is None, "another tolerance is another job"
+    assert PreparedJob(Job.load(played)).rehearsal is None, "another tolerance is another job"
 
 
 def test_an_epsilon_that_was_not_rehearsed_is_not_claimed_to_be(hedgerow: Command, played: Path) -> None:
     assert hedgerow("rehearse", played, "--workers", 1, "--runs", 2).code == 0
     played.write_text(played.read_text().replace("epsilon = 1.5", "epsilon = 1.37"))
-    road = Road(Job.load(played))
+    road = PreparedJob(Job.load(played))
     assert road.rehearsal is None
     (played.parent / "release-rehearsal" / "rehearsal.json").write_text("{")
-    assert Road(Job.load(played)).rehearsal is None, "a damaged file is none"
+    assert PreparedJob(Job.load(played)).rehearsal is None, "a damaged file is none"
 
 
 def test_the_public_table_is_split_by_person_where_it_names_them(hedgerow: Command, played: Path) -> None:
     frame(PUBLIC).write_csv(played.parent / "public.csv")
-    road = Road(Job.load(played))
+    road = PreparedJob(Job.load(played))
     assert road.person is not None and set(road.person) == {"a", "b", "c"}
     frame(PUBLIC).drop("id").write_csv(played.parent / "public.csv")
-    assert Road(Job.load(played)).person is None
+    assert PreparedJob(Job.load(played)).person is None
     assert road.job.budget.epsilon == Fraction(3, 2)
     assert isinstance(road.person, pl.Series)

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from hedgerow import pipeline
+from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.job import Job
 from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.release import bundle_checks
 from hedgerow.release.bundle_reader import BundleReader
@@ -57,7 +57,7 @@ def people(rows: int) -> pl.DataFrame:
 
 
 def test_the_lectures_table_original_and_synthetic_side_by_side(ce: Path) -> None:
-    folder = pipeline.run(ce / "dirichlet.toml")
+    folder = Job.load(ce / "dirichlet.toml").run().folder
     urn = json.loads((folder / "statement.json").read_text())["events"][0]["detail"]["urn"]
     assert urn == {"alphas": [6742953], "copies": 1, "grain": 1000000, "groups": 0, "sizes": [994]}
     seen = CliRunner().invoke(app, ["steward", "table", str(ce / "dirichlet.toml")])
@@ -76,7 +76,7 @@ def test_the_lectures_table_original_and_synthetic_side_by_side(ce: Path) -> Non
 
 
 def test_the_steward_cannot_write_into_a_release_nor_print_the_object(ce: Path) -> None:
-    folder = pipeline.run(ce / "integer.toml")
+    folder = Job.load(ce / "integer.toml").run().folder
     for place in (folder, folder / "inside", ce):
         told = CliRunner().invoke(app, ["steward", "table", str(ce / "integer.toml"), "--out", str(place)])
         assert isinstance(told.exception, JobError) and "must not lie beside what is published" in str(told.exception)
@@ -99,7 +99,7 @@ def test_the_readme_of_the_example_runs(ce: Path) -> None:
 def test_copies_are_published_with_what_they_cost(ce: Path) -> None:
     text = (ce / "dirichlet.toml").read_text("utf-8")
     (ce / "three.toml").write_text(text.replace("size = 994", "size = 994\ncopies = 3"), "utf-8")
-    folder = pipeline.run(ce / "three.toml")
+    folder = Job.load(ce / "three.toml").run().folder
     assert_holds(folder)
     statement = json.loads((folder / "statement.json").read_text())
     (event,) = statement["events"]
@@ -118,7 +118,7 @@ def test_copies_are_published_with_what_they_cost(ce: Path) -> None:
 
 
 def test_counts_that_were_not_drawn_do_not_verify(ce: Path) -> None:
-    bundle = BundleReader(pipeline.run(ce / "dirichlet.toml"))
+    bundle = BundleReader(Job.load(ce / "dirichlet.toml").run().folder)
     assert bundle_checks.tables_fit(bundle).endswith("6 cells of counts")
     counts = pl.read_parquet(bundle.folder / "counts.parquet")
     counts.with_columns(pl.col("count").shuffle(seed=1)).write_parquet(bundle.folder / "counts.parquet")
@@ -129,14 +129,14 @@ def test_counts_that_were_not_drawn_do_not_verify(ce: Path) -> None:
 def test_a_total_that_is_public_anyway_is_not_worth_its_price(ce: Path) -> None:
     text = (ce / "integer.toml").read_text("utf-8").replace("total = 994", "margins = [[]]")
     (ce / "job.toml").write_text(text, "utf-8")
-    assert any("number of rows is public" in r for r in pipeline.plan(ce / "job.toml").remarks)
+    assert any("number of rows is public" in r for r in Job.load(ce / "job.toml").plan().remarks)
 
 
 def test_free_copies_are_not_promised_for_a_draw(ce: Path) -> None:
     text = (ce / "dirichlet.toml").read_text("utf-8").replace("[job]", "[job]\ncopies = 4")
     (ce / "four.toml").write_text(text, "utf-8")
     with pytest.raises(JobError, match=r"copies = 4 in \[dirichlet_multinomial\]"):
-        pipeline.run(ce / "four.toml")
+        Job.load(ce / "four.toml").run()
     assert not (ce / "ledger.db").exists()
 
 
@@ -150,7 +150,7 @@ def test_free_copies_are_not_promised_for_a_draw(ce: Path) -> None:
 )
 def test_area_by_year_by_person(tmp_path: Path, recipe: str, settings: str) -> None:
     more = 'unit = "person"\nperson = "id"\nrows_per_person = 2'
-    folder = pipeline.run(job(tmp_path, people(200), recipe, settings, more))
+    folder = Job.load(job(tmp_path, people(200), recipe, settings, more)).run().folder
     assert_holds(folder)
     counts = pl.read_csv(folder / "counts.csv")
     assert counts.columns == ["area", "year", "answer", "count"] and len(counts) == 8
@@ -174,7 +174,7 @@ def test_area_by_year_by_person(tmp_path: Path, recipe: str, settings: str) -> N
     ],
 )
 def test_empty_tables_and_tables_of_one_row(tmp_path: Path, recipe: str, settings: str, rows: int) -> None:
-    folder = pipeline.run(job(tmp_path, people(rows), recipe, settings))
+    folder = Job.load(job(tmp_path, people(rows), recipe, settings)).run().folder
     assert_holds(folder)
     counts = pl.read_csv(folder / "counts.csv")["count"]
     assert (counts >= 0).all()
@@ -184,14 +184,15 @@ def test_empty_tables_and_tables_of_one_row(tmp_path: Path, recipe: str, setting
 def test_a_table_of_one_cell(tmp_path: Path) -> None:
     file = job(tmp_path, people(40), "integer_counts", 'columns = ["area"]')
     (tmp_path / "schema.toml").write_text('[columns.area]\nkind = "categorical"\nvalues = ["n"]\nother = "n"\n')
-    folder = pipeline.run(file)
+    folder = Job.load(file).run().folder
     assert_holds(folder)
     assert len(pl.read_csv(folder / "counts.csv")) == 1
 
 
 def test_the_report_draws_bars_with_intervals_where_noise_was_added(ce: Path) -> None:
     noisy, drawn = (
-        (pipeline.run(ce / f"{name}.toml") / "report.html").read_text("utf-8") for name in ("integer", "dirichlet")
+        (Job.load(ce / f"{name}.toml").run().folder / "report.html").read_text("utf-8")
+        for name in ("integer", "dirichlet")
     )
     assert noisy.count('class="bar"') == 6 and noisy.count('class="band"') == 18
     assert "95 % interval" in noisy

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import hedgerow as hr
+from hedgerow.pipeline import sample
 from hedgerow.release import measurements
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.recipe_world import JOBS
@@ -38,5 +38,5 @@ def test_a_use_in_the_job_is_planned_measured_and_sampled_later(
     assert {"race", "sex_area"} in asked  # sex and area are joined
     (tmp_path / "secret.csv").unlink()
     public = tmp_path / "public.csv"
-    drawn = hr.sample(release, copies=2, seed=0, public_table=public if public.exists() else None)
+    drawn = sample(release, copies=2, seed=0, public=public if public.exists() else None)
     assert len(drawn.records) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hedgerow import pipeline
+from hedgerow.api.job import Job
 from hedgerow.public.files.sources import Source
 from hedgerow.release import measurements
 from tests.end_to_end.conftest import ROWS, Command
@@ -52,14 +52,14 @@ def test_the_bundle_holds_every_noisy_answer_and_nothing_more_of_the_table(job: 
     tape = Tape()
     public = list(job.parent.glob("public.csv"))
     with watched(tape, play=False, public=public):
-        release = pipeline.run(job)
+        release = Job.load(job).run().folder
     saved = [m.counts.tolist() for _, m in measurements.load(release / "measurements.parquet")]
     assert saved == [c.tolist() for c in tape.counts]
 
 
 def test_long_work_says_what_it_does_in_public_words(job: Path) -> None:
     said: list[str] = []
-    pipeline.run(job, watch=said.append)
+    Job.load(job).run(watch=said.append)
     assert said[0] == "checking the job and its public tables"
     assert any(line.startswith("request 1: counting measure ") for line in said)
     assert "request 1 is answered and saved; working on what it says" in said

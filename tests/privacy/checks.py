@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow import pipeline
+from hedgerow.api.job import Job
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
@@ -109,7 +109,7 @@ def run_job(job: Path) -> tuple[dict[str, bytes], str]:
         patch.setattr(RunAccount, "anchor", lambda self: "anchor")  # holds the time of day
         with redirect_stdout(said), redirect_stderr(said):
             try:
-                pipeline.run(job, watch=phases.append)
+                Job.load(job).run(watch=phases.append)
             except HedgerowError as refusal:
                 phases.append(f"{type(refusal).__name__}: {refusal}")
     logging.getLogger().removeHandler(handler)

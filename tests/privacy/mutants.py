@@ -142,14 +142,14 @@ def number_of_rows_from_the_data(patch: Patch) -> None:
 
 def labels_collapsed_by_confidential_counts(patch: Patch) -> None:
     """The schema is settled on the confidential table."""
-    original = vars(pipeline.Road)["schema"].func
+    original = vars(pipeline.PreparedJob)["schema"].func
 
-    def settled(road: pipeline.Road) -> Any:
+    def settled(road: pipeline.PreparedJob) -> Any:
         schema = original(road)
-        seen = pl.read_csv(road.job.beside("secret.csv"), infer_schema=False)["race"].n_unique()
+        seen = pl.read_csv(road.job.confidential.table, infer_schema=False)["race"].n_unique()
         return schema.__class__.loads(schema.dumps().replace('title = "Toy"', f'title = "{seen} races"'))
 
-    patch.setattr(pipeline.Road, "schema", property(settled))
+    patch.setattr(pipeline.PreparedJob, "schema", property(settled))
 
 
 def epsilon_not_divided_among_tables(patch: Patch) -> None:
@@ -303,7 +303,9 @@ def fingerprint_in_the_release(patch: Patch) -> None:
 
     contents = pipeline._contents
     patch.setattr(ConfidentialRows, "fingerprint", fingerprint)
-    patch.setattr(pipeline, "_contents", lambda road, g, drawn, anchor: contents(road, g, drawn, seen[0]))
+    patch.setattr(
+        pipeline, "_contents", lambda road, g, drawn, verdicts, anchor: contents(road, g, drawn, verdicts, seen[0])
+    )
 
 
 def unlimited_requests(patch: Patch) -> None:

@@ -53,26 +53,27 @@ def _exact(patch: Patch) -> list[tuple[Counts, ...]]:
     return seen
 
 
-def _public_as(patch: Patch, table: Callable[[pipeline.Road], Path]) -> None:
+def _public_as(patch: Patch, table: Callable[[pipeline.PreparedJob], Path]) -> None:
     """The public relative is read from another place."""
 
-    def public(road: pipeline.Road) -> PublicData:
+    def public(road: pipeline.PreparedJob) -> PublicData:
         return PublicData(road.schema, CodedTable.read(table(road), road.schema))
 
-    patch.setattr(pipeline.Road, "public", property(public))
+    patch.setattr(pipeline.PreparedJob, "public", property(public))
 
 
 def confidential_rows_as_the_public_relative(patch: Patch) -> None:
     """Records are sampled from the confidential table itself."""
-    _public_as(patch, lambda road: road.job.beside("secret.csv"))
+    _public_as(patch, lambda road: road.job.confidential.table)
 
 
 def confidential_rows_under_the_public_name(patch: Patch) -> None:
     """The confidential table is copied over the public one, then read as public."""
 
-    def copied(road: pipeline.Road) -> Path:
-        shutil.copy(road.job.beside("secret.csv"), road.job.beside("public.csv"))
-        return road.job.beside("public.csv")
+    def copied(road: pipeline.PreparedJob) -> Path:
+        assert road.job.public is not None
+        shutil.copy(road.job.confidential.table, road.job.public.table)
+        return Path(road.job.public.table)
 
     _public_as(patch, copied)
 
@@ -80,10 +81,11 @@ def confidential_rows_under_the_public_name(patch: Patch) -> None:
 def a_table_of_the_public_name_elsewhere(patch: Patch) -> None:
     """The confidential table is read from a file that is called like the public one."""
 
-    def copied(road: pipeline.Road) -> Path:
-        place = road.job.path.parent.with_name(road.job.path.parent.name + "-copy")
+    def copied(road: pipeline.PreparedJob) -> Path:
+        here = Path(road.job.confidential.table).parent
+        place = here.with_name(here.name + "-copy")
         place.mkdir(exist_ok=True)
-        shutil.copy(road.job.beside("secret.csv"), place / "public.csv")
+        shutil.copy(road.job.confidential.table, place / "public.csv")
         return place / "public.csv"
 
     _public_as(patch, copied)

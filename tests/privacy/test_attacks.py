@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.job import Job
+from hedgerow.api.job import Job
 from hedgerow.model.base import AbstractModel
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from hedgerow.api.job import Job
 from hedgerow.evaluate.base import CompareOptions
 from hedgerow.evaluate.compare import metrics_for
-from hedgerow.job import Job
 from hedgerow.steward.compare import Exact, compare_job, exact_json, write_exact
 from hedgerow.steward.exact import ExactUse
 from hedgerow.steward.inside import InsideOnly

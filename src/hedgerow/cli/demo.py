@@ -80,10 +80,7 @@ def demo(
     force: Annotated[bool, typer.Option("--force", help="Write over an earlier demo.")] = False,
 ) -> None:
     """Simulate three personnel tables and run the whole road on them, in under a minute."""
-    from hedgerow import pipeline
-    from hedgerow.rehearse import rehearsed
-    from hedgerow.release.rehearsal_folder import write
-    from hedgerow.release.verify import verify
+    from hedgerow.api.job import Job
     from hedgerow.simulate.personnel import personnel, personnel_schema
     from hedgerow.steward import ledger_book
 
@@ -97,12 +94,12 @@ def demo(
         (folder / "job.toml").write_text(_JOB, "utf-8")
         ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0")
         watch("rehearsing on the public table, which costs nothing")
-        found = rehearsed(folder / "job.toml", epsilons=_EPSILONS, runs=3)
-        write(found, folder / "release-rehearsal")
-        plan = pipeline.plan(folder / "job.toml")
-        release = pipeline.run(folder / "job.toml", watch=watch)
+        job = Job.load(folder / "job.toml")
+        found = job.rehearse(epsilons=_EPSILONS, runs=3, out=folder / "release-rehearsal")
+        plan = job.plan()
+        release = job.run(watch=watch)
         watch("verifying the release")
-        held = all(c.held for c in verify(release))
+        held = release.verify().holds
     show.echo(show.plan_text(plan, tables=8).rsplit("\n\n", 1)[0])
     least = found.smallest
     show.echo(

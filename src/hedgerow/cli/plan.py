@@ -24,11 +24,11 @@ def plan(
     ] = None,
 ) -> None:
     """Say what a job will cost, ask and give. Reads no confidential row. Exit 5 when a use is missed."""
-    from hedgerow import pipeline
+    from hedgerow.api.job import Job
 
     with show.progress() as watch:
         watch("reading the schema and the public tables")
-        found = pipeline.plan(job)
+        found = Job.load(job).plan(watch=watch)
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else show.plan_text(found))
     if figure is not None:
         _draw(found, figure)

@@ -28,9 +28,8 @@ def rehearse(
     as_json: Annotated[bool, typer.Option("--json", help="The rehearsal as JSON on stdout.")] = False,
 ) -> None:
     """Play a job on its public table, cost zero. Exit 5 when the job's own epsilon misses a tolerance."""
-    from hedgerow.job import Job
-    from hedgerow.rehearse import rehearsed
-    from hedgerow.release.rehearsal_folder import folder_of, write
+    from hedgerow.api.job import Job
+    from hedgerow.release.rehearsal_folder import rehearsal_folder
 
     tried = _numbers(epsilons)
     with show.progress() as watch:
@@ -39,9 +38,9 @@ def rehearse(
         def seen(done: int, of: int, left: float) -> None:
             watch.step(f"{done} of {of} runs on the public table, about {_span(left)} left")
 
-        found = rehearsed(job, epsilons=tried, runs=runs, workers=workers, watch=seen)
-    place = out or folder_of(Job.load(job))
-    write(found, place)
+        loaded = Job.load(job)
+        place = out or rehearsal_folder(loaded.out)
+        found = loaded.rehearse(epsilons=tried, runs=runs, workers=workers, out=place, watch=seen)
     show.echo(
         json.dumps(found.to_json(), indent=2) if as_json else f"{_text(found)}\n\ndrawn in {place / 'rehearsal.html'}"
     )

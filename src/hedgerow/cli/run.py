@@ -10,7 +10,8 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
-    from hedgerow.pipeline import Road
+    from hedgerow.pipeline import PreparedJob
+    from hedgerow.planning.forecast import Plan
 
 
 def run(
@@ -18,16 +19,19 @@ def run(
     out: Annotated[str | None, typer.Option("--out", help="The folder of the release.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on after a crash, at no cost.")] = False,
+    no_forecast: Annotated[
+        bool, typer.Option("--no-forecast", help="Do not forecast uses that were not rehearsed: faster.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Carry a job out and write its release."""
-    from hedgerow import pipeline
+    from hedgerow.api.job import Job
 
     with show.progress() as watch:
 
-        def confirm(road: "Road") -> bool:
+        def confirm(prepared: "PreparedJob", plan: "Plan") -> bool:
             watch.pause()
-            typer.echo(show.quote(road), err=True)
+            typer.echo(show.quote(prepared, plan), err=True)
             if yes:
                 return True
             if not sys.stdin.isatty():
@@ -37,7 +41,8 @@ def run(
                 )
             return typer.confirm("Spend it?", err=True)
 
-        folder = pipeline.run(job, out=out, resume=resume, confirm=confirm, watch=watch)
+        loaded = Job.load(job)
+        folder = loaded.run(out, resume=resume, forecast=not no_forecast, confirm=confirm, watch=watch).folder
     if as_json:
         show.echo(json.dumps({"release": str(folder)}))
     else:

@@ -22,8 +22,7 @@ def sample(
     ] = None,
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
-    from hedgerow import pipeline
-    from hedgerow.public.schema import Schema
+    from hedgerow.api.release import Release
     from hedgerow.public.write import write_table
 
     place = out or folder.with_name(folder.name + "-copies")
@@ -31,11 +30,12 @@ def sample(
         raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
     with show.progress() as watch:
         watch("drawing copies")
-        drawn = pipeline.sample(folder, copies=copies, seed=seed, public_table=public, target_table=target)
-        schema = Schema.load(folder / "schema.toml")
+        release = Release.read(folder)
+        drawn = release.sample(copies, seed=seed, public=public, target=target)
+        stem, suffix, schema = (
+            ("records", "parquet", release.schema) if release.holds_records else ("counts", "csv", None)
+        )
         place.mkdir(parents=True, exist_ok=True)
-        for i, frame in enumerate(drawn.records, 1):
-            write_table(frame, place / f"records-seed{seed}-{i}.parquet", schema)
-        for i, frame in enumerate(drawn.counts, 1):
-            write_table(frame, place / f"counts-seed{seed}-{i}.csv")
+        for i, frame in enumerate(drawn, 1):
+            write_table(frame, place / f"{stem}-seed{seed}-{i}.{suffix}", schema)
     show.echo(f"{copies} {'copy' if copies == 1 else 'copies'} in {place}. Nothing confidential was read or spent.")

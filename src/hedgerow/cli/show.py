@@ -12,8 +12,9 @@ from hedgerow.figures.words import aligned, many
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from hedgerow.pipeline import Road
+    from hedgerow.pipeline import PreparedJob
     from hedgerow.planning.forecast import Plan
+    from hedgerow.public.costs.accounting import Guarantee
     from hedgerow.release.words import UseRow
 
 
@@ -56,22 +57,21 @@ def progress() -> Iterator[Phases]:
         phases.pause()
 
 
-def quote(road: "Road") -> str:
+def quote(prepared: "PreparedJob", plan: "Plan") -> str:
     """What a run will cost and what is left, in a few lines."""
-    job, left = road.job, road.left()
+    job, left, g = prepared.job, prepared.left(), prepared.guarantee
     lines = [
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
-        f"for one {unit(road)} ({road.guarantee.relation}), "
+        f"for one {unit(g)} ({g.relation}), "
         f"booked under {job.table!r}.",
-        f"It will ask for {many(len(road.plan.asked), 'table')} with {many(road.plan.cells, 'noisy count')}"
-        f"{_later(road.plan)}.",
+        f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, 'noisy count')}{_later(plan)}.",
     ]
-    if missed := [v.use.name for v in road.plan.missed]:
+    if missed := [v.use.name for v in plan.missed]:
         lines.append(f"Expected to miss {'its' if len(missed) == 1 else 'their'} tolerance: {', '.join(missed)}.")
     if left is None:
         lines.append(
             f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3"
-            + ("" if "://" in job.ledger_url else f" --url {job.ledger_url}")  # an address may hold a password
+            + ("" if "://" in job.ledger else f" --url {job.ledger}")  # an address may hold a password
         )
     else:
         after = left[0] - job.budget.epsilon
@@ -80,9 +80,8 @@ def quote(road: "Road") -> str:
     return "\n".join(lines)
 
 
-def unit(road: "Road") -> str:
+def unit(g: "Guarantee") -> str:
     """The unit of protection in words."""
-    g = road.guarantee
     return "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
 
 
@@ -96,12 +95,11 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
     from hedgerow.release.words import plus_minus, use_rows
 
     g = plan.tariff.guarantee
-    who = "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
     rows = f"{plan.assumed_rows:,} assumed rows" if plan.assumed_rows else "an unknown number of rows"
     lines = [
         f"recipe     {plan.recipe}",
-        f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {who}, {g.relation}; "
-        f"booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
+        f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {unit(g)}, "
+        f"{g.relation}; booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
         f"asks       {many(len(plan.asked), 'table')}, {many(plan.cells, 'cell')}{_later(plan)}",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
         *(f"           {line}" for line in plan.remarks),

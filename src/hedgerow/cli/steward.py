@@ -38,9 +38,9 @@ def compare(
     """Compare a job's release with the confidential table, exactly. Costs nothing, and must stay inside."""
     import numpy as np
 
+    from hedgerow.api.job import Job
     from hedgerow.evaluate.base import CompareOptions
     from hedgerow.evaluate.compare import listed, metric_names, metrics_for
-    from hedgerow.job import Job
     from hedgerow.steward.compare import compare_job, exact_json, exact_text, release_of, write_exact
     from hedgerow.steward.inside import SUFFIX, inside_folder
 
@@ -70,7 +70,7 @@ def attack(
     """Attack a job on public stand-ins, and its release from inside. Exit code 6: a leak is proven."""
     import numpy as np
 
-    from hedgerow.job import Job
+    from hedgerow.api.job import Job
     from hedgerow.steward.attacks import attack_job, attack_text
     from hedgerow.steward.inside import WARNING, WATERMARK
 

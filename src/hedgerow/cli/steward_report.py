@@ -17,7 +17,7 @@ def report(
     """Judge a release against the confidential table itself. Inside only."""
     import numpy as np
 
-    from hedgerow.job import Job
+    from hedgerow.api.job import Job
     from hedgerow.steward.report import text_of, write_report
 
     with show.progress() as watch:

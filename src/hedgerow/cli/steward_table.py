@@ -14,7 +14,7 @@ def table(
     out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-INSIDE-ONLY by default.")] = None,
 ) -> None:
     """Show a table of counts as it is beside what was released. EXACT: it must not leave the building."""
-    from hedgerow.job import Job
+    from hedgerow.api.job import Job
     from hedgerow.steward.compare import release_of
     from hedgerow.steward.inside import SUFFIX, inside_folder
     from hedgerow.steward.side_by_side import as_text, side_by_side, write

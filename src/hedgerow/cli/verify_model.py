@@ -35,7 +35,7 @@ def verify_model(
 ) -> None:
     """Ask whether a coefficient holds in the confidential table. One noisy count comes back; it has its own cost."""
     from hedgerow import model_check
-    from hedgerow.job import Job
+    from hedgerow.api.job import Job
 
     references = tuple(_reference(r) for r in reference or ())
     with show.progress() as watch:

@@ -1,7 +1,7 @@
 """All metrics over two tables, and what they found: a comparison."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePath
 from typing import Any, final
 
@@ -163,3 +163,17 @@ def listed(text: str) -> tuple[str, ...]:
 def metric_names(only: Sequence[str]) -> tuple[str, ...]:
     """Names of metrics, written one by one or with commas."""
     return tuple(n for text in only for n in listed(text))
+
+
+def metrics_from(**options: Any) -> list[AbstractMetric]:
+    """The metrics with ``CompareOptions`` as a call from Python gives them: names as a list, or in one text."""
+    known = {f.name for f in fields(CompareOptions)}
+    if unknown := sorted(set(options) - known):
+        raise JobError(
+            f"A comparison does not know {', '.join(unknown)}. It knows: {', '.join(sorted(known))}.\n"
+            "No confidential row was read and nothing was spent."
+        )
+    given = dict(options)
+    for name in {"only", "group", "joint"} & set(given):
+        given[name] = metric_names((given[name],) if isinstance(given[name], str) else given[name])
+    return metrics_for(CompareOptions(**given))

@@ -22,10 +22,11 @@ from hedgerow.answers.recorded import RecordedAnswers, Reply
 from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.experiment.grid import Grid
-from hedgerow.job import Job
+from hedgerow.job import JobValues
+from hedgerow.job.file import loads
 from hedgerow.ledger.account import RunAccount
 from hedgerow.model.base import Fitted
-from hedgerow.pipeline import Drawn, Road, draw_copies, recording
+from hedgerow.pipeline import Drawn, PreparedJob, draw_copies, recording
 from hedgerow.private.gate import Gate
 from hedgerow.private.selection import choose_run
 from hedgerow.public.costs.accounting import Budget
@@ -83,14 +84,14 @@ class Choosing:
         try_settings(self)
 
     @cached_property
-    def job(self) -> Job:
+    def job(self) -> JobValues:
         """The job whose settings are chosen."""
-        return Job.loads(self.grid.own_job, self.grid.job_path)
+        return loads(self.grid.own_job, self.grid.job_path)
 
     @cached_property
-    def road(self) -> Road:
+    def road(self) -> PreparedJob:
         """The job with its public tables."""
-        return Road(self.job)
+        return PreparedJob(self.job)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -101,9 +102,9 @@ class Choosing:
         return tuple(document({**data, "budget": {"epsilon": said}}) for data in made)
 
     @cached_property
-    def jobs(self) -> tuple[Job, ...]:
+    def jobs(self) -> tuple[JobValues, ...]:
         """The job of every setting."""
-        return tuple(Job.loads(t, self.grid.job_path) for t in self.texts)
+        return tuple(loads(t, self.grid.job_path) for t in self.texts)
 
     @property
     def of_run(self) -> Budget:
@@ -173,7 +174,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     road, job = choosing.road, choosing.job
     recipes, choice, run = [j.recipe for j in choosing.jobs], choosing.choice, uuid.uuid4().hex[:16]
     source, account = (
-        open_source(job.beside(job.file.confidential.table)),
+        open_source(job.confidential.table),
         RunAccount(road.ledger(), table=job.table, run=run),
     )
 
@@ -206,9 +207,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
         raise JobError(
             "The best run failed: the recipe could not use its noisy answers. The choice has been paid for."
         )
-    drawn = draw_copies(
-        recipes[chosen.candidate].fit(best, road.public), road.public, copies=1, seed=job.file.job.seed
-    )
+    drawn = draw_copies(recipes[chosen.candidate].fit(best, road.public), road.public, copies=1, seed=job.seed)
     _fill(folder, choosing, made, drawn)
     return made
 

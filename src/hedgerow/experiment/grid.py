@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
-from hedgerow.job import known_keys, name_of_recipe
+from hedgerow.job.file import known_keys, name_of_recipe
 from hedgerow.public.schema import nearest
 from hedgerow.public.toml import document
 from hedgerow.recipes import RECIPES

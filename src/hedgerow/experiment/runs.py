@@ -109,8 +109,8 @@ def _stage(path: str) -> Stage:
 def _common(stage: Stage) -> str:
     """A hash of all that every cell depends on: data, schema, measures, version."""
     job, experiment = stage.job, stage.grid.file.experiment
-    assert job.file.public is not None
-    tables = [job.beside(job.file.public.table)]
+    assert job.public is not None
+    tables = [job.public.table]
     if experiment.stand_in:
         tables.append((stage.grid.path.parent / experiment.stand_in).resolve())
     facts = [

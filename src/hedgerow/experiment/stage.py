@@ -15,8 +15,9 @@ from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.measured import Figures, Reading, figures, readings
-from hedgerow.job import Job
-from hedgerow.pipeline import Road
+from hedgerow.job import JobValues
+from hedgerow.job.file import loads
+from hedgerow.pipeline import PreparedJob
 from hedgerow.public.coding import as_text, person_cap
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.places import same_file
@@ -65,15 +66,15 @@ class Stage:
     _latest: dict[tuple[int, str], Tables] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def job(self) -> Job:
+    def job(self) -> JobValues:
         """The job as it stands, before anything is varied."""
-        return Job.loads(self.grid.own_job, self.grid.job_path)
+        return loads(self.grid.own_job, self.grid.job_path)
 
     @cached_property
-    def road(self) -> Road:
+    def road(self) -> PreparedJob:
         """The job with its public tables."""
-        road = Road(self.job)
-        if self.job.file.public is None:
+        road = PreparedJob(self.job)
+        if self.job.public is None:
             raise JobError(
                 "An experiment plays the job on its public table, but the job names none.\n"
                 f"Add [public] table = '...' to {self.grid.job_path}. {_NOTHING}"
@@ -88,15 +89,15 @@ class Stage:
     @cached_property
     def public(self) -> pl.DataFrame:
         """The public table, with the person column where it has one."""
-        assert self.job.file.public is not None
-        return _read(self.job, self.job.beside(self.job.file.public.table), self.schema)
+        assert self.job.public is not None
+        return _read(self.job, self.job.public.table, self.schema)
 
     @cached_property
     def private(self) -> tuple[str, ...]:
         """The columns that a recipe of the attach kind writes: those the target lacks, or that are named private."""
-        if self.job.file.target is None:
+        if self.job.target is None:
             return self.job.recipe.private_columns
-        header = open_source(self.job.beside(self.job.file.target.table)).columns
+        header = open_source(self.job.target.table).columns
         return tuple(c.name for c in self.schema.columns if c.name not in header)
 
     def halves(self, seed: int) -> Halves:
@@ -104,7 +105,7 @@ class Stage:
         other = self.grid.file.experiment.stand_in
         if other:
             place = (self.grid.path.parent / other).resolve()
-            if same_file(place, self.job.beside(self.job.file.confidential.table)):
+            if same_file(place, self.job.confidential.table):
                 raise JobError(
                     f"stand_in names the confidential table itself, {place.name}. An experiment has no budget:\n"
                     f"name a public table, or leave stand_in out to split the public one. {_NOTHING}"
@@ -140,7 +141,7 @@ class Stage:
 
 def play(stage: Stage, cell: Cell, seed: int) -> Iterator[Reading]:
     """Carry out one cell with the stand-in, and measure what comes out."""
-    job = Job.loads(stage.grid.job_text(cell), stage.grid.job_path)
+    job = loads(stage.grid.job_text(cell), stage.grid.job_path)
     schema, recipe = _schema_of(stage, job), job.recipe
     tables = stage.tables(seed, schema)
     public = PublicData(schema, tables.relative, tables.target)
@@ -184,19 +185,19 @@ def vars_of(reading: Reading) -> dict[str, Any]:
     return {f.name: getattr(reading, f.name) for f in fields(reading)}
 
 
-@lru_cache(maxsize=8)
-def _settled(text: str, path: Path) -> Schema:
-    return Road(Job.loads(text, path)).schema
+@lru_cache(maxsize=64)
+def _settled(job: JobValues) -> Schema:
+    return PreparedJob(job).schema
 
 
-def _schema_of(stage: Stage, job: Job) -> Schema:
+def _schema_of(stage: Stage, job: JobValues) -> Schema:
     """The schema of a cell: its own when the schema file is among the factors."""
-    if job.file.schema_ == stage.job.file.schema_ and job.file.public == stage.job.file.public:
+    if job.schema == stage.job.schema and job.public == stage.job.public:
         return stage.schema
-    return _settled(job.text, job.path)
+    return _settled(job)
 
 
-def _capped(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
+def _capped(frame: pl.DataFrame, job: JobValues) -> pl.DataFrame:
     """The rows the gate would count."""
     person = job.guarantee.person
     if person not in frame.columns:
@@ -204,7 +205,7 @@ def _capped(frame: pl.DataFrame, job: Job) -> pl.DataFrame:
     return frame.filter(person_cap(as_text(frame[person]), job.guarantee.rows_per_person))
 
 
-def _read(job: Job, path: Path, schema: Schema) -> pl.DataFrame:
+def _read(job: JobValues, path: Path, schema: Schema) -> pl.DataFrame:
     source = open_source(path)
     person = [job.guarantee.person] if job.guarantee.person in source.columns else []
     wanted = list(dict.fromkeys([*(c.name for c in schema.columns), *person]))

@@ -12,7 +12,7 @@ import polars as pl
 
 from hedgerow import __version__
 from hedgerow.errors import VerifyFailed
-from hedgerow.job import Job
+from hedgerow.job.file import read_published
 from hedgerow.model.tables.count_table import ALL
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import BINNED, Column, Schema, violations
@@ -55,12 +55,13 @@ def files_are_listed(bundle: BundleReader, needed: Set[str] = _NEEDED, table: re
 
 def job_agrees(bundle: BundleReader) -> str:
     """The job file asked for the table, the recipe, the unit, the relation and the budget of the statement."""
-    job, statement = Job.loads(bundle.text("job.toml"), Path("job.toml")), bundle.statement
+    statement = bundle.statement
+    job = read_published(bundle.text("job.toml"), Path("job.toml"), bundle.schema)
     pairs = {
         "the budget": (job.budget, statement.budget),
         "the unit and relation": (job.guarantee, statement.guarantee),
         "the table's name": (job.table, statement.table),
-        "the recipe": (job.recipe.stated, statement.recipe),
+        "the recipe": (job.stated_recipe, statement.recipe),
     }
     for what, (asked, stated) in pairs.items():
         if asked != stated:

@@ -148,6 +148,14 @@ def count_tables(
     return made
 
 
+def records_of_counts(counts: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """A table of counts as so many rows of each cell, labels turned back into values."""
+    names = list(label_columns(counts))
+    texts = {n: dict(zip(schema.cell_labels(n), schema.column(n).cell_texts, strict=True)) for n in names}
+    plain = counts.with_columns(pl.col("count").cast(pl.Int64).clip(0), *(pl.col(n).replace(texts[n]) for n in names))
+    return plain.select(pl.col(n).repeat_by("count").list.explode() for n in names).drop_nulls()
+
+
 def wide_form(counts: pl.DataFrame) -> pl.DataFrame | None:
     """One column per label of the last label column, and their sum; None if that would be too wide to read."""
     *rows, last = label_columns(counts)

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from hedgerow import __version__
 from hedgerow.errors import JobError
 from hedgerow.figures import LinePoint, Trace, log_lines, page
-from hedgerow.job import Job
 from hedgerow.release.figures import ReportPanel
 from hedgerow.release.words import decimal, percent, small, use_rows
 from hedgerow.stand_in.curve import Rehearsal
@@ -18,9 +17,8 @@ from hedgerow.uses.uses import Use, Verdict
 NAME, PAGE = "rehearsal.json", "rehearsal.html"
 
 
-def folder_of(job: Job) -> Path:
+def rehearsal_folder(release: Path) -> Path:
     """Where the rehearsal of a job is kept: beside the folder of its release."""
-    release = job.beside(job.file.job.out)
     return release.with_name(release.name + "-rehearsal")
 
 
@@ -49,13 +47,12 @@ def page_of(found: Rehearsal) -> str:
     return page.render("hedgerow.release", "rehearsal.html.j2", names)
 
 
-def saved_rehearsal(job: Job, key: str) -> Rehearsal | None:
-    """The rehearsal of this very job, if there is one: same recipe, uses, promise but for epsilon, and inputs."""
+def saved_rehearsal(folder: Path) -> Rehearsal | None:
+    """The rehearsal in ``folder``, if there is one that can be read."""
     try:
-        found = Rehearsal.from_json(json.loads((folder_of(job) / NAME).read_text("utf-8")))
+        return Rehearsal.from_json(json.loads((folder / NAME).read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return found if found.key == key and found.at(job.budget.epsilon) is not None else None
 
 
 def rehearsal_words(found: Rehearsal) -> dict[str, str]:

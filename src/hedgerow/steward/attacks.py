@@ -14,7 +14,7 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.cells import in_both
 from hedgerow.figures.words import aligned
-from hedgerow.job import Job
+from hedgerow.job import JobValues
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.steward.compare import release_of, release_tables
@@ -35,7 +35,7 @@ class Attacks:
 
 
 def attack_job(
-    job: Job,
+    job: JobValues,
     *,
     rng: np.random.Generator,
     runs: int = 200,
@@ -45,13 +45,13 @@ def attack_job(
 ) -> Attacks:
     """Membership inference on the job's public table; attribute inference where there is a release to attack."""
     place = release_of(job, release)
-    if job.file.public is None:
+    if job.public is None:
         raise JobError(
-            f"The membership test runs on a public stand-in, and {job.path} names no [public] table.\n"
+            f"The membership test runs on a public stand-in, and {job.where} names no [public] table.\n"
             "Add one, of your own making if need be. No confidential row was read and nothing was spent."
         )
-    table = job.beside(job.file.public.table)
-    found = membership(job, CodedTable.read(table, job.schema()), runs=runs, rows=rows, rng=rng, watch=watch)
+    table = job.public.table
+    found = membership(job, CodedTable.read(table, job.schema), runs=runs, rows=rows, rng=rng, watch=watch)
     if not place.exists():
         return Attacks(found, None)
     watch("attribute inference, inside only")
@@ -59,7 +59,7 @@ def attack_job(
     public = CodedTable.read(table, schema, role="target")
     open_ = job.guarantee.public_columns
     attack = AttributeInference(tuple(c.name for c in schema.columns if c.name not in open_) if open_ else ())
-    secret = exact_table(job.beside(job.file.confidential.table), schema)
+    secret = exact_table(job.confidential.table, schema)
     return Attacks(found, in_fixed_words(lambda: attack.of(secret, copies[0], public, schema, rng=rng)))
 
 

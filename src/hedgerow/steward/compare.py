@@ -14,7 +14,7 @@ from hedgerow.evaluate.base import AbstractMetric
 from hedgerow.evaluate.compare import Comparison, compare
 from hedgerow.evaluate.page import page, summary
 from hedgerow.figures.words import aligned
-from hedgerow.job import Job
+from hedgerow.job import JobValues
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.steward.classification import ClassificationRates, classification_rates
@@ -46,7 +46,7 @@ class Exact:
 
 
 def compare_job(
-    job: Job,
+    job: JobValues,
     *,
     rng: np.random.Generator,
     release: str | Path | None = None,
@@ -59,7 +59,7 @@ def compare_job(
     schema, copies = release_tables(job, place)
     relative = _relative(job, schema)
     watch("reading the confidential table, inside only")
-    table = exact_table(job.beside(job.file.confidential.table), schema)
+    table = exact_table(job.confidential.table, schema)
 
     def work(confidential: CodedTable) -> Exact:
         pair = [(copies, watch), ([relative] if relative else [], lambda phase: watch(f"public as it is: {phase}"))]
@@ -75,40 +75,40 @@ def compare_job(
     return in_fixed_words(lambda: table.map(work))
 
 
-def _rates(job: Job, confidential: CodedTable, copy: CodedTable) -> ClassificationRates | None:
+def _rates(job: JobValues, confidential: CodedTable, copy: CodedTable) -> ClassificationRates | None:
     """How often the values that a job attaches to public rows are the true ones; None for other jobs."""
     given = job.guarantee.public_columns
     there = set(copy.frame.columns) & set(confidential.frame.columns)
     both = [c.name for c in copy.schema.columns if c.name in there]
     keys, private = [c for c in both if c in given], [c for c in both if c not in given]
-    if job.file.target is None or not keys or not private:
+    if job.target is None or not keys or not private:
         return None
     return classification_rates(confidential, copy, private=private, keys=keys)
 
 
-def release_of(job: Job, release: str | Path | None) -> Path:
+def release_of(job: JobValues, release: str | Path | None) -> Path:
     """The release folder that is meant: the one given, or the job's own."""
-    return Path(release).resolve() if release else job.beside(job.file.job.out)
+    return Path(release).resolve() if release else job.out
 
 
-def release_tables(job: Job, place: Path) -> tuple[Schema, list[CodedTable]]:
+def release_tables(job: JobValues, place: Path) -> tuple[Schema, list[CodedTable]]:
     """The schema and the synthetic copies in a release folder, or in a file of records."""
     if place.is_file():
-        schema = job.schema()
+        schema = job.schema
         files = [place]
     else:
         known = place / "schema.toml"
-        schema = Schema.load(known) if known.is_file() else job.schema()
+        schema = Schema.load(known) if known.is_file() else job.schema
         files = sorted(place.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
         files = files or list(place.glob("counts.csv"))
     if not files:
         raise JobError(
-            f"There is no release in {place}. Make one with: hedgerow run {job.path}\n"
+            f"There is no release in {place}. Make one with: hedgerow run {job.where}\n"
             "or name a folder with --release. No confidential row was read and nothing was spent."
         )
     if not schema.is_resolved:
         raise JobError(
-            f"The schema of {job.path} takes bins or labels from a public table. Compare a release folder, which\n"
+            f"The schema of {job.where} takes bins or labels from a public table. Compare a release folder, which\n"
             "holds them settled, instead of a file. No confidential row was read and nothing was spent."
         )
     return schema, [CodedTable.read(_records(f, schema), schema, role="target") for f in files]
@@ -126,10 +126,10 @@ def _records(file: Path, schema: Schema) -> Any:
     return plain.select(pl.col(n).repeat_by("count").list.explode() for n in names).drop_nulls()
 
 
-def _relative(job: Job, schema: Schema) -> CodedTable | None:
-    if job.file.public is None:
+def _relative(job: JobValues, schema: Schema) -> CodedTable | None:
+    if job.public is None:
         return None
-    return CodedTable.read(job.beside(job.file.public.table), schema, role="target")
+    return CodedTable.read(job.public.table, schema, role="target")
 
 
 def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:

@@ -14,7 +14,7 @@ import polars as pl
 
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.figures.words import aligned, beside, percent, small
-from hedgerow.job import Job
+from hedgerow.job import JobValues
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.fit import typed_as
 from hedgerow.public.schema import Schema
@@ -74,17 +74,19 @@ class ExactUse:
         return "ExactUse(hidden)"
 
 
-def exact_uses(job: Job, release: Path, rng: np.random.Generator) -> InsideOnly[tuple[ExactUse, ...]]:
+def exact_uses(job: JobValues, release: Path, rng: np.random.Generator) -> InsideOnly[tuple[ExactUse, ...]]:
     """Every use of ``job``, judged on the confidential table and the copies in ``release``."""
     if not job.uses:
         raise JobError(
             "The job names no intended use, so there is nothing to judge. Add a [[use]]. Nothing was spent."
         )
-    table = exact_table(job.beside(job.file.confidential.table), Schema.load(release / "schema.toml"))
+    table = exact_table(job.confidential.table, Schema.load(release / "schema.toml"))
     return in_fixed_words(lambda: table.map(lambda confidential: judge_uses(job, release, confidential, rng)))
 
 
-def judge_uses(job: Job, release: Path, confidential: CodedTable, rng: np.random.Generator) -> tuple[ExactUse, ...]:
+def judge_uses(
+    job: JobValues, release: Path, confidential: CodedTable, rng: np.random.Generator
+) -> tuple[ExactUse, ...]:
     """The same for a confidential table that is already read; for what stays inside an ``InsideOnly`` only."""
     _, copies = _release(release)
     forecasts = {v.use: v for v in _forecasts(release)}

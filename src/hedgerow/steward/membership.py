@@ -21,7 +21,7 @@ import polars as pl
 from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.evaluate.telling_apart import auc
-from hedgerow.job import Job
+from hedgerow.job import JobValues
 from hedgerow.model.base import AbstractAttachment, AbstractModel
 from hedgerow.public.coding import Codes
 from hedgerow.public.costs.spend import Tariff
@@ -68,7 +68,7 @@ class Membership:
 
 
 def membership(
-    job: Job,
+    job: JobValues,
     public: CodedTable,
     *,
     runs: int,
@@ -116,7 +116,7 @@ def judged(score: Floats, inside: npt.NDArray[np.bool_], *, promised: float, del
 class _World:
     """What stays the same over runs: everybody but the canary, and what the attacker expects without it."""
 
-    job: Job
+    job: JobValues
     schema: Schema
     known: PublicData
     others: pl.DataFrame
@@ -125,7 +125,7 @@ class _World:
     pairs: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, job: Job, public: CodedTable, rows: int, rng: np.random.Generator) -> "_World":
+    def of(cls, job: JobValues, public: CodedTable, rows: int, rng: np.random.Generator) -> "_World":
         frame, schema = public.frame, public.schema
         oddness = np.zeros(public.rows)
         for name in schema.attributes:
@@ -186,11 +186,11 @@ class _World:
         return np.array([np.count_nonzero(same[one] & same[two]) for one, two in self.pairs], np.float64)
 
 
-def _given(job: Job, frame: pl.DataFrame) -> list[str]:
+def _given(job: JobValues, frame: pl.DataFrame) -> list[str]:
     """The columns that the job's target has; all of them for a job without a target."""
-    if job.file.target is None:
+    if job.target is None:
         return frame.columns
-    there = open_source(job.beside(job.file.target.table)).columns
+    there = open_source(job.target.table).columns
     return [c for c in frame.columns if c in there]
 
 

@@ -11,7 +11,7 @@ from hedgerow.errors import JobError
 from hedgerow.figures import LinePoint, Trace, Twin, lines, twins
 from hedgerow.figures.page import render
 from hedgerow.figures.words import small
-from hedgerow.job import Job
+from hedgerow.job import JobValues
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.exact import ExactUse, exact_uses, use_lines, use_row
 from hedgerow.steward.inside import SUFFIX, WARNING, WATERMARK, InsideOnly, inside_folder, write_inside
@@ -22,13 +22,13 @@ _MOST, _DRAWN, _PANELS = 60, 24, 12
 
 
 def write_report(
-    job: Job, *, out: Path | None, rng: np.random.Generator, release: Path | None = None
+    job: JobValues, *, out: Path | None, rng: np.random.Generator, release: Path | None = None
 ) -> tuple[Path, InsideOnly[tuple[ExactUse, ...]]]:
     """Judge a release of ``job`` exactly, and write the page; never into the release itself."""
     place = release_of(job, release)
     if not (place / "schema.toml").is_file():
         raise JobError(
-            f"There is no release in {place}. Run the job first: hedgerow run {job.path}\n"
+            f"There is no release in {place}. Run the job first: hedgerow run {job.where}\n"
             "or name the folder of another release with --release. Nothing was read or spent."
         )
     folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
@@ -42,11 +42,11 @@ def text_of(found: InsideOnly[tuple[ExactUse, ...]]) -> str:
     return "\n".join([f"{WATERMARK}: {WARNING}", "", *use_lines(found.reveal())])
 
 
-def page_of(job: Job, found: tuple[ExactUse, ...]) -> str:
+def page_of(job: JobValues, found: tuple[ExactUse, ...]) -> str:
     """The page: every use with its exact error, and the figures behind it."""
     names = {
         "version": __version__,
-        "title": job.file.job.title or job.table,
+        "title": job.title or job.table,
         "table": job.table,
         "rows": [use_row(u) for u in found],
         "cards": [_card(u) for u in found],

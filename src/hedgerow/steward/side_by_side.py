@@ -11,7 +11,7 @@ import polars as pl
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
-from hedgerow.job import Job
+from hedgerow.job import JobValues
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.files.sources import open_source
@@ -43,7 +43,7 @@ class SideBySide:
         return "SideBySide(hidden)"
 
 
-def side_by_side(job: Job, release: str | Path | None = None) -> InsideOnly[SideBySide]:
+def side_by_side(job: JobValues, release: str | Path | None = None) -> InsideOnly[SideBySide]:
     """The table of ``job``, counted exactly as the gate counts it, beside its release."""
     folder = release_of(job, release)
     try:
@@ -52,14 +52,14 @@ def side_by_side(job: Job, release: str | Path | None = None) -> InsideOnly[Side
         raise JobError(
             f"There is no table of counts in {folder}. "
             + (
-                f"This release has records: see hedgerow steward report {job.path}\n"
+                f"This release has records: see hedgerow steward report {job.where}\n"
                 if (folder / "MANIFEST.json").is_file()
-                else f"Make one first: hedgerow run {job.path}\n"
+                else f"Make one first: hedgerow run {job.where}\n"
             )
             + "or name its folder with --release. No confidential row was read and nothing was spent."
         ) from None
     columns = tuple(c for c in counts.columns if c not in _FIGURES)
-    rows = ConfidentialRows(open_source(job.beside(job.file.confidential.table)), schema.coding, job.guarantee)
+    rows = ConfidentialRows(open_source(job.confidential.table), schema.coding, job.guarantee)
     (true,) = rows.count(CountPlan([Marginal(columns)], schema.coding))
     table = counts.select(*columns, synthetic="count").insert_column(len(columns), pl.Series("original", true))
     table = table.with_columns(difference=pl.col("synthetic") - pl.col("original"))

@@ -11,7 +11,7 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.experiment import choosing
 from hedgerow.experiment.choosing import Choosing, carry_out, prepare
-from hedgerow.job import Job
+from hedgerow.job.file import loads
 from hedgerow.ledger.book import BudgetExhausted, Ledger
 from hedgerow.private import selection
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -70,7 +70,7 @@ def test_the_job_of_the_best_run_says_its_own_budget_and_what_the_choice_cost(gr
     made = carry_out(asked(grid), tmp_path / "choice")
     text = (tmp_path / "choice" / "job.toml").read_text("utf-8")
     assert "the choice cost epsilon 4: see choice.json" in text
-    job = Job.loads(text, tmp_path / "job.toml")
+    job = loads(text, tmp_path / "job.toml")
     assert job.budget == Budget("1.6") and job.recipe.name == made.run.recipe
     assert "cost epsilon 4**" in (tmp_path / "choice" / "README.md").read_text("utf-8")
 

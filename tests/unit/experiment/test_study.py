@@ -13,7 +13,7 @@ from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.runs import Progress
 from hedgerow.experiment.stage import Stage, play_to_table
 from hedgerow.experiment.study import experiment
-from hedgerow.job import Job
+from hedgerow.job.file import loads
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.files.sources import open_source
@@ -186,7 +186,7 @@ def test_the_confidential_table_cannot_be_the_stand_in(tmp_path: Path) -> None:
 
 def test_the_job_of_a_cell_is_a_job_file_that_says_the_same(grid: Path) -> None:
     loaded = Grid.load(grid)
-    job = Job.loads(loaded.job_text((0, 1)), loaded.job_path)
+    job = loads(loaded.job_text((0, 1)), loaded.job_path)
     assert job.recipe.name == "public_blend" and float(job.budget.epsilon) == 0.05
     data = {"a": 1, "t": {"x": [1, "two"], "in": {"y z": True}}, "l": [{"k": 1.5}, {"k": "\u00e9"}]}
     import tomllib
@@ -200,7 +200,7 @@ def test_settings_of_a_recipe_leave_cells_of_other_recipes_alone(tmp_path: Path)
     path.write_text(text.replace("{set}", 'set = "public_blend.tail"\nlevels = [0.05, 20.0]'), "utf-8")
     loaded = Grid.load(path)
     assert "public_blend.tail" in loaded.settings((1, 0))
-    assert Job.loads(loaded.job_text((1, 0)), loaded.job_path).recipe.name == "independent"
+    assert loads(loaded.job_text((1, 0)), loaded.job_path).recipe.name == "independent"
     assert "tail = 20.0" in loaded.job_text((1, 1))
 
 

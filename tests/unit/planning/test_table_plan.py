@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hedgerow import pipeline
+from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from hedgerow.planning.tables import error_curves
 from hedgerow.public.costs.accounting import Budget
@@ -51,7 +51,7 @@ def test_the_figure_shows_error_against_epsilon_for_each_recipe(ce: Path) -> Non
     done = CliRunner().invoke(app, ["plan", str(ce / "dirichlet.toml"), "--figure", str(ce / "errors.svg")])
     assert done.exit_code == 0, done.output
     assert (ce / "errors.svg").stat().st_size > 2000
-    table = pipeline.plan(ce / "dirichlet.toml").imagined
+    table = Job.load(ce / "dirichlet.toml").plan().imagined
     assert table is not None
     curves = error_curves(table, [Budget(e) for e in ("0.1", "1", "10")], np.random.default_rng(0))
     for points in curves.values():

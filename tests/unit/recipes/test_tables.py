@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow import pipeline
+from hedgerow.api.job import Job
 from hedgerow.errors import JobError
 from hedgerow.model.tables.count_table import Margin, reconcile
 from hedgerow.model.tables.projection import project, whole_counts
@@ -127,7 +127,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "tabulate-ce"
 def test_the_example_of_the_lecture_runs_and_verifies(tmp_path: Path, job: str) -> None:
     for file in EXAMPLE.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
-    folder = pipeline.run(tmp_path / f"{job}.toml")
+    folder = Job.load(tmp_path / f"{job}.toml").run().folder
     assert_holds(folder)
     counts = pl.read_csv(folder / "counts.csv")
     assert counts.columns == ["Race", "count"]
@@ -143,7 +143,7 @@ def test_the_plan_warns_when_the_prior_is_most_of_what_is_published(tmp_path: Pa
     for file in EXAMPLE.iterdir():
         text = file.read_text().replace("epsilon = 5", "epsilon = 1")
         (tmp_path / file.name).write_text(text)
-    fates = {f.recipe: f for f in pipeline.plan(tmp_path / "dirichlet.toml").fates}
+    fates = {f.recipe: f for f in Job.load(tmp_path / "dirichlet.toml").plan().fates}
     assert fates["dirichlet_multinomial"].prior_weight == pytest.approx(0.7774, abs=1e-3)
     assert "mostly its prior: 78 %" in fates["dirichlet_multinomial"].warning
     ours, paper = (fates[r].total_variation for r in ("integer_counts", "dirichlet_multinomial"))

@@ -64,7 +64,7 @@ def test_nothing_that_publishes_imports_the_stewards_room() -> None:
         if (isinstance(n, ast.ImportFrom) and (n.module or "").startswith("hedgerow.steward"))
         or (isinstance(n, ast.Import) and any(a.name.startswith("hedgerow.steward") for a in n.names))
     }
-    assert holders <= {"cli"}
+    assert holders <= {"cli", "api"}, "the two places where a steward types, and nothing they call"
 
 
 def test_exact_numbers_are_not_written_beside_what_is_published(tmp_path: Path) -> None:

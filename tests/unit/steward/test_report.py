@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.api.job import Job
 from hedgerow.errors import JobError
-from hedgerow.job import Job
 from hedgerow.steward.exact import exact_uses
 from hedgerow.steward.report import NAME, write_report
 from tests.end_to_end.conftest import ROWS, Command

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.api.job import Job
 from hedgerow.errors import JobError
-from hedgerow.job import Job
 from hedgerow.ledger.book import BudgetExhausted, Ledger
 from hedgerow.model_check import AgreementPosterior, ModelCheck, carry_out, prepare
 from hedgerow.private import verification as mechanism

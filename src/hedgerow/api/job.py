@@ -1,0 +1,150 @@
+"""``Job``: one thing to publish, from a file or from Python, and all that can be done with it."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.job import file
+from hedgerow.job.values import JobValues
+
+if TYPE_CHECKING:
+    from hedgerow.api.release import Release
+    from hedgerow.pipeline import PreparedJob
+    from hedgerow.planning.forecast import Plan
+    from hedgerow.stand_in.curve import Rehearsal
+    from hedgerow.steward.inside import InsideOnly
+
+Watch = Callable[[str], None]
+
+
+def _quiet(phase: str) -> None:
+    """Nobody is watching."""
+
+
+@final
+class Job(JobValues):
+    """What to publish, from what, under which promise, and for which uses.
+
+        import hedgerow as hr
+        job = hr.Job(
+            confidential=hr.Confidential(frame, name="personnel", unit=hr.Person("id", rows=4)),
+            public=hr.Public(last_year, provenance="released in 2023"),
+            target=None,                                  # or hr.Target(frame): rows that receive private columns
+            schema=hr.Schema.draft(last_year),
+            budget=hr.Budget(epsilon=1.0),
+            recipe=hr.recipes.PublicBlend(),              # or its name, or nothing: the best for what the job has
+            uses=[hr.uses.Mean("pay", by=["sex"], relative=0.03)],
+            ledger="ledger.db", seed=7)
+        job.plan()                                        # what it costs, asks and gives; reads nothing confidential
+        job.rehearse()                                    # the error of each use against epsilon; costs nothing
+        release = job.run("release/")                     # books, measures, publishes
+
+    A job is plain frozen values: ``dataclasses.replace(job, budget=hr.Budget(2))`` is another one, and a job read
+    from a file equals the one with the same values made in Python.  Tables are paths or frames.  A mistake in a type
+    or a name is refused when the job is made, before anything is read or booked.
+    """
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Job":
+        """The job in a TOML file; every mistake in it is named at once, with its line."""
+        given, text, place = file.read(path)
+        job = cls(**given)
+        object.__setattr__(job, "text", text)
+        object.__setattr__(job, "path", place)
+        return job
+
+    def save(self, path: str | Path) -> Path:
+        """Write the job as a TOML file, and its schema beside it; ``Job.load`` gives an equal job back.
+
+        A frame in memory has no place in a file: write it to one first.
+        """
+        return file.save(self, path)
+
+    def prepare(self) -> "PreparedJob":
+        """The job with everything public read and checked: cheap, books nothing, reads no confidential row."""
+        from hedgerow.pipeline import PreparedJob
+
+        return PreparedJob(self)
+
+    def plan(self, *, watch: Watch = _quiet) -> "Plan":
+        """What the job will cost, ask and give, forecast on the public table. Reads no confidential row."""
+        from hedgerow.pipeline import plan
+
+        return plan(self.prepare(), watch=watch)
+
+    def rehearse(
+        self,
+        *,
+        epsilons: Sequence[Fraction | float | str] = (),
+        runs: int = 4,
+        workers: int = 0,
+        out: str | Path | None = None,
+        watch: Callable[[int, int, float], None] = lambda done, of, left: None,
+    ) -> "Rehearsal":
+        """The whole job with its public table in the confidential one's place, at several epsilons. Costs nothing.
+
+        A run of an equal job afterwards takes its forecast from here.  ``out`` is a folder for the page and the
+        numbers; ``workers`` processes work at once, one for each core when 0; ``watch`` is told how many runs are
+        done, of how many, and the seconds left.
+        """
+        from hedgerow.pipeline import rehearse
+
+        tried = tuple(Fraction(str(e)) for e in epsilons)
+        return rehearse(self.prepare(), epsilons=tried, runs=runs, workers=workers, out=out, watch=watch)
+
+    def run(
+        self,
+        folder: str | Path | None = None,
+        *,
+        resume: bool = False,
+        forecast: bool = True,
+        confirm: "Callable[[PreparedJob, Plan], bool]" = lambda prepared, plan: True,
+        watch: Watch = _quiet,
+    ) -> "Release":
+        """Carry the job out: book, measure, save, publish. The release stands in ``folder``, or in the job's own.
+
+        Noisy answers are on disk before anything is done with them: after a crash ``resume=True`` goes on from there
+        at no cost.  ``forecast=False`` leaves out the forecast of uses that were not rehearsed.  ``confirm`` is shown
+        the prepared job and its plan before anything is booked; ``watch`` is told each phase.
+        """
+        from hedgerow.api.release import Release
+        from hedgerow.pipeline import run
+
+        place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm, watch=watch)
+        return Release(place, job=self)
+
+    def steward_report(
+        self, *, release: str | Path | None = None, out: str | Path | None = None, seed: int = 0
+    ) -> "tuple[Path, InsideOnly[Any]]":
+        """How each intended use came out, exactly: a page, and the figures. INSIDE ONLY: no noise protects it."""
+        from hedgerow.steward.report import write_report
+
+        rng = np.random.default_rng(seed)
+        return write_report(self, release=_path(release), out=_path(out), rng=rng)
+
+    def steward_compare(
+        self, *, release: str | Path | None = None, seed: int = 0, **options: Any
+    ) -> "InsideOnly[Any]":
+        """The release against the confidential table, every metric, exactly. INSIDE ONLY.
+
+        ``options`` are those of ``Release.compare``.
+        """
+        from hedgerow.evaluate.compare import metrics_from
+        from hedgerow.steward.compare import compare_job
+
+        metrics = metrics_from(**options)
+        return compare_job(self, release=_path(release), metrics=metrics, rng=np.random.default_rng(seed))
+
+    def __repr__(self) -> str:
+        target = ", attached to given rows" if self.target else ""
+        return (
+            f"Job({self.table!r}: {self.recipe.name}{target}, epsilon {float(self.budget.epsilon):g} for one "
+            f"{self.guarantee.unit}, {len(self.uses)} use{'s' * (len(self.uses) != 1)})"
+        )
+
+
+def _path(place: str | Path | None) -> Path | None:
+    return None if place is None else Path(place)

@@ -1,0 +1,172 @@
+"""``Release``: a folder that was published, and all that anyone can do with it. Nothing here costs anything."""
+
+import webbrowser
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import polars as pl
+
+from hedgerow.errors import JobError
+from hedgerow.evaluate.compare import Comparison, compare, metrics_from
+from hedgerow.figures.notebook import table_html
+from hedgerow.job import JobValues
+from hedgerow.public.costs.statement import Statement
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable
+from hedgerow.release.bundle_reader import BundleReader
+from hedgerow.release.contents import Contents, records_of_counts
+from hedgerow.release.verify import Check, verify
+from hedgerow.release.words import use_rows
+from hedgerow.uses.uses import Verdict
+
+
+@final
+@dataclass(frozen=True)
+class Verification:
+    """What ``verify`` found: true when every check holds."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check holds."""
+        return all(c.held for c in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        failed = [c.name for c in self.checks if not c.held]
+        said = f"does not hold: {', '.join(failed)}" if failed else f"holds, {len(self.checks)} checks"
+        return f"Verification({said})"
+
+    def _repr_html_(self) -> str:
+        rows = [("holds" if c.held else "FAILS", c.name, c.detail) for c in self.checks]
+        return table_html(repr(self), ("", "check", "found"), rows)
+
+
+@final
+class Release:
+    """The release in a folder: written by ``job.run``, or read with ``Release.read``.
+
+        release = hr.Release.read("release/")
+        release.records                       # the first copy, a Polars frame; .to_pandas() gives a pandas one
+        release.verify()                      # true when it holds, without the confidential table
+        release.sample(20, seed=1)            # more synthetic copies, free
+        release.compare("last_year.parquet")  # how close to a PUBLIC table
+        release.open()                        # the report in a browser
+
+    Its parts are read when they are first asked for; trust them as far as ``verify`` goes.
+    """
+
+    def __init__(self, folder: str | Path, *, job: JobValues | None = None) -> None:
+        self.folder = Path(folder).resolve()
+        self._job = job
+        self._reader = BundleReader(self.folder)
+
+    @classmethod
+    def read(cls, folder: str | Path) -> "Release":
+        """The release in ``folder``."""
+        found = cls(folder)
+        if not (found.folder / "statement.json").is_file():
+            raise JobError(f"There is no release in {folder}: it has no statement.json. Nothing was read or spent.")
+        return found
+
+    @cached_property
+    def contents(self) -> Contents:
+        """Everything the release says."""
+        return self._reader.contents
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns mean."""
+        return self._reader.schema
+
+    @property
+    def statement(self) -> Statement:
+        """The promise, and every request with its price."""
+        return self._reader.statement
+
+    @property
+    def uses(self) -> tuple[Verdict, ...]:
+        """Each intended use with the error that was forecast for it."""
+        return self.contents.verdicts
+
+    @property
+    def records(self) -> pl.DataFrame:
+        """The synthetic records; of several copies the first. A table of counts has none: see ``counts``."""
+        if not self.holds_records:
+            raise JobError("This release is a table of counts: take release.counts. Nothing was read or spent.")
+        return self._reader.records[0]
+
+    @property
+    def holds_records(self) -> bool:
+        """Whether the release holds records, and not a table of counts."""
+        return bool(self._reader.copies)
+
+    @property
+    def counts(self) -> pl.DataFrame | None:
+        """The synthetic counts, a row per cell; None when the release holds records."""
+        return self._reader.counts
+
+    @property
+    def copies(self) -> tuple[pl.DataFrame, ...]:
+        """Every copy: of the records, or of the table of counts."""
+        counts = self.counts
+        return self._reader.records if counts is None else (counts, *self._reader.further_counts)
+
+    def verify(self) -> Verification:
+        """Check the release without the confidential table; true when it holds."""
+        return Verification(verify(self.folder))
+
+    def sample(
+        self, copies: int = 1, *, seed: int = 1, public: Any = None, target: Any = None
+    ) -> tuple[pl.DataFrame, ...]:
+        """More synthetic copies from the noisy answers, free.
+
+        Recipes that start from the public table, or attach columns to a target, need the very table of the run: a
+        path or a frame.  A release that comes from ``job.run`` knows them.
+        """
+        from hedgerow.pipeline import sample
+
+        if self._job is not None:
+            public = self._job.public.table if public is None and self._job.public else public
+            target = self._job.target.table if target is None and self._job.target else target
+        drawn = sample(self.folder, copies=copies, seed=seed, public=public, target=target, job=self._job)
+        return drawn.records or drawn.counts
+
+    def compare(self, table: Any, *, seed: int = 0, **options: Any) -> Comparison:
+        """How close the release is to a PUBLIC table, a path or a frame: all metrics, or those ``only`` names.
+
+        ``options`` are those of ``hedgerow compare``: only, model, by, logistic, cluster, group, joint, label.
+        """
+        schema, metrics = self.schema, metrics_from(**options)
+        synthetic = [CodedTable.read(copy, schema, role="target") for copy in self._as_records()]
+        public = CodedTable.read(table, schema, role="target")
+        return compare(public, synthetic, schema, rng=np.random.default_rng(seed), metrics=metrics)
+
+    def _as_records(self) -> list[pl.DataFrame]:
+        """The copies as records; a table of counts as so many rows of each cell."""
+        if self.holds_records:
+            return list(self.copies)
+        return [records_of_counts(c, self.schema) for c in self.copies]
+
+    def open(self) -> None:
+        """Show the report in a browser."""
+        webbrowser.open((self.folder / "report.html").as_uri())
+
+    def __repr__(self) -> str:
+        s = self.statement
+        what = f"{len(self.copies)} cop{'y' if len(self.copies) == 1 else 'ies'} of {self._what}"
+        return f"Release({str(self.folder)!r}: {s.table}, {s.recipe}, epsilon {float(s.budget.epsilon):g}, {what})"
+
+    @property
+    def _what(self) -> str:
+        return f"{len(self.copies[0]):,} {'records' if self.holds_records else 'counts'}"
+
+    def _repr_html_(self) -> str:
+        rows = [(u.name, u.error, u.tolerance, u.note) for u in use_rows(self.uses)]
+        return table_html(repr(self), ("intended use", "forecast error", "tolerance", ""), rows)

@@ -1,0 +1,412 @@
+"""The job file: one TOML that says what to publish, from what, under which promise, and for which uses.
+
+It is read into the values of a job, and written from them; what is written reads back to an equal job.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from os.path import relpath
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from hedgerow.errors import JobError
+from hedgerow.job.values import (
+    NOTHING,
+    Confidential,
+    ForeignRecipe,
+    JobValues,
+    Person,
+    Public,
+    Target,
+    absolute,
+    name_of,
+    recipe_class,
+)
+from hedgerow.planning.tree_report import Wanted
+from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.schema import Schema
+from hedgerow.public.toml import document, key_lines, line_of
+from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
+from hedgerow.uses.uses import Use
+
+_Number = int | float | str
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Job(_Part):
+    recipe: str = ""
+    seed: Annotated[int, Field(ge=0)] = 0
+    out: str = "release"
+    title: str = ""
+    copies: Annotated[int, Field(ge=1, le=1000)] = 1
+    memory_gb: Annotated[float, Field(gt=0)] | None = None
+    formats: tuple[Literal["csv", "dta", "sav", "arrow", "xpt"], ...] = ("csv",)
+
+
+class _Confidential(_Part):
+    table: str
+    name: str = ""
+    unit: Literal["record", "person"] = "record"
+    person: str = ""
+    rows_per_person: Annotated[int, Field(ge=1)] = 1
+    relation: Literal["add-remove", "replace-one", "label-change"] | None = None
+    public_columns: tuple[str, ...] = ()
+    assumed_rows: Annotated[int, Field(ge=1)] | None = None
+
+
+class _Public(_Part):
+    table: str
+    provenance: str = ""
+
+
+class _Target(_Part):
+    table: str
+
+
+class _Budget(_Part):
+    epsilon: _Number
+    delta: _Number = 0
+
+
+class _Plan(_Part):
+    p: Annotated[float, Field(ge=0, le=1)] = 0.25
+    width: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.9
+
+
+class _Ledger(_Part):
+    url: str = "ledger.db"
+
+
+class _Use(_Part):
+    name: str
+    kind: Literal["table", "mean", "rate", "quantile", "coefficient"] = "table"
+    columns: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    tolerance: Annotated[float, Field(gt=0)]
+    within: Literal["total-variation", "relative", "absolute"] | None = None
+    cell_size: Annotated[int, Field(ge=0)] = 0
+    group_size: Annotated[int, Field(ge=0)] = 0
+    of: str = ""
+    values: tuple[str, ...] = ()
+    at: Annotated[float, Field(gt=0, lt=1)] | tuple[Annotated[float, Field(gt=0, lt=1)], ...] = ()
+    formula: str = ""
+    term: str = ""
+    over: Literal["typical", "worst"] | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> "_Use":
+        needed, allowed = _KEYS[self.kind]
+        given = self.model_fields_set - {"name", "kind", "tolerance", "within", "over"}
+        if absent := sorted(needed - given):
+            raise ValueError(f"kind = {self.kind!r} needs {', '.join(absent)}")
+        if extra := sorted(given - needed - allowed):
+            raise ValueError(f"kind = {self.kind!r} does not know {', '.join(extra)}")
+        if (
+            (self.within == "total-variation")
+            and self.kind != "table"
+            or self.within == "absolute"
+            and self.kind == "table"
+        ):
+            raise ValueError(f"kind = {self.kind!r} cannot be judged within = {self.within!r}")
+        return self
+
+    @property
+    def use(self) -> Use:
+        """The use as the rest of the house knows it."""
+        return Use(
+            self.name,
+            self.columns or self.by,
+            self.tolerance,
+            self.within or ("total-variation" if self.kind == "table" else "absolute"),
+            self.cell_size or self.group_size,
+            self.kind,
+            self.of,
+            self.values,
+            self.at if isinstance(self.at, tuple) else (self.at,),
+            self.formula,
+            self.term,
+            self.over or ("worst" if self.kind == "coefficient" else "typical"),
+        )
+
+
+_KEYS: dict[str, tuple[set[str], set[str]]] = {
+    "table": ({"columns"}, {"cell_size"}),
+    "mean": ({"of"}, {"by", "group_size"}),
+    "rate": ({"of", "values"}, {"by", "group_size"}),
+    "quantile": ({"of", "at"}, {"by", "group_size"}),
+    "coefficient": ({"formula", "term"}, {"by", "group_size"}),
+}
+"""The keys that each kind of use needs, and those it may have."""
+
+
+class _Schema(_Part):
+    file: Annotated[str, Field(validation_alias=AliasChoices("file", "path", "table"))] = "schema.toml"
+
+
+class _File(_Part):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    job: _Job = _Job()
+    schema_: Annotated[_Schema, Field(alias="schema")] = _Schema()
+    confidential: _Confidential
+    public: _Public | None = None
+    target: _Target | None = None
+    budget: _Budget
+    ledger: _Ledger = _Ledger()
+    plan: _Plan = _Plan()
+    use: tuple[_Use, ...] = ()
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], str, Path]:
+    """What the job file at ``path`` says, as the arguments of a job; its text; its place. Every mistake is named."""
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise JobError(
+            f"There is no readable job file at {path}. Write one, or see one made: hedgerow demo\n{NOTHING}"
+        ) from None
+    return values(text, path.resolve()), text, path.resolve()
+
+
+def read_published(text: str, path: Path, schema: Schema) -> JobValues:
+    """The job of a bundle, with the bundle's own schema; its recipe may be somebody else's, known by name only."""
+    return JobValues(**values(text, path, schema))
+
+
+def loads(text: str, path: Path) -> JobValues:
+    """The job written in ``text``; relative paths start from the folder of ``path``."""
+    return JobValues(**values(text, path))
+
+
+def values(text: str, path: Path, schema: Schema | None = None) -> dict[str, Any]:
+    """The job written in ``text`` as the arguments of a job; relative paths start from the folder of ``path``.
+
+    With ``schema`` it is the job of a bundle, which has its own.
+    """
+    data = tables(text, path)
+    name = name_of_recipe(data)
+    settings = data.pop(name, {})
+    try:
+        file = _File.model_validate(data)
+    except ValidationError as wrong:
+        raise JobError(_all_mistakes(path, text, wrong)) from None
+    secret, folder = file.confidential, path.parent
+    if (secret.unit == "person") != bool(secret.person) or (secret.unit == "record" and secret.rows_per_person != 1):
+        Guarantee(unit=secret.unit, person=secret.person, rows_per_person=secret.rows_per_person)  # refuses
+    return {
+        "confidential": Confidential(
+            absolute(secret.table, folder),
+            name=secret.name,
+            unit=Person(secret.person, rows=secret.rows_per_person) if secret.unit == "person" else "record",
+            relation=secret.relation,
+            public_columns=secret.public_columns,
+            assumed_rows=secret.assumed_rows,
+        ),
+        "public": file.public and Public(absolute(file.public.table, folder), provenance=file.public.provenance),
+        "target": file.target and Target(absolute(file.target.table, folder)),
+        "schema": schema or Schema.load(absolute(file.schema_.file, folder)),
+        "budget": Budget(file.budget.epsilon, file.budget.delta),
+        "recipe": ForeignRecipe(name) if schema and "." in name else _recipe(path, name, settings),
+        "uses": tuple(u.use for u in file.use),
+        "ledger": file.ledger.url if "://" in file.ledger.url else str(absolute(file.ledger.url, folder)),
+        "seed": file.job.seed,
+        "copies": file.job.copies,
+        "formats": file.job.formats,
+        "title": file.job.title,
+        "out": absolute(file.job.out, folder),
+        "memory_gb": file.job.memory_gb,
+        "interval": Wanted(**file.plan.model_dump()),
+    }
+
+
+def tables(text: str, path: Path) -> dict[str, Any]:
+    """The tables of a TOML text."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as wrong:
+        raise JobError(f"{path}: this is not TOML: {wrong}. Nothing was read or spent.") from None
+
+
+def known_keys() -> dict[str, tuple[str, ...]]:
+    """The keys of every table of a job file, but for lists of tables; those of recipes are their settings."""
+    parts: dict[str, type[_Part]] = {
+        "job": _Job,
+        "schema": _Schema,
+        "confidential": _Confidential,
+        "public": _Public,
+        "target": _Target,
+        "budget": _Budget,
+        "ledger": _Ledger,
+        "plan": _Plan,
+    }
+    settings = {name: tuple(f.name for f in fields(r)) for name, r in RECIPES.items()}  # type: ignore[arg-type]
+    return {name: tuple(part.model_fields) for name, part in parts.items()} | settings
+
+
+def name_of_recipe(data: dict[str, Any]) -> str:
+    """The recipe that the job names, or the default for what it has."""
+    job = data.get("job", {})
+    named = job.get("recipe") if isinstance(job, dict) else None
+    return str(named) if named else default_recipe(target="target" in data, public="public" in data)
+
+
+def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
+    try:
+        recipe = recipe_class(name)
+    except JobError as wrong:
+        raise JobError(f"{path}: {wrong}") from None
+    known = {f.name for f in fields(recipe)}  # type: ignore[arg-type]
+    unknown = sorted(set(settings) - known) if isinstance(settings, dict) else [str(settings)]
+    if unknown:
+        raise JobError(
+            f"{path}: [{name}] does not know: {', '.join(unknown)}. It knows: {', '.join(sorted(known)) or 'none'}.\n"
+            f"{NOTHING}"
+        )
+    try:
+        return recipe(**{key: _as_tuples(value) for key, value in settings.items()})
+    except TypeError as wrong:
+        raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
+
+
+def _as_tuples(value: Any) -> Any:
+    """Lists of the file as tuples, which cannot change."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+
+
+def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml") -> str:
+    """The job as a file in ``folder``, which reads back to an equal one.
+
+    Without a folder it is the account of a job that goes into a bundle: tables by their names, no place of a machine.
+    """
+
+    def place(path: str | Path) -> str:
+        name = str(path)
+        if name.startswith("duckdb:"):
+            file, _, inner = name.removeprefix("duckdb:").rpartition("#")
+            return f"duckdb:{place(file)}#{inner}"
+        return Path(name).name if folder is None else Path(relpath(name, folder)).as_posix()
+
+    def table(of: Confidential | Public | Target) -> dict[str, str]:
+        if of.is_frame and folder is not None:
+            raise JobError(
+                f"The {type(of).__name__.lower()} table is a frame, and a job file names files. Write it to one, as\n"
+                f"frame.write_parquet('table.parquet') does, and name that in the job. {NOTHING}"
+            )
+        return {"table": "frame" if of.is_frame else place(of.table)}
+
+    name, secret, person = name_of(job.recipe), job.confidential, job.confidential.unit
+    if "." in name and folder is not None:
+        raise JobError(
+            f"{name} is not one of Hedgerow's recipes, and a job file can name no other. Run it from Python, with\n"
+            f"recipe={type(job.recipe).__name__}(...). {NOTHING}"
+        )
+    data: dict[str, Any] = {
+        "job": {
+            "recipe": name,
+            **_unlike(job, ("title", "seed", "copies", "memory_gb")),
+            **({} if folder is None else {"out": place(job.out)}),
+            "formats": job.formats,
+        },
+        "schema": {"file": schema},
+        "confidential": table(secret)
+        | {"name": secret.name}
+        | (
+            {"unit": "person", "person": person.column, "rows_per_person": person.rows}
+            if isinstance(person, Person)
+            else {}
+        )
+        | {"relation": job.guarantee.relation if folder is None else secret.relation}
+        | _unlike(secret, ("public_columns", "assumed_rows")),
+        "public": job.public and table(job.public) | _unlike(job.public, ("provenance",)),
+        "target": job.target and table(job.target),
+        "budget": {"epsilon": _number(job.budget.epsilon)}
+        | ({"delta": _number(job.budget.delta)} if job.budget.delta else {}),
+        "ledger": {"url": job.ledger if "://" in job.ledger else place(job.ledger)},
+        "plan": _unlike(job.interval, ("p", "width", "level")),
+        name: _unlike(job.recipe, [f.name for f in fields(job.recipe)]) if is_dataclass(job.recipe) else {},
+        "use": [_use_table(u) for u in job.uses],
+    }
+    kept = {k: v for k, v in data.items() if v}
+    return document({k: _without_none(v) if isinstance(v, dict) else v for k, v in kept.items()})
+
+
+def save(job: JobValues, path: str | Path) -> Path:
+    """Write the job file at ``path``, and its schema beside it unless one that says the same is there."""
+    path = Path(path).resolve()
+    schema = path.with_name("schema.toml")
+    text = dumps(job, path.parent, schema.name)
+    if schema.exists() and not _same_schema(schema, job.schema):
+        schema = path.with_name(f"{path.stem}-schema.toml")
+        text = dumps(job, path.parent, schema.name)
+    try:
+        if not (schema.exists() and _same_schema(schema, job.schema)):
+            schema.write_text(job.schema.dumps(), "utf-8")
+        path.write_text(text, "utf-8")
+    except OSError as wrong:
+        raise JobError(f"Cannot write {path}: {wrong.strerror or wrong}. Choose another place. {NOTHING}") from None
+    return path
+
+
+def _same_schema(path: Path, schema: Schema) -> bool:
+    try:
+        return Schema.load(path) == schema
+    except JobError:
+        return False
+
+
+def _unlike(part: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Those of ``names`` whose values are not the defaults."""
+    plain = {f.name: f.default for f in fields(part)}
+    return {n: getattr(part, n) for n in names if getattr(part, n) != plain[n]}
+
+
+def _without_none(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in table.items() if v is not None}
+
+
+def _number(exact: Fraction) -> float | str:
+    """A number of the file: as a number when that says it exactly."""
+    return float(exact) if Fraction(str(float(exact))) == exact else str(exact)
+
+
+def _use_table(use: Use) -> dict[str, Any]:
+    table = use.kind == "table"
+    found = {
+        "name": use.name,
+        "kind": use.kind,
+        "columns" if table else "by": use.columns,
+        "of": use.of,
+        "values": use.values,
+        "at": use.at,
+        "formula": use.formula,
+        "term": use.term,
+        "cell_size" if table else "group_size": use.cell_size,
+    }
+    kept = {k: v for k, v in found.items() if v}
+    return kept | {"within": use.within, "over": use.over, "tolerance": use.tolerance}
+
+
+def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
+    lines, known = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"], key_lines(text)
+    for e in wrong.errors():
+        where, line = [str(p) for p in e["loc"]], line_of(known, tuple(e["loc"]))
+        found = "" if e["type"] in ("missing", "extra_forbidden") else f" (got {e['input']!r})"
+        said = {
+            "missing": "is needed and is not there",
+            "extra_forbidden": "is not a key of this table: see docs/job.md",
+            "tuple_type": 'must be a list, such as ["sex"]',
+        }
+        if e["type"] == "value_error":
+            found = ""
+        lines.append(
+            f"  line {line}: {'.'.join(where)}: {said.get(e['type'], e['msg'].removeprefix('Value error, '))}{found}"
+        )
+    return "\n".join([*lines, "No confidential row was read and nothing was spent."])

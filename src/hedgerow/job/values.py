@@ -1,0 +1,440 @@
+"""A job as plain values: what to publish, from what, under which promise, and for which uses.
+
+The same values come from a job file (``job/file.py``) and from Python; they are equal when they say the same.
+Tables are paths or frames.  Nothing is read here but the header of a frame.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+
+from hedgerow.answers.protocol import Answers
+from hedgerow.errors import JobError
+from hedgerow.model.base import Fitted
+from hedgerow.planning.tree_report import Wanted
+from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
+from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.files.sources import open_source
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicData
+from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
+from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.uses.uses import Use
+
+NOTHING = "No confidential row was read and nothing was spent."
+FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
+"""The formats of records besides Parquet, which is always written."""
+
+
+T = TypeVar("T")
+FOREIGN = " (not one of Hedgerow's recipes)"
+"""What a statement says of a recipe that somebody else wrote."""
+
+
+def refuse(condition: bool, text: str) -> None:
+    """Refuse a value that cannot be meant, while nothing has been read."""
+    if condition:
+        raise JobError(f"{text} {NOTHING}")
+
+
+def named_arguments(cls: type[T]) -> type[T]:
+    """Make a class answer a mistyped keyword with the names it knows, instead of Python's own words."""
+    init, known = cls.__init__, [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
+
+    def checked(self: Any, *args: Any, **given: Any) -> None:
+        for name in given:
+            if name not in known:
+                close = get_close_matches(name, known, 1)
+                hint = f"Did you mean {close[0]}?" if close else f"It knows: {', '.join(known)}."
+                raise JobError(f"{type(self).__name__} does not know {name!r}. {hint} {NOTHING}")
+        try:
+            init(self, *args, **given)
+        except TypeError as wrong:
+            if "argument" not in str(wrong):
+                raise
+            said = str(wrong).partition("()")[2].strip().replace("required keyword-only ", "")
+            raise JobError(f"{type(self).__name__} is {said}. {NOTHING}") from None
+
+    checked.__wrapped__ = init  # type: ignore[attr-defined]  # help() shows the true signature
+    cls.__init__ = checked  # type: ignore[method-assign]
+    return cls
+
+
+@named_arguments
+@dataclass(frozen=True)
+class Person:
+    """The unit of protection when it is a person: all rows with the same value in ``column``.
+
+    Attributes:
+        column: the column of the confidential table that names the person.
+        rows: at most so many rows of a person count; the gate drops the rest, and rows that name nobody.
+    """
+
+    column: str
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        wrong = not isinstance(self.column, str) or not self.column
+        refuse(wrong, f"Person takes the name of a column, as in Person('id', rows=4); got {self.column!r}.")
+        whole = isinstance(self.rows, int) and not isinstance(self.rows, bool) and self.rows >= 1
+        refuse(not whole, f"Person: rows is {self.rows!r}; it must be a whole number of 1 or more.")
+
+
+class _Table:
+    """What the three tables of a job have in common: a path or a frame, compared by path or by identity."""
+
+    table: Any
+
+    def _settle(self) -> None:
+        """The table with its path made absolute, or the frame seen to be one."""
+        if isinstance(self.table, str | Path):
+            object.__setattr__(self, "table", absolute(self.table, Path.cwd()))
+        else:
+            refuse(self.table is None, f"{type(self).__name__} needs a table: a path, or a frame.")
+            open_source(self.table)  # the header only: a frame that could not be read is refused here
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether the table is a frame in memory, not a file."""
+        return not isinstance(self.table, Path)
+
+    def _values(self) -> tuple[Any, ...]:
+        rest = (getattr(self, f.name) for f in fields(self) if f.name != "table")  # type: ignore[arg-type]
+        return (id(self.table) if self.is_frame else self.table, *rest)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._values() == self._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __repr__(self) -> str:
+        shown = [repr("frame" if self.is_frame else str(self.table))]
+        for f in fields(self):  # type: ignore[arg-type]
+            if f.name != "table" and (value := getattr(self, f.name)) != f.default:
+                shown.append(f"{f.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@named_arguments
+@dataclass(frozen=True, eq=False, repr=False)
+class Confidential(_Table):
+    """The table to protect. Only the gate reads its rows.
+
+    Attributes:
+        table: a path, ``duckdb:FILE#TABLE``, or a frame (pandas, Polars, PyArrow, whatever narwhals takes).
+        name: under which the ledger books; a file's own name by default, needed for a frame.
+        unit: who is protected: ``"record"``, or a ``Person``.
+        relation: add-remove, replace-one or label-change; the recipe's own by default.
+        public_columns: under label-change, the columns that are public row by row.
+        assumed_rows: a public guess of the number of rows, for plans; the public table's by default.
+    """
+
+    table: Any
+    name: str = ""
+    unit: Literal["record"] | Person = "record"
+    relation: Relation | None = None
+    public_columns: tuple[str, ...] = ()
+    assumed_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        self._settle()
+        refuse(not isinstance(self.name, str), f"Confidential: name is {self.name!r}, not text.")
+        if not self.name:
+            refuse(self.is_frame, "Give the confidential frame a name: Confidential(frame, name='personnel').")
+            object.__setattr__(self, "name", _name_of(str(self.table)))
+        wrong = self.unit != "record" and not isinstance(self.unit, Person)
+        refuse(wrong, f"unit is {self.unit!r}: write 'record', or Person('COLUMN', rows=4).")
+        wrong = self.relation is not None and self.relation not in get_args(Relation)
+        refuse(wrong, f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.")
+        object.__setattr__(self, "public_columns", _names("Confidential: public_columns", self.public_columns))
+        rows = self.assumed_rows
+        wrong = rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1)
+        refuse(wrong, f"assumed_rows is {rows!r}; it must be a whole number of 1 or more.")
+
+    def guarantee(self, relation: Relation) -> Guarantee:
+        """The promise to this table's units, under ``relation`` where the table names none."""
+        person = self.unit if isinstance(self.unit, Person) else None
+        return Guarantee(
+            unit="person" if person else "record",
+            rows_per_person=person.rows if person else 1,
+            relation=self.relation or relation,
+            public_columns=self.public_columns,
+            person=person.column if person else "",
+        )
+
+
+@named_arguments
+@dataclass(frozen=True, eq=False, repr=False)
+class Public(_Table):
+    """The public relative: a table that anyone may see, such as last year's release.
+
+    Attributes:
+        table: a path, ``duckdb:FILE#TABLE``, or a frame.
+        provenance: where it comes from, for people; it is published.
+    """
+
+    table: Any
+    provenance: str = ""
+
+    def __post_init__(self) -> None:
+        self._settle()
+        wrong = not isinstance(self.provenance, str)
+        refuse(wrong, f"Public: provenance is {self.provenance!r}; write in words where the table comes from.")
+
+
+@named_arguments
+@dataclass(frozen=True, eq=False, repr=False)
+class Target(_Table):
+    """The public rows that receive private columns.
+
+    Attributes:
+        table: a path, ``duckdb:FILE#TABLE``, or a frame.
+    """
+
+    table: Any
+
+    def __post_init__(self) -> None:
+        self._settle()
+
+
+@named_arguments
+@dataclass(frozen=True, kw_only=True)
+class JobValues:
+    """What a job says. ``Job`` adds the verbs.
+
+    Attributes:
+        confidential: the table to protect.
+        budget: what is promised.
+        schema: what the columns mean; the path of a schema file is read at once.
+        public: the public relative, if there is one.
+        target: the rows that receive private columns, if the job attaches some.
+        recipe: a recipe, the name of one, or nothing: then the best for what the job has.
+        uses: what the release must get right.
+        ledger: a path, or the address of a database.
+        seed: of sampling; the noise has none.
+        copies: synthetic copies, all from one measurement.
+        formats: of records, besides Parquet.
+        title: what the release is called.
+        out: the folder of the release when a run names none.
+        memory_gb: the most memory that a run may need; this machine's by default.
+        interval: for attach jobs, what a plan holds the leaves of trees against.
+    """
+
+    confidential: Confidential
+    budget: Budget
+    schema: Schema
+    public: Public | None = None
+    target: Target | None = None
+    recipe: AbstractRecipe = None  # type: ignore[assignment]  # settled below
+    uses: tuple[Use, ...] = ()
+    ledger: str = "ledger.db"
+    seed: int = 0
+    copies: int = 1
+    formats: tuple[str, ...] = ("csv",)
+    title: str = ""
+    out: Path = Path("release")
+    memory_gb: float | None = None
+    interval: Wanted = field(default_factory=Wanted)
+    text: str = field(default="", init=False, compare=False, repr=False)
+    """The job file as it was read, comments and all; empty for a job made in Python."""
+    path: Path | None = field(default=None, init=False, compare=False, repr=False)
+    """Where that file is."""
+    rehearsal: Rehearsal | None = field(default=None, init=False, compare=False, repr=False)
+    """The latest rehearsal of this very object: a run takes its forecast from it."""
+
+    def __post_init__(self) -> None:
+        for name, kind, cure in (
+            ("confidential", Confidential, "Confidential(frame_or_path, name='personnel')"),
+            ("budget", Budget, "Budget(epsilon=1.0)"),
+            ("public", Public | None, "Public(frame_or_path, provenance='released in 2023')"),
+            ("target", Target | None, "Target(frame_or_path)"),
+            ("interval", Wanted, "the [plan] of a job file"),
+            ("title", str, "a text"),
+        ):
+            value = getattr(self, name)
+            refuse(not isinstance(value, kind), f"Job: {name} is {_shown(value)}; write {name}={cure}.")
+        self._set("schema", _schema(self.schema))
+        self._set("recipe", _recipe(self.recipe, target=self.target is not None, public=self.public is not None))
+        self._set("uses", _uses(self.uses))
+        refuse(
+            not isinstance(self.ledger, str | Path), f"Job: ledger is {self.ledger!r}; write a path or an address."
+        )
+        here = str(self.ledger)
+        self._set("ledger", here if "://" in here else str(absolute(here, Path.cwd())))
+        for name, least, most in (("seed", 0, None), ("copies", 1, 1000)):
+            n = getattr(self, name)
+            fits = isinstance(n, int) and not isinstance(n, bool) and n >= least and (most is None or n <= most)
+            span = f"of {least} or more" if most is None else f"between {least} and {most}"
+            refuse(not fits, f"Job: {name} is {n!r}; it must be a whole number {span}.")
+        self._set("formats", _names("Job: formats", self.formats))
+        unknown = [f for f in self.formats if f not in FORMATS]
+        refuse(bool(unknown), f"Job: no format {', '.join(unknown)}: choose among {', '.join(FORMATS)}.")
+        refuse(not isinstance(self.out, str | Path), f"Job: out is {self.out!r}; write the path of a folder.")
+        self._set("out", absolute(self.out, Path.cwd()))
+        memory = self.memory_gb
+        wrong = memory is not None and (
+            not isinstance(memory, int | float) or isinstance(memory, bool) or memory <= 0
+        )
+        refuse(wrong, f"Job: memory_gb is {memory!r}; it must be a number above 0.")
+        self._fits_together()
+
+    def _fits_together(self) -> None:
+        """What can be said of the values of a job side by side."""
+        refuse(
+            self.recipe.attaches and self.target is None,
+            f"{self.recipe.name} writes private columns onto given rows, and the job names none. Add\n"
+            "[target] table = '...' (in Python target=Target(...)): those rows, without the private columns. For\n"
+            "whole records take another recipe.",
+        )
+        refuse(
+            self.copies not in (1, self.recipe.paid_copies or self.copies),
+            f"each copy of a drawn table has its price, so copies = {self.copies} of the job is no use.\n"
+            f"Write copies = {self.copies} in [{self.recipe.name}] instead.",
+        )
+        for role, other in (("public", self.public), ("target", self.target)):
+            same = other is not None and other.is_frame and other.table is self.confidential.table
+            refuse(
+                same,
+                f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
+                "hash is published. Name another table.",
+            )
+        self.guarantee  # noqa: B018  a promise that cannot be made is refused here
+
+    def __hash__(self) -> int:  # settings of a recipe may hold what cannot be hashed
+        return hash((self.confidential, self.budget, self.seed, self.out))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @property
+    def where(self) -> str:
+        """The job file, as a message names it."""
+        return "JOB.toml" if self.path is None else str(self.path)
+
+    @property
+    def table(self) -> str:
+        """The steward's name of the confidential table, under which the ledger books."""
+        return self.confidential.name
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Who is protected against which change."""
+        return self.confidential.guarantee(self.recipe.relation)
+
+    @property
+    def stated_recipe(self) -> str:
+        """The recipe as the statement of a run names it: by what it is, not by what it calls itself."""
+        name = name_of(self.recipe)
+        return name + FOREIGN if "." in name else self.recipe.stated
+
+    @property
+    def wanted_tables(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each table that an intended use is read from."""
+        return tuple(dict.fromkeys(u.table for u in self.uses if u.table))
+
+
+def absolute(table: str | Path, folder: Path) -> Path:
+    """A path, or ``duckdb:FILE#TABLE``, that starts from ``folder``."""
+    name = str(table)
+    if not name.startswith("duckdb:"):
+        return (folder / name).resolve()
+    file, _, inner = name.removeprefix("duckdb:").rpartition("#")
+    refuse(not (file and inner), f"{name!r} names no table: write duckdb:FILE#TABLE.")
+    return Path(f"duckdb:{(folder / file).resolve()}#{inner}")
+
+
+def _name_of(table: str) -> str:
+    """The ledger's name for a table that is given none: the file's, or the TABLE of ``duckdb:FILE#TABLE``."""
+    return table.rpartition("#")[2] if table.startswith("duckdb:") else Path(table).stem
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    wrong = isinstance(given, str) or not isinstance(given, Iterable)
+    refuse(wrong, f"{what} must be a list of names, such as ['sex'], not {given!r}.")
+    found = tuple(given)
+    odd = [n for n in found if not isinstance(n, str)]
+    refuse(bool(odd), f"{what} must be a list of names, such as ['sex']; got {odd[:1]}.")
+    return found
+
+
+def _schema(given: Any) -> Schema:
+    if isinstance(given, str | Path):
+        return Schema.load(given)
+    refuse(
+        not isinstance(given, Schema),
+        f"Job: schema is {_shown(given)}; write schema=Schema.load('schema.toml'), or Schema.draft(public).",
+    )
+    return given  # type: ignore[no-any-return]
+
+
+def _recipe(given: Any, *, target: bool, public: bool) -> AbstractRecipe:
+    if isinstance(given, AbstractRecipe):
+        return given
+    name = given if given not in (None, "") else default_recipe(target=target, public=public)
+    if isinstance(name, type) and issubclass(name, AbstractRecipe):
+        raise JobError(f"Job: recipe is the class {name.__name__}; write recipe={name.__name__}(). {NOTHING}")
+    refuse(not isinstance(name, str), f"Job: recipe is {_shown(name)}; write a recipe, as in recipes.PublicBlend().")
+    return recipe_class(str(name))()
+
+
+def recipe_class(name: str) -> type[AbstractRecipe]:
+    """The recipe of that name, or a refusal that says which there are."""
+    if name not in RECIPES:
+        close = get_close_matches(name, RECIPES, 1)
+        raise JobError(
+            f"there is no recipe {name!r}.{f' Did you mean {close[0]}?' if close else ''}\n"
+            f"Choose one of: {', '.join(RECIPES)}; or name none, and the best for this job is taken.\n{NOTHING}"
+        )
+    return RECIPES[name]
+
+
+@dataclass(frozen=True)
+class ForeignRecipe(AbstractRecipe):
+    """A recipe that is not one of ours, as a bundle names it: it can say so, and nothing else."""
+
+    path: str
+    name: ClassVar[str] = "foreign"
+
+    @property
+    def stated(self) -> str:
+        """The recipe as a statement names it."""
+        return self.path + FOREIGN
+
+    def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
+        """Refused: the code is not here."""
+        raise JobError(
+            f"{self.path} is not one of Hedgerow's recipes: what it asks and makes is known to its own code only.\n"
+            "Use the release object of the run that made it. Nothing confidential was read or spent."
+        )
+
+    def fit(self, gate: Answers, public: PublicData) -> Fitted:
+        """Refused: the code is not here."""
+        self.requests(gate.tariff, gate.budget, public)
+        raise AssertionError("a foreign recipe has been fitted")
+
+
+def name_of(recipe: AbstractRecipe) -> str:
+    """The name of one of our recipes; the place of the class of any other, a subclass of ours included."""
+    if isinstance(recipe, ForeignRecipe):
+        return recipe.path
+    kind = type(recipe)
+    return recipe.name if RECIPES.get(recipe.name) is kind else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _uses(given: Any) -> tuple[Use, ...]:
+    wrong = isinstance(given, str | Use) or not isinstance(given, Iterable)
+    refuse(wrong, f"Job: uses is {_shown(given)}; write a list, as in uses=[uses.Table(['race'], tolerance=0.01)].")
+    found = tuple(given)
+    for use in found:
+        refuse(not isinstance(use, Use), f"Job: uses holds {_shown(use)}, which is no intended use.")
+    twice = sorted({u.name for u in found if sum(v.name == u.name for v in found) > 1})
+    refuse(bool(twice), f"Job: two uses are called {', '.join(map(repr, twice))}; give each a name of its own.")
+    return found
+
+
+def _shown(value: Any) -> str:
+    """A value in a refusal: plain ones as they are, anything that may hold rows by its type alone."""
+    return repr(value) if isinstance(value, str | int | float | bool | None) else f"a {type(value).__name__}"
