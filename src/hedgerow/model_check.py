@@ -28,6 +28,7 @@ from hedgerow.public.claim_text import make_claim
 from hedgerow.public.coding import Codes
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.claim import Claim
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.files.places import same_file
@@ -75,7 +76,7 @@ class AgreementPosterior:
         k = np.arange(self.parts + 1)
         ways = np.array([lgamma(self.parts + 1) - lgamma(i + 1) - lgamma(self.parts - i + 1) for i in k])
         log = ways + k * np.log(share)[:, None] + (self.parts - k) * np.log1p(-share)[:, None]
-        noise = _log_weights(self.noise, self.noisy - k)
+        noise = law_of(self.noise).log_weights(self.noisy - k)
         mass = np.exp(log + noise - noise.max()).sum(axis=1)
         return share, mass / mass.sum()
 
@@ -123,24 +124,18 @@ class AgreementPosterior:
 
 def chances(share: float, parts: int, noise: Noise) -> dict[Verdict, float]:
     """How likely each verdict is when every part agrees with probability ``share``: the power of a check."""
-    reach = int(8 * noise.variance**0.5) + 2
+    reach = int(8 * law_of(noise).variance ** 0.5) + 2
     seen = np.arange(-reach, parts + reach + 1)
     k = np.arange(parts + 1)
     p = min(max(share, 1e-12), 1 - 1e-12)
     ways = np.array([lgamma(parts + 1) - lgamma(i + 1) - lgamma(parts - i + 1) for i in k])
     binomial = np.exp(ways + k * np.log(p) + (parts - k) * np.log1p(-p))
-    weights = np.exp(_log_weights(noise, seen[:, None] - k))
-    weights /= np.exp(_log_weights(noise, np.arange(-4 * reach, 4 * reach + 1))).sum()
+    weights = np.exp(law_of(noise).log_weights(seen[:, None] - k))
+    weights /= np.exp(law_of(noise).log_weights(np.arange(-4 * reach, 4 * reach + 1))).sum()
     found: dict[Verdict, float] = {"holds": 0.0, "does not hold": 0.0, "cannot tell": 0.0}
     for s, mass in zip(seen.tolist(), (weights * binomial).sum(axis=1).tolist(), strict=True):
         found[AgreementPosterior(s, parts, noise).verdict] += mass
     return found
-
-
-def _log_weights(noise: Noise, k: npt.NDArray[np.int64]) -> Floats:
-    """The logarithm of how likely each value of the noise is, up to a constant."""
-    scale, x = float(noise.scale), k.astype(np.float64)
-    return np.asarray(-np.abs(x) / scale if noise.law == "laplace" else -(x**2) / (2 * scale))
 
 
 @final

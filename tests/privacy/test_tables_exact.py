@@ -14,7 +14,7 @@ from hedgerow.model import gamma_poisson as gp
 from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.costs.urn import Urn, exp_floor, price
+from hedgerow.public.costs.urn import Urn, exp_floor, price_urn
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import BetaBinomial, DirichletMultinomial, GammaPoisson, IntegerCounts
@@ -159,7 +159,7 @@ def test_a_person_in_several_groups_pays_for_each_of_the_rows_that_count() -> No
         (person,) = recipe.requests(three, Budget(3 * epsilon), PUBLIC)
         assert single.detail == person.detail, "three rows cost three times as much for the same urn"
         with pytest.raises(Refused):
-            price(three, table, Urn.loads(single.detail), 3 * epsilon - Fraction(1, 100))
+            price_urn(three, table, Urn.loads(single.detail), 3 * epsilon - Fraction(1, 100))
         noisy = IntegerCounts(columns=("sex",), groups=("area",))
         scales = [noisy.requests(t, Budget(epsilon), PUBLIC)[0].asked[0].noise.scale for t in (one, three)]
         assert scales[1] == 3 * scales[0]

@@ -14,7 +14,7 @@ from hedgerow.private import urns
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.costs.urn import Urn, price
+from hedgerow.public.costs.urn import Urn, price_urn
 from hedgerow.public.schema import Schema
 from tests.privacy import mutants
 from tests.privacy.checks import check_verbs
@@ -117,7 +117,7 @@ def test_what_could_be_priced_wrongly_is_refused() -> None:
     coding = Schema.loads(SCHEMA).coding
     tariff = Tariff(coding, Guarantee(), "pure")
     sex, urn = Marginal(("sex",)), Urn((1,), (1,), 1)
-    assert price(tariff, sex, urn, Fraction(1)).cost == 1
+    assert price_urn(tariff, sex, urn, Fraction(1)).cost == 1
     split = Tree.of(("race",), 2, [0], [0], [-1 - c % 2 for c in range(coding.sizes["race"])])
     for question, odd in (
         (Marginal(("sex",), split), urn),  # its leaves would be groups that nobody prices
@@ -125,7 +125,7 @@ def test_what_could_be_priced_wrongly_is_refused() -> None:
         (sex, _Cheap((1,), (1,), 1)),  # not our arithmetic
     ):
         with pytest.raises(JobError, match="urn needs"):
-            price(tariff, question, odd, Fraction(1))
+            price_urn(tariff, question, odd, Fraction(1))
 
 
 def test_copies_are_further_balls_of_the_same_urn() -> None:

@@ -13,7 +13,7 @@ from hedgerow.private import urns
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Counts, Marginal
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.costs.urn import Urn, exp_floor, price
+from hedgerow.public.costs.urn import Urn, exp_floor, price_urn
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes.counts.urn_plan import UrnPlan
@@ -63,7 +63,7 @@ def check_crossing() -> None:
     schema, table = Schema.loads(SCHEMA), Marginal(("area", "sex"))
     tariff = Tariff(schema.coding, Guarantee(relation="replace-one"), "pure")
     urn = UrnPlan("toy", table, 1, 4).urn(tariff, Fraction(1), PublicData(schema))
-    price(tariff, table, urn, Fraction(1))
+    price_urn(tariff, table, urn, Fraction(1))
     weights = [Fraction(urn.alphas[0], urn.grain)] * 2
     left = dm.probability((4, 0), (1, 5000), weights) / dm.probability((4, 0), (0, 5000), weights)
     entered = dm.probability((0, 4), (0, 0), weights) / dm.probability((0, 4), (1, 0), weights)

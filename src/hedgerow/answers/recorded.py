@@ -16,7 +16,7 @@ from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.costs.statement import Statement
-from hedgerow.public.costs.urn import Urn, price
+from hedgerow.public.costs.urn import Urn, price_urn
 
 DrawUrn = Callable[[Marginal, Urn, Fraction], tuple[Measurement, ...]]
 """How the gate draws from urns."""
@@ -120,7 +120,7 @@ class RecordedAnswers:
 
     def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
         """The drawn tables: on record, or drawn now and kept."""
-        spend = price(self.tariff, question, urn, cost)
+        spend = price_urn(self.tariff, question, urn, cost)
 
         def ask(live: Measures) -> Reply:
             if self.urns is None:

@@ -11,9 +11,10 @@ from hedgerow.counting import relabel
 from hedgerow.counting.plan import CountPlan
 from hedgerow.counting.relabel import LabelLaw, columns_of, relabelled
 from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement, Noise
+from hedgerow.public.costs.noise_laws import law_of
+from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.costs.urn import Urn, price
+from hedgerow.public.costs.urn import Urn, price_urn
 from hedgerow.public.table import CodedTable
 
 
@@ -74,7 +75,7 @@ class StandInGate:
     def _noisy(self, spend: Spend, counts: Sequence[Counts]) -> tuple[Measurement, ...]:
         self._spent += spend.cost
         return tuple(
-            Measurement(a.question, true + self._noise(a.noise, a.cells), a.noise)
+            Measurement(a.question, true + law_of(a.noise).sample(self.rng, a.cells), a.noise)
             for a, true in zip(spend.asked, counts, strict=True)
         )
 
@@ -89,7 +90,7 @@ class StandInGate:
 
     def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
         """Counts drawn by the law the gate would draw by, from the stand-in's own."""
-        spend = price(self.tariff, question, urn, cost)
+        spend = price_urn(self.tariff, question, urn, cost)
         self._spent += cost
         (true,) = self.truth([question])
         groups = self.tariff.coding.cells(question.columns[: urn.groups])
@@ -100,8 +101,3 @@ class StandInGate:
             Measurement(question, np.concatenate(list(map(self.rng.multinomial, sizes, shares))), a.noise)
             for a in spend.asked
         )
-
-    def _noise(self, noise: Noise, n: int) -> Counts:
-        scale = float(noise.scale)
-        drawn = self.rng.laplace(0, scale, n) if noise.law == "laplace" else self.rng.normal(0, scale**0.5, n)
-        return np.rint(drawn).astype(np.int64)

@@ -92,7 +92,8 @@ def promise(epsilon: float, delta: float) -> str:
 
 def plan_text(plan: "Plan", tables: int = 40) -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
-    from hedgerow.release.words import plus_minus, use_rows
+    from hedgerow.public.costs.noise_laws import law_of
+    from hedgerow.release.words import use_rows
 
     g = plan.tariff.guarantee
     rows = f"{plan.assumed_rows:,} assumed rows" if plan.assumed_rows else "an unknown number of rows"
@@ -107,8 +108,8 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
         "",
     ]
     asked = [
-        (str(a.question), f"{a.cells:,}", "drawn" if a.noise.law == "urn" else f"+/- {plus_minus(a.noise):,.0f}")
-        for a in plan.asked[:tables]
+        (str(a.question), f"{a.cells:,}", f"+/- {law.half_width():,.0f}" if law.added else "drawn")
+        for a, law in ((a, law_of(a.noise)) for a in plan.asked[:tables])
     ]
     lines += aligned(("table", "cells", "noise, 95 %"), asked)
     if len(plan.asked) > tables:

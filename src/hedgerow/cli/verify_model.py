@@ -73,14 +73,14 @@ def _confirm(yes: bool) -> None:
 
 def _foreseen(check: "ModelCheck") -> str:
     """What the check costs and what to expect of it."""
-    from hedgerow.release.words import plus_minus
+    from hedgerow.public.costs.noise_laws import law_of
 
     left = check.road.left()
     lines = [
         f"claim      {check.claim.text}",
         f"cost       epsilon {float(check.budget.epsilon):g} on {check.road.job.table!r}, booked by itself"
         + ("" if left is None else f"; left under the cap: {float(left[0]):g}"),
-        f"answer     how many of {check.parts} parts agree, +/- {plus_minus(check.noise):.0f} (95 %)",
+        f"answer     how many of {check.parts} parts agree, +/- {law_of(check.noise).half_width():.0f} (95 %)",
     ]
     found = check.forecast()
     if found is None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import pi, sqrt
+from math import sqrt
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,8 +12,8 @@ import polars as pl
 from hedgerow.planning.memory_check import check_fits
 from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
 from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.question import Noise
-from hedgerow.public.costs.spend import Asked, Spend, Tariff
+from hedgerow.public.costs.noise_laws import law_of
+from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
 from hedgerow.public.costs.statement import spend_to_json
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
@@ -69,7 +69,7 @@ class Plan:
     attach: AbstractDetails | None = None
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[PricedQuestion, ...]:
         """Every question of every request."""
         return tuple(a for r in self.requests for a in r.asked)
 
@@ -184,9 +184,9 @@ def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int 
     parts = {j.name: set(j.parts) for j in tariff.coding.joined}
     cells = tariff.coding.cells(use.columns)
     sizes = [
-        mean_absolute(a.noise) * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
+        law_of(a.noise).mean_absolute * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
         for a in (a for r in requests for a in r.asked)
-        if a.noise.law != "urn"
+        if law_of(a.noise).added
         and set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
     ]
     if not sizes:
@@ -198,13 +198,3 @@ def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int 
     if use.within == "total-variation" and rows:
         return Verdict(use, min(1.0, min(sizes) * cells / 2 / rows), None, "noise scale; before projection")
     return Verdict(use, None, None, "say assumed_rows (a public guess) or cell_size to judge this use")
-
-
-def mean_absolute(noise: Noise) -> float:
-    """The mean size of the noise on one cell."""
-    if noise.law == "gaussian":
-        return sqrt(2 / pi * float(noise.scale))
-    if noise.law == "urn":
-        return float("nan")
-    q = float(np.exp(-1 / float(noise.scale)))
-    return 2 * q / (1 - q * q)

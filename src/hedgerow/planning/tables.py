@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hedgerow.errors import HedgerowError
 from hedgerow.model.tables.projection import project
 from hedgerow.public.costs.accounting import Budget, noise_for
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.urn import Urn
@@ -86,20 +87,13 @@ class Imagined:
 
     def noisy(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
         """For whole-number noise: prior weight 0, expected distance, expected relative error of a small cell."""
-        law = "laplace" if budget.measure == "pure" else "gaussian"
-        noise = noise_for(budget.total, law, budget.measure, self.tariff.guarantee)  # type: ignore[arg-type]
-        scale, total = float(noise.scale), max(float(self.counts.sum()), 1.0)
-
-        q = exp(-1 / scale)
+        law = law_of(noise_for(budget.total, None, budget.measure, self.tariff.guarantee))
+        total = max(float(self.counts.sum()), 1.0)
 
         def drawn() -> Floats:
-            n = len(self.counts)
-            if law == "laplace":
-                return project(self.counts + (rng.geometric(1 - q, n) - rng.geometric(1 - q, n)), total)
-            return project(self.counts + np.rint(rng.normal(0, sqrt(scale), n)), total)
+            return project(self.counts + law.sample_whole(rng, len(self.counts)), total)
 
-        size = 2 * q / (1 - q * q) if law == "laplace" else sqrt(2 / pi * scale)
-        return 0.0, self._distance(drawn), size / SMALL
+        return 0.0, self._distance(drawn), law.mean_absolute / SMALL
 
     def drawn(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
         """For an urn at this budget: prior weight, expected distance, expected relative error of a small cell."""

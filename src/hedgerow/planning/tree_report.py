@@ -14,8 +14,9 @@ import numpy.typing as npt
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.planning.interval import EPSILONS, MOST, least_n
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Tree
-from hedgerow.public.costs.spend import Asked
+from hedgerow.public.costs.spend import PricedQuestion
 from hedgerow.public.table import CodedTable, PublicData
 
 _QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
@@ -79,7 +80,7 @@ class TreeReport:
 
 
 def tree_report(
-    asked: Asked, public: PublicData, *, rows: int | None, wanted: Wanted, own: bool = False
+    asked: PricedQuestion, public: PublicData, *, rows: int | None, wanted: Wanted, own: bool = False
 ) -> TreeReport:
     """The report of one question that has a tree; ``own``: the target has the confidential table's own rows."""
     question, tree = asked.question, asked.question.tree
@@ -90,13 +91,13 @@ def tree_report(
     like, source = _alike(here, there, own=own)
     size = public.target.rows if own and public.target else rows
     expected = None if like is None or not size else like * (size / max(like.sum(), 1))
-    need = _least(1 / float(asked.noise.scale), wanted)
+    need, variance = _least(1 / float(asked.noise.scale), wanted), law_of(asked.noise).variance
     weights = there if there is not None else here
     small = None if expected is None or need is None else expected < need
     return TreeReport(
         labels=question.columns or (question.only,),
         epsilon=float(asked.cost),
-        noise_sd=sqrt(asked.noise.variance),
+        noise_sd=sqrt(variance),
         splits=len(tree.arrays[0]),
         leaves=tree.leaves,
         other_leaves=max(int((tree.arrays[2] < 0).sum()) - int(reached.sum()), 0),
@@ -107,7 +108,7 @@ def tree_report(
         expected_rows=None if expected is None else _spread(expected[reached]),
         expected_from=source,
         target_rows=None if there is None else _spread(there[reached]),
-        se=None if expected is None or weights is None else _typical_se(expected, weights, asked.noise.variance),
+        se=None if expected is None or weights is None else _typical_se(expected, weights, variance),
         least_rows=need,
         below=None if small is None else float(small[reached].mean()),
         rows_below=None if small is None or there is None else float(there[small].sum() / max(there.sum(), 1)),

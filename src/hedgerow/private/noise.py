@@ -22,12 +22,13 @@ Weights = Iterator[tuple[int, int, int]]  # of each weight a lower and an upper 
 Edges = tuple[list[int], list[int]]  # lower and upper bounds of 2^bits P(X <= k), k = 0, 1, ...
 Curve = tuple[Fraction, Fraction, int]  # (a, c, b): P(h) proportional to exp(-(a h^2 + c h)), h = 0, 1, ...
 _BITS = 31  # the first bits of a 32-bit word; the last one is the sign
+_LARGEST = {"laplace": 1 << 40, "gaussian": 1 << 80}  # the scale up to which a law can be drawn
 _GUARD = 64  # further bits in which bounds are computed: fewer would cost time, never exactness
 
 
 def check(noise: Noise) -> None:
     """Refuse noise that 64 bits cannot hold; the gate asks before it books or reads anything."""
-    largest = {"laplace": 1 << 40, "gaussian": 1 << 80}.get(noise.law, 0)
+    largest = _LARGEST.get(noise.law, 0)
     if not (isinstance(noise.scale, Fraction) and 0 < noise.scale <= largest):
         raise JobError(
             f"Cannot draw {noise.law} noise of this scale: it must be a fraction above 0, at most {largest}.\n"
@@ -131,9 +132,11 @@ def draw(noise: Noise, n: int) -> Counts:
     if noise.law == "laplace":
         b = max(0, int(noise.scale).bit_length() - 9)
         curve = Fraction(0), (1 << b) / noise.scale, b
-    else:
+    elif noise.law == "gaussian":
         b = max(0, isqrt(int(noise.scale)).bit_length() - 10)
         curve = (1 << 2 * b) / (2 * noise.scale), Fraction(0), b
+    else:
+        raise JobError(f"Nobody knows how to draw {noise.law} noise.")
     out, done = np.empty(n, np.int64), 0
     while done < n:
         kept = _propose(curve, min(n - done, 1 << 16))

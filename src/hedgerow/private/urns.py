@@ -7,7 +7,7 @@ import numpy as np
 from hedgerow.private import entropy
 from hedgerow.private.gate import Gate
 from hedgerow.public.costs.question import Counts, Marginal, Measurement
-from hedgerow.public.costs.urn import Urn, price
+from hedgerow.public.costs.urn import Urn, price_urn
 
 _BLOCK = 1 << 18  # balls that are drawn at once: how many it is changes nothing but memory
 
@@ -18,7 +18,7 @@ def draw_urn(gate: Gate, question: Marginal, urn: Urn, cost: Fraction) -> tuple[
     One row multiplies the chance of any outcome by at most ``Urn.ratio``; ``price`` refuses a cost below the
     logarithm of that, times the rows of a unit.  Nothing but the drawn counts exists after the draw.
     """
-    spend = price(gate.tariff, question, urn, cost)
+    spend = price_urn(gate.tariff, question, urn, cost)
     (true,) = gate._counted(spend, [question])  # noqa: SLF001  a mechanism of this room: booked, counted, marked
     groups = gate.tariff.coding.cells(question.columns[: urn.groups])
     return tuple(Measurement(question, z, spend.asked[0].noise) for z in draw(urn, true, groups))

@@ -13,9 +13,10 @@ from hedgerow.public.costs.accounting import (
     noise_for,
     selection_rate,
 )
+from hedgerow.public.costs.noise_laws import LAWS, law_of
 from hedgerow.public.costs.question import Noise
-from hedgerow.public.costs.spend import Asked, Spend, Tariff
-from hedgerow.public.costs.urn import Urn, price
+from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
+from hedgerow.public.costs.urn import Urn, price_urn
 from hedgerow.release.bundle_reader import BundleReader
 
 _GRAIN = Fraction(2, 10**12)
@@ -101,13 +102,13 @@ def _urn_is_right(spend: Spend, tariff: Tariff) -> None:
         urn = Urn.loads(spend.detail)
     except ValueError:
         raise VerifyFailed("it draws from something that is no urn.") from None
-    if not spend.asked or price(tariff, spend.asked[0].question, urn, spend.cost) != spend:
+    if not spend.asked or price_urn(tariff, spend.asked[0].question, urn, spend.cost) != spend:
         raise VerifyFailed("its cost, cells or prior weights do not follow from one another.")
 
 
-def _price_is_right(asked: Asked, measure: Measure, guarantee: Guarantee) -> None:
+def _price_is_right(asked: PricedQuestion, measure: Measure, guarantee: Guarantee) -> None:
     noise = asked.noise
-    if noise.law not in ("laplace", "gaussian") or noise.scale <= 0 or asked.cost <= 0:
+    if noise.law not in LAWS or not LAWS[noise.law].added or noise.scale <= 0 or asked.cost <= 0:
         raise VerifyFailed(f"{asked.question} has no noise that exists, or no cost.")
     due = cost_of(noise, measure, guarantee)
     if due > asked.cost or noise != noise_for(asked.cost, noise.law, measure, guarantee):
@@ -118,12 +119,9 @@ def _price_is_right(asked: Asked, measure: Measure, guarantee: Guarantee) -> Non
 
 def cost_of(noise: Noise, measure: Measure, guarantee: Guarantee) -> Fraction:
     """What noise on one table of counts costs: the inverse of ``noise_for``, never below the truth."""
-    if noise.law == "laplace":
-        epsilon = guarantee.l1 / noise.scale
-        return epsilon if measure == "pure" else epsilon**2 / 2
-    if measure == "pure":
-        raise VerifyFailed("Gaussian noise has no pure epsilon.")
-    return guarantee.l2_squared / (2 * noise.scale)
+    if (cost := law_of(noise).cost(measure, guarantee)) is None:
+        raise VerifyFailed(f"{noise.law.capitalize()} noise has no {'pure epsilon' if measure == 'pure' else 'rho'}.")
+    return cost
 
 
 def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:

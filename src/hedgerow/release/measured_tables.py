@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Counts, Marginal, Measurement
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.release.contents import Contents
 from hedgerow.release.measurements import Answers
-from hedgerow.release.words import plus_minus
 from hedgerow.uses.quantities import labels
 from hedgerow.uses.uses import Use
 
@@ -78,7 +78,7 @@ def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFr
                 labels=schema.cell_labels(name),
                 ordered=kinds.get(name, "categorical") not in ("categorical", "yes-no"),
                 noisy=_summed(schema, name, best),
-                plus_minus=plus_minus(best.noise, others),
+                plus_minus=law_of(best.noise).half_width(others),
                 synthetic=_counted(schema, name, records),
                 source=str(best.question),
             )
@@ -89,7 +89,7 @@ def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFr
 def _best_answer(name: str, answers: Sequence[Measurement]) -> Measurement | None:
     """The answer that tells most exactly how many rows have each value of ``name``."""
     telling = [m for m in answers if name in m.question.columns]
-    return min(telling, key=lambda m: m.noise.variance * len(m.counts), default=None)
+    return min(telling, key=lambda m: law_of(m.noise).variance * len(m.counts), default=None)
 
 
 def _summed(schema: Schema, name: str, answer: Measurement) -> Counts:
@@ -189,7 +189,7 @@ def joint_tables(contents: Contents, copies: tuple[CodedTable, ...]) -> tuple[Jo
         made = synthetic(copies, m.question.columns)
         if made is not None:
             shape = contents.schema.shape(m.question.columns)
-            found.append(JointTable(m.question.columns, shape, m.counts, plus_minus(m.noise), made))
+            found.append(JointTable(m.question.columns, shape, m.counts, law_of(m.noise).half_width(), made))
     return tuple(sorted(found, key=lambda j: (j.within, j.name)))
 
 
@@ -197,13 +197,9 @@ def _latest(contents: Contents) -> list[Measurement]:
     """The answers that are tables of several columns; of those asked twice, the more exact."""
     best: dict[Marginal, Measurement] = {}
     for _, m in contents.answers:
-        if (
-            isinstance(m.question, Marginal)
-            and len(m.question.columns) > 1
-            and m.noise.law in ("laplace", "gaussian")
-        ):
+        if isinstance(m.question, Marginal) and len(m.question.columns) > 1 and law_of(m.noise).added:
             old = best.get(m.question)
-            if old is None or m.noise.variance < old.noise.variance:
+            if old is None or law_of(m.noise).variance < law_of(old.noise).variance:
                 best[m.question] = m
     return list(best.values())
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError, VerifyFailed
+from hedgerow.public.costs.noise_laws import LAWS
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.statement import question_from_json, question_to_json
 from hedgerow.release.manifest import write_whole
@@ -132,7 +133,7 @@ def _question(name: str, text: str) -> Marginal:
 
 
 def _noise(name: str, law: str, scale: str) -> Noise:
-    if law not in ("laplace", "gaussian", "urn") or not _FRACTION.fullmatch(scale):
+    if law not in LAWS or not _FRACTION.fullmatch(scale):
         raise VerifyFailed(f"{name} has a law or a scale of noise that does not exist.")
     try:
         return Noise(law, Fraction(scale))  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hedgerow.figures import Dot, LinePoint, Range, Shade, Trace, estimates, heat, lines, log_scatter, scatter
-from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.statement import Statement
 from hedgerow.public.schema import Schema, violations
 from hedgerow.public.table import CodedTable, Places
@@ -26,7 +26,7 @@ from hedgerow.release.measured_tables import (
     one_way_tables,
 )
 from hedgerow.release.rehearsal_folder import curves, groups, rehearsal_words
-from hedgerow.release.words import Promise, decimal, percent, plus_minus, small
+from hedgerow.release.words import Promise, percent, small
 from hedgerow.uses.quantities import labels, over_time, quantity, time_labels
 from hedgerow.uses.uses import Use
 
@@ -97,21 +97,13 @@ def _measured(contents: Contents) -> tuple[MeasuredRow, ...]:
             request=i + 1,
             table=str(m.question),
             cells=f"{len(m.counts):,}",
-            noise=_law(m.noise),
-            plus_minus="-" if m.noise.law == "urn" else f"{plus_minus(m.noise):,.0f}",
+            noise=law_of(m.noise).words,
+            plus_minus=f"{law.half_width():,.0f}" if (law := law_of(m.noise)).added else "-",
             total=f"{int(m.counts.sum()):,}",
             share=percent(float(costs[i, m.question] / spent)) if (i, m.question) in costs else "-",
         )
         for i, m in contents.answers
     )
-
-
-def _law(noise: Noise) -> str:
-    if noise.law == "urn":
-        return f"drawn from an urn, least prior weight {decimal(noise.scale)}"
-    if noise.law == "laplace":
-        return f"discrete Laplace, scale {decimal(noise.scale)}"
-    return f"discrete Gaussian, standard deviation {float(noise.scale) ** 0.5:,.4g}"
 
 
 def _column_panel(contents: Contents, one: OneWayTable) -> ColumnPanel:

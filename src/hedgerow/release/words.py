@@ -11,16 +11,15 @@ come, which is two steps under add-remove and one under replace-one and label-ch
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from math import ceil, exp, floor, log, sqrt
+from math import ceil, exp, floor
 
 from hedgerow.figures.words import beside as beside
 from hedgerow.figures.words import many as many
 from hedgerow.figures.words import percent as percent
 from hedgerow.figures.words import small as small
 from hedgerow.public.costs.accounting import Guarantee
-from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.noise_laws import decimal as decimal
 from hedgerow.public.costs.spend import Spend
 from hedgerow.public.costs.statement import Statement
 from hedgerow.public.costs.urn import Urn
@@ -139,18 +138,6 @@ def _unprotected(s: Statement) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def plus_minus(noise: Noise, cells: int = 1) -> float:
-    """Within this of the truth lies a noisy count (or a sum of ``cells`` of them) 95 times in 100.
-
-    >>> plus_minus(Noise("laplace", Fraction(10))), round(plus_minus(Noise("gaussian", Fraction(100))), 1)
-    (30.0, 19.6)
-    """
-    if noise.law == "laplace" and cells == 1:  # P(|k| > x) = 2 q^(x+1) / (1 + q), q = exp(-1 / scale)
-        scale = float(noise.scale)
-        return float(max(0, ceil(scale * (log(2 / 0.05) - log(1 + exp(-1 / scale))) - 1)))
-    return 1.96 * sqrt(cells * noise.variance)
-
-
 def of_100(chance: float) -> str:
     """A chance as "so many in 100"; never 100, which no promise reaches."""
     return f"{100 * chance:.0f}" if chance < 0.995 else f"{100 * chance:.1f}" if chance < 0.9995 else "nearly 100"
@@ -159,13 +146,6 @@ def of_100(chance: float) -> str:
 def one_in(chance: Fraction) -> str:
     """A small chance as "1 in so many", rounded to the larger chance."""
     return f"1 in {floor(1 / chance):,}" if chance < 1 else "always"
-
-
-def decimal(value: Fraction, digits: int = 5) -> str:
-    """The number in decimals: exact when it is short, else rounded up at the last of ``digits`` that count."""
-    whole = Context(prec=max(digits, len(str(int(value)))), rounding=ROUND_CEILING)
-    shown = whole.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
-    return f"{shown:,f}" if shown == 0 or shown.adjusted() >= -7 else f"{shown:e}".replace("e-0", "e-")
 
 
 def urn_words(statement: Statement) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.planning.forecast import forecast, mean_absolute
+from hedgerow.planning.forecast import forecast
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
@@ -80,4 +81,6 @@ def test_a_plan_says_what_part_of_the_budget_it_cannot_list_yet() -> None:
 def test_the_mean_size_of_laplace_noise_is_exact() -> None:
     noise = Noise("laplace", Fraction(3))
     weight = {k: np.exp(-abs(k) / 3) for k in range(-300, 301)}
-    assert mean_absolute(noise) == pytest.approx(sum(abs(k) * w for k, w in weight.items()) / sum(weight.values()))
+    assert law_of(noise).mean_absolute == pytest.approx(
+        sum(abs(k) * w for k, w in weight.items()) / sum(weight.values())
+    )

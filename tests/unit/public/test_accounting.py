@@ -21,6 +21,7 @@ from hedgerow.public.costs.accounting import (
     noise_for,
     rho_for,
 )
+from hedgerow.public.costs.noise_laws import law_of
 
 ORACLE = Path(__file__).parents[4] / "shared" / "oracles" / "accounting.json"
 rhos = st.fractions(Fraction(1, 10**6), Fraction(20), max_denominator=10**6)
@@ -132,7 +133,7 @@ def test_the_laplace_variance_is_the_exact_one() -> None:
     q = exp(-1 / 4)
     weights = [(k, q ** abs(k)) for k in range(-400, 401)]
     total = sum(w for _, w in weights)
-    assert noise.variance == pytest.approx(sum(k * k * w for k, w in weights) / total)
+    assert law_of(noise).variance == pytest.approx(sum(k * k * w for k, w in weights) / total)
 
 
 def test_a_delta_too_small_for_a_float_still_buys_something() -> None:

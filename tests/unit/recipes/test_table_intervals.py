@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.model.tables.count_table import laplace_reach
+from hedgerow.public.costs.noise_laws import Laplace
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
@@ -23,7 +23,7 @@ SCHEMA = Schema.loads(
 def test_the_reach_of_laplace_noise_is_the_least_that_holds_95_in_100(scale: float) -> None:
     q, k = np.exp(-1 / scale), np.arange(0, int(40 * scale) + 50)
     mass = np.cumsum(np.where(k == 0, 1.0, 2.0) * (1 - q) / (1 + q) * q**k)
-    reach = laplace_reach(scale)
+    reach = int(Laplace(Fraction(scale)).half_width())
     assert mass[reach] >= 0.95 - 1e-12
     assert reach == 0 or mass[reach - 1] < 0.95
 

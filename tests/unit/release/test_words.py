@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release import words
-from hedgerow.release.words import decimal, grown, of_100, one_in, plus_minus, promise_of
+from hedgerow.release.words import decimal, grown, of_100, one_in, promise_of
 
 
 def _statement(relation: str = "add-remove", epsilon: str = "1", delta: str = "0", **changes: object) -> Statement:
@@ -85,11 +86,11 @@ def test_one_in_so_many_is_never_rarer_than_the_truth(chance: Fraction) -> None:
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(350, 3)])
-def test_plus_minus_is_the_smallest_that_holds_95_in_100(scale: Fraction) -> None:
+def test_the_half_width_is_the_smallest_that_holds_95_in_100(scale: Fraction) -> None:
     k = np.arange(-5000, 5001)
     law = np.exp(-np.abs(k) / float(scale))
     law /= law.sum()
-    width = plus_minus(Noise("laplace", scale))
+    width = law_of(Noise("laplace", scale)).half_width()
     assert law[np.abs(k) <= width].sum() >= 0.95 > law[np.abs(k) <= width - 1].sum()
 
 

@@ -21,6 +21,7 @@ from hedgerow.model.records.tree import JunctionModel, TreeModel
 from hedgerow.model.tables.projection import pooled_total, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import Floats, rake_rows
 from hedgerow.public.coding import Codes, Coding, code_type
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Measurement
 from hedgerow.public.schema import Schema, column_codes
 
@@ -85,7 +86,7 @@ def fit_product(coding: Coding, one_ways: Sequence[Measurement], *, total: int |
     """
     if total is None:
         sums = [float(m.counts.sum()) for m in one_ways]
-        total = round(pooled_total(sums, [max(m.noise.variance, 1e-12) * len(m.counts) for m in one_ways]))
+        total = round(pooled_total(sums, [max(law_of(m.noise).variance, 1e-12) * len(m.counts) for m in one_ways]))
     total = max(total, 1)
     shares = {m.question.columns[0]: project(m.counts, total) / total for m in one_ways}
     return ProductModel(total, shares, coding)

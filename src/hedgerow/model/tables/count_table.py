@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from math import exp, log, log1p, prod
+from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -33,8 +33,6 @@ FIGURES = ("count", "standard_error", "low", "high")
 ALL = "(all)"
 NORMAL = 1.959963984540054
 """Half the width of a normal 95 % interval, in standard errors."""
-LAPLACE = 2.118283
-"""The same of a Laplace law: log(20) / sqrt(2), rounded up."""
 
 
 @final
@@ -151,20 +149,6 @@ def check_columns(recipe: str, schema: Schema, columns: Sequence[str]) -> None:
             f"{', '.join(map(repr, wrong)) or 'this list'}.\nThe schema has: {', '.join(plain)}. "
             "No confidential row was read and nothing was spent."
         )
-
-
-def laplace_reach(scale: float) -> int:
-    """The least k with P(|noise| <= k) >= 0.95 for discrete Laplace noise: the exact interval of one noisy count.
-
-    P(|noise| > k) = 2 q^(k+1) / (1 + q), q = exp(-1 / scale).
-
-    >>> laplace_reach(1.0), laplace_reach(0.1)
-    (3, 0)
-    """
-    guess = max(0, int(scale * (log(2 / 0.05) - log1p(exp(-1 / scale)))) - 2)
-    while 2 * exp(-(guess + 1) / scale) / (1 + exp(-1 / scale)) > 0.05:
-        guess += 1
-    return guess
 
 
 def _interval(centre: Expected, deviation: Expected, half: Expected) -> tuple[pl.Series, pl.Series, pl.Series]:

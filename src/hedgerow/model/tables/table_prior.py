@@ -15,11 +15,12 @@ seen beyond doubt before a prior is left, but in a table of few cells, where dou
 
 from dataclasses import dataclass
 from itertools import combinations
-from math import pi
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
+
+from hedgerow.public.costs.noise_laws import Laplace, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 _SCALINGS = 3
@@ -51,7 +52,7 @@ def shrink(
     prior: Floats,
     variance: float,
     *,
-    law: Literal["laplace", "gaussian"] = "laplace",
+    law: type[NoiseLaw] = Laplace,
     scale: float | None = None,
 ) -> Shrunk:
     """The posterior mean and variance of every cell; ``scale`` of the prior where it is known."""
@@ -72,15 +73,13 @@ def _scale(noisy: Floats, prior: Floats, variance: Floats) -> float:
     return max(float((prior * noisy / variance).sum()) / known, 0.0) if known > 0 else 0.0
 
 
-def prior_spread(
-    gaps: Floats, prior: Floats, variance: float, *, law: Literal["laplace", "gaussian"] = "laplace"
-) -> Floats:
+def prior_spread(gaps: Floats, prior: Floats, variance: float, *, law: type[NoiseLaw] = Laplace) -> Floats:
     """How far, in variance, the true counts are from the prior, as the absolute ``gaps`` of noisy counts tell.
 
     The mean gap is about sqrt(a variance + b spread), so each gap tells the spread of its cell, roughly; these are
     fitted by weighted least squares, with the weights that the fit itself implies.
     """
-    a, b, varies = (0.5, 0.8, 1.0) if law == "laplace" else (2 / pi, 2 / pi, pi / 2 - 1)
+    a, b, varies = law.gap
     unit = max(float(np.sqrt((prior * prior).mean())), 1e-300)
     powers, spread, trust = prior / unit, np.zeros_like(prior), 1.0
     kept: tuple[int, ...] = (0, 1, 2)

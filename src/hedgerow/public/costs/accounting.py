@@ -95,14 +95,19 @@ class Budget:
         return self.epsilon if self.delta == 0 else rho_for(self.epsilon, self.delta)
 
 
-def noise_for(cost: Fraction, law: Law, measure: Measure, guarantee: Guarantee) -> Noise:
-    """The least noise on one table of counts that is worth no more than ``cost``.
+def noise_for(cost: Fraction, law: Law | None, measure: Measure, guarantee: Guarantee) -> Noise:
+    """The least noise on one table of counts worth no more than ``cost``; no law: Gaussian in rho, else Laplace.
 
     Laplace of scale l1 / epsilon is epsilon-DP; the discrete Gaussian of variance l2^2 / (2 rho) is
     rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14); epsilon-DP is epsilon^2 / 2-zCDP.
     """
+    law = law or ("laplace" if measure == "pure" else "gaussian")
     if law == "laplace":
         return Noise(law, guarantee.l1 / (cost if measure == "pure" else floor_sqrt(2 * cost)))
+    if law != "gaussian":
+        raise JobError(
+            f"There is no noise law {law!r} for counts: choose laplace or gaussian. Nothing was read or spent."
+        )
     if measure == "pure":
         raise JobError("Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise.")
     return Noise(law, guarantee.l2_squared / (2 * cost))

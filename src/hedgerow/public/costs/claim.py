@@ -17,8 +17,8 @@ import numpy.typing as npt
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Coding
 from hedgerow.public.costs.accounting import Guarantee, noise_for
-from hedgerow.public.costs.question import Counts, Law, Marginal
-from hedgerow.public.costs.spend import Asked, Spend, Tariff
+from hedgerow.public.costs.question import Counts, Marginal
+from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
 
 Floats = npt.NDArray[np.float64]
 _ALIASED = 1e-9  # of a column's own sum of squares: less is left when the others already say all that it says
@@ -79,9 +79,9 @@ class Claim:
         """A noisy count of the parts that agree: one unit is in one part, so it moves the count by at most one."""
         if type(cost) is not Fraction or cost <= 0 or type(parts) is not int or not 2 <= parts <= 10_000:
             raise JobError(f"A check needs a cost above 0 and 2 to 10,000 parts; got {parts}. Nothing was spent.")
-        law: Law = "laplace" if tariff.measure == "pure" else "gaussian"
-        noise = noise_for(cost, law, tariff.measure, Guarantee())  # sensitivity 1, under every relation
-        return Spend("measure", (Asked(Marginal((f"parts of {parts} in which {self.text}",)), 1, noise, cost),), cost)
+        noise = noise_for(cost, None, tariff.measure, Guarantee())  # sensitivity 1, under every relation
+        question = Marginal((f"parts of {parts} in which {self.text}",))
+        return Spend("measure", (PricedQuestion(question, 1, noise, cost),), cost)
 
 
 def plain(claim: Claim, coding: Coding) -> Claim:

@@ -72,20 +72,10 @@ TOTAL = Marginal(())
 
 @dataclass(frozen=True)
 class Noise:
-    """The law of the noise on every cell of one answer."""
+    """The law of the noise on every cell of one answer, by name; its mathematics: ``noise_laws.py``."""
 
     law: Law  # laplace: P(k) proportional to exp(-|k| / scale); gaussian: to exp(-k^2 / (2 scale)); or costs/urn.py
     scale: Fraction  # of Laplace; the variance parameter of the discrete Gaussian; an urn's least weight. Exact.
-
-    @property
-    def variance(self) -> float:
-        """The variance of the noise: exact for Laplace, an upper bound (tight above 1/2) for Gaussian, else NaN."""
-        if self.law == "urn":
-            return float("nan")
-        if self.law == "gaussian":
-            return float(self.scale)
-        q = np.exp(-1 / float(self.scale))
-        return float(2 * q / (1 - q) ** 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,17 @@ from hedgerow.public.costs.accounting import Guarantee, Measure, noise_for, sele
 from hedgerow.public.costs.question import Law, Marginal, Noise, Shares
 
 
-@dataclass(frozen=True)
-class Asked:
+@dataclass(frozen=True, repr=False)
+class PricedQuestion:
     """One question of a request: its cells, the noise on each of them, and its part of the cost."""
 
     question: Marginal
     cells: int
     noise: Noise
     cost: Fraction
+
+    def __repr__(self) -> str:  # as it is part of ``Spend.digest``, which stands in ledgers
+        return f"Asked(question={self.question!r}, cells={self.cells}, noise={self.noise!r}, cost={self.cost!r})"
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Spend:
     """
 
     verb: str
-    asked: tuple[Asked, ...]
+    asked: tuple[PricedQuestion, ...]
     cost: Fraction
     candidates: tuple[Marginal, ...] = ()
     rate: Fraction = Fraction(0)
@@ -69,12 +72,11 @@ class Tariff:
                 f"Cannot price {len(questions)} questions at cost {cost} with {len(shares)} weights: ask at least\n"
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
             )
-        law = law or ("laplace" if self.measure == "pure" else "gaussian")
-        asked, unit = list[Asked](), cost / sum(shares)
+        asked, unit = list[PricedQuestion](), cost / sum(shares)
         for question, share in zip(questions, shares, strict=True):
             part = unit * share
             noise = noise_for(part, law, self.measure, self.guarantee_of(question))
-            asked.append(Asked(question, question.leaves * self.coding.cells(question.columns), noise, part))
+            asked.append(PricedQuestion(question, question.leaves * self.coding.cells(question.columns), noise, part))
         return Spend("measure", tuple(asked), cost)
 
     def guarantee_of(self, question: Marginal) -> Guarantee:

@@ -16,7 +16,7 @@ from typing import Any
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.question import Marginal, Noise, Tree
-from hedgerow.public.costs.spend import Asked, Spend
+from hedgerow.public.costs.spend import PricedQuestion, Spend
 
 FORMAT = "hedgerow-statement/1"
 
@@ -174,7 +174,7 @@ def question_from_json(data: Any) -> Marginal:
 
 def _names(listed: Any) -> tuple[str, ...]:
     if not isinstance(listed, list) or not all(isinstance(c, str) for c in listed):
-        raise ValueError("a question names columns")
+        raise ValueError("columns and laws have names")
     return tuple(listed)
 
 
@@ -199,10 +199,10 @@ def spend_to_json(spend: Spend) -> dict[str, Any]:
 def spend_from_json(data: Mapping[str, Any]) -> Spend:
     """The request that ``spend_to_json`` wrote."""
     asked = tuple(
-        Asked(
+        PricedQuestion(
             question_from_json({k: a[k] for k in ("columns", "tree", "only") if k in a}),
             int(a["cells"]),
-            Noise(a["law"], Fraction(a["scale"])),
+            Noise(_names([a["law"]])[0], Fraction(a["scale"])),  # type: ignore[arg-type]
             Fraction(a["cost"]),
         )
         for a in data["asked"]

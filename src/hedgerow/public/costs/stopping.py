@@ -14,7 +14,7 @@ from typing import Literal, final
 from hedgerow.errors import JobError
 from hedgerow.public.costs.accounting import Guarantee, noise_for
 from hedgerow.public.costs.question import Marginal
-from hedgerow.public.costs.spend import Asked, Spend
+from hedgerow.public.costs.spend import PricedQuestion, Spend
 
 SCORE_SHARE = Fraction(1, 5)
 """The part of each run's epsilon that its score gets."""
@@ -73,7 +73,7 @@ class Choice:
         tables = ", ".join(map(str, self.tables))
         law = f"{self.stopping.law} law, gamma {self.stopping.gamma}"
         asked = Marginal((f"best of a random number of runs ({law}) over {', '.join(self.candidates)} by {tables}",))
-        return Spend("measure", (Asked(asked, 1, noise, cost),), cost)
+        return Spend("measure", (PricedQuestion(asked, 1, noise, cost),), cost)
 
 
 def plain(choice: Choice) -> Choice:

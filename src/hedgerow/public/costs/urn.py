@@ -16,7 +16,7 @@ from typing import Any
 from hedgerow.errors import JobError, Refused
 from hedgerow.public.costs.accounting import floor_sqrt
 from hedgerow.public.costs.question import Marginal, Noise
-from hedgerow.public.costs.spend import Asked, Spend, Tariff
+from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Urn:
         return urn
 
 
-def price(tariff: Tariff, question: Marginal, urn: Urn, cost: Fraction) -> Spend:
+def price_urn(tariff: Tariff, question: Marginal, urn: Urn, cost: Fraction) -> Spend:
     """The request to draw ``question`` from urns; ``cost`` must cover the most that one unit can tell.
 
     A unit is at most m rows, and each multiplies the chance of an outcome by ``Urn.ratio`` at most: m times
@@ -99,7 +99,7 @@ def price(tariff: Tariff, question: Marginal, urn: Urn, cost: Fraction) -> Spend
             "the cells more prior weight, or draw fewer. No confidential row was read and nothing was spent."
         )
     least = Noise("urn", Fraction(min(urn.alphas), urn.grain))
-    one = Asked(question, groups * cells, least, cost / urn.copies)
+    one = PricedQuestion(question, groups * cells, least, cost / urn.copies)
     return Spend("draw", (one,) * urn.copies, cost, detail=urn.dumps())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import isqrt
 
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.spend import Spend
 from hedgerow.public.schema import Schema
 
@@ -30,4 +31,4 @@ def pair_records_memory(schema: Schema, names: Sequence[str], *, records: int, s
 def noise_on_total(requests: Sequence[Spend]) -> int:
     """Three standard deviations of the noise on the number of rows, told by the best of the tables asked for."""
     asked = [a for r in requests for a in r.asked]
-    return 3 * min((isqrt(round(a.cells * a.noise.variance)) for a in asked), default=0)
+    return 3 * min((isqrt(round(a.cells * law_of(a.noise).variance)) for a in asked), default=0)

@@ -14,6 +14,7 @@ from hedgerow.model.records.tree import JunctionModel, TreeModel, spanning_fores
 from hedgerow.model.tables.projection import Floats, Key, Pair, pooled_total, project
 from hedgerow.model.tables.proportional_fitting import fit_margins
 from hedgerow.model.tables.shrinkage import drift_of, shrink
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Measurement
 from hedgerow.public.schema import impossible
 from hedgerow.recipes.blend.axes import Axes
@@ -58,7 +59,7 @@ class NoisyTables:
     def _pooled(self) -> dict[Key, tuple[Floats, float]]:
         pooled, wide = {}, [k for k in self.tables if len(k) > 2]
         for key, answers in self.tables.items():
-            known = [(m.counts.astype(np.float64), m.noise.variance) for m in answers]
+            known = [(m.counts.astype(np.float64), law_of(m.noise).variance) for m in answers]
             for larger in (k for k in wide if len(k) > len(key) > 1 and set(key) < set(k)):
                 known += [self._summed(m, larger, key) for m in self.tables[larger]]
             weights = np.array([1 / max(v, 1e-12) for _, v in known])
@@ -72,7 +73,7 @@ class NoisyTables:
         """What a noisy table says of a smaller one within it, and the variance of its noise."""
         others = tuple(a for a, i in enumerate(key) if i not in to)
         square = m.counts.astype(np.float64).reshape([self.shape[i] for i in key]).sum(axis=others)
-        return square.ravel(), m.noise.variance * (m.counts.size / square.size)
+        return square.ravel(), law_of(m.noise).variance * (m.counts.size / square.size)
 
     @cached_property
     def shape(self) -> Key:

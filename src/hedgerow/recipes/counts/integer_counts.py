@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import prod, sqrt
+from math import prod
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -14,18 +14,17 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
 from hedgerow.model.tables.count_table import (
-    LAPLACE,
     NORMAL,
     CountTable,
     Margin,
     Reconciled,
     check_columns,
-    laplace_reach,
     reconcile,
 )
 from hedgerow.model.tables.projection import project
 from hedgerow.model.tables.table_prior import shrink
 from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.noise_laws import NoiseLaw, law_of
 from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.schema import Flags, Schema, impossible
@@ -114,7 +113,7 @@ class IntegerCounts(AbstractRecipe):
         spread: Expected = np.broadcast_to(np.float64(variance), len(centre))
         half = np.broadcast_to(self._half_width(answers[0].noise, variance), len(centre))
         if self.prior == "public" and public.relative is not None:
-            centre, spread, total = self._shrunk(public.relative, best, answers[0].noise.law, ~shut, total)
+            centre, spread, total = self._shrunk(public.relative, best, type(law_of(answers[0].noise)), ~shut, total)
             half = NORMAL * np.sqrt(spread)
         if shut.any():
             centre[shut], spread, half = 0, spread * ~shut, half * ~shut
@@ -131,12 +130,10 @@ class IntegerCounts(AbstractRecipe):
 
     def _half_width(self, noise: Noise, variance: float) -> float:
         """Of the 95 % interval of a cell: exact where it is one noisy count; no less than its share with margins."""
-        if noise.law != "laplace":
-            return NORMAL * sqrt(variance)
-        return LAPLACE * sqrt(variance) if self.margins else float(laplace_reach(float(noise.scale)))
+        return law_of(noise).estimate_half_width(variance, alone=not self.margins)
 
     def _shrunk(
-        self, relative: CodedTable, best: Reconciled, law: str, open_cells: Flags, total: int
+        self, relative: CodedTable, best: Reconciled, law: type[NoiseLaw], open_cells: Flags, total: int
     ) -> tuple[Expected, Expected, int]:
         """Cells drawn towards the public table, their variances, and the total that the better of both knows."""
         prior = public_counts(relative, self.table) * open_cells
@@ -147,7 +144,7 @@ class IntegerCounts(AbstractRecipe):
             best.table.ravel(),
             prior,
             variance,
-            law="gaussian" if law == "gaussian" else "laplace",
+            law=law,
             scale=total / rows if told else None,
         )
         return drawn.mean, drawn.variance, total if told else max(round(float(drawn.mean[open_cells].sum())), 0)
@@ -176,12 +173,12 @@ class IntegerCounts(AbstractRecipe):
             Margin(
                 tuple(names.index(c) for c in m.question.columns),
                 m.counts.reshape(schema.shape(m.question.columns)).astype(np.float64),
-                max(m.noise.variance, _LEAST),
+                max(law_of(m.noise).variance, _LEAST),
             )
             for m in answers[1:]
         ]
         table = answers[0].counts.reshape(schema.shape(names)).astype(np.float64)
-        return reconcile(table, max(answers[0].noise.variance, _LEAST), margins)
+        return reconcile(table, max(law_of(answers[0].noise).variance, _LEAST), margins)
 
     def _possible(self, schema: Schema, centre: Expected, open_cells: Flags, total: int) -> Expected:
         """The nearest counts that are not negative, zero where they must be, and sum to whole group totals."""

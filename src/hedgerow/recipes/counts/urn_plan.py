@@ -14,7 +14,7 @@ from hedgerow.model.tables.count_table import CountTable, check_columns
 from hedgerow.public.costs.accounting import Budget, floor_sqrt
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.costs.urn import Urn, exp_floor, price, row_epsilon, rows_cross
+from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
 from hedgerow.public.table import PublicData
 from hedgerow.recipes.counts.integer_counts import public_counts, zero_cells
 
@@ -45,7 +45,7 @@ class UrnPlan:
 
     def request(self, tariff: Tariff, budget: Budget, public: PublicData) -> Spend:
         """The one request: the whole budget on one draw."""
-        return price(tariff, self.table, self.urn(tariff, budget.total, public), budget.total)
+        return price_urn(tariff, self.table, self.urn(tariff, budget.total, public), budget.total)
 
     def fit(self, gate: Answers, public: PublicData) -> CountTable:
         """Draw once. What was drawn is the release: there is nothing to estimate."""

@@ -30,6 +30,7 @@ import numpy as np
 
 from hedgerow.errors import JobError
 from hedgerow.public.costs.accounting import Budget, epsilon_of
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.spend import Spend, Tariff
 
 Regime = Literal["public_only", "one_way", "two_way"]
@@ -245,7 +246,7 @@ def plan_lines(
     shown = " + ".join(f"{name} {e:.6g}" for name, e in parts.items() if e > 0)
     tables = len(spends[-1].asked) if split.tables else 0
     scales = split.scales(theta, delta, one_ways=max(tables, 1), pairs=max(tables, 1))
-    ours = ", ".join(f"{s.asked[0].noise.law} sd {s.asked[0].noise.variance ** 0.5:.4g}" for s in spends)
+    ours = ", ".join(f"{s.asked[0].noise.law} sd {law_of(s.asked[0].noise).variance ** 0.5:.4g}" for s in spends)
     why = f" ({split.reason})" if split.reason else ""
     lines = [
         f"regime {split.regime}{why} for {rows:,.0f} assumed rows, theta {theta}, "
@@ -255,7 +256,7 @@ def plan_lines(
         f"noise here, priced in {budget.measure} and never above the promise: {ours}",
     ]
     sizes = next(a for r in spends for a in r.asked if a.question.columns or len(spends) == 1)
-    if delta > 0 and sizes.noise.variance > 2.2 * (theta / split.group) ** 2:
+    if delta > 0 and law_of(sizes.noise).variance > 2.2 * (theta / split.group) ** 2:
         lines.append(
             "the promise does not bear the paper's noise on group sizes, because Laplace noise is dear in zCDP: "
             "with delta = 0 the same epsilon does, but buys no two-way tables"

@@ -17,6 +17,7 @@ from hedgerow.model.records.models import GroupedModel
 from hedgerow.model.tables.projection import Floats, project
 from hedgerow.model.tables.shrinkage import shrink
 from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import TOTAL, Law, Marginal, Measurement
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import CodedTable, PublicData
@@ -137,7 +138,7 @@ class DPSyn(AbstractRecipe):
         (sizes,) = [r.asked for r in requests if r.asked[0].question == Marginal(tuple(self.groups))][-1]
         if self.rows:
             return 0
-        spread = sqrt(sizes.noise.variance)
+        spread = sqrt(law_of(sizes.noise).variance)
         return round(sizes.cells * spread if self.variant == "paper" else 3 * spread * sqrt(sizes.cells))
 
     def lighter(self, public: PublicData, rows: int) -> str:
@@ -242,7 +243,9 @@ class DPSyn(AbstractRecipe):
         known = np.bincount(cell, minlength=noisy.size) + 0.5
         total = max(float(noisy.sum()), 1.0)
         means = (np.full(noisy.size, total / noisy.size), total * known / known.sum())
-        return shrink(noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), grouped.noise.variance)
+        return shrink(
+            noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), law_of(grouped.noise).variance
+        )
 
     def _sizes(self, noisy: Floats, split: BudgetSplit) -> npt.NDArray[np.int64]:
         """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""

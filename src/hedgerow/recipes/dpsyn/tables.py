@@ -13,6 +13,7 @@ from hedgerow.model.records.models import fixed_stream
 from hedgerow.model.tables.projection import Floats, Pair, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake
 from hedgerow.model.tables.toward_public import drawn_and_followed
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Measurement
 
 MOST_KEYS = 50_000_000  # keys of public records held at once: 200 MB
@@ -114,7 +115,7 @@ class RepairedWay(AbstractWay):
 def shares_of(answers: Sequence[Measurement]) -> tuple[list[Floats], float]:
     """The noisy tables as shares of their mean sum, and the variance of the noise on a share."""
     number = max(float(np.mean([m.counts.sum() for m in answers])), 1.0)
-    return [m.counts / number for m in answers], answers[0].noise.variance / number**2
+    return [m.counts / number for m in answers], law_of(answers[0].noise).variance / number**2
 
 
 def _risk(noisy: Floats, estimate: Floats, variance: float, followed: float = 0.0) -> float:

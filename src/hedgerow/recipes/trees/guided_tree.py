@@ -35,6 +35,7 @@ from hedgerow.model.trees import (
     to_target,
 )
 from hedgerow.public.costs.accounting import Budget, Relation
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import TOTAL, Marginal, Measurement, Tree
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import CodedTable, PublicData
@@ -241,7 +242,7 @@ def _label_counts(gate: Answers, inputs: AttachInputs, request: TreeRequest, cos
             group = cells_of(inputs.target, [c for c in a.question.columns if c not in inputs.private])
         counted = tuple(c for c in a.question.columns if c in inputs.private)
         one = None if counted == inputs.private else cells[counted[0]]
-        counts.append(to_target(group, a.counts.reshape(-1, schema.size(counted)), a.noise.variance, one))
+        counts.append(to_target(group, a.counts.reshape(-1, schema.size(counted)), law_of(a.noise).variance, one))
     return counts
 
 
@@ -384,7 +385,7 @@ def _fraction(part: float | None) -> Fraction | None:
 
 def _variance(tariff: Tariff, cost: Fraction) -> float:
     """Of the noise on a count that is asked at ``cost``."""
-    return tariff.measure_all([TOTAL], cost, law="laplace").asked[0].noise.variance
+    return law_of(tariff.measure_all([TOTAL], cost, law="laplace").asked[0].noise).variance
 
 
 def public_shares(inputs: AttachInputs, shares: Shares, tree: Tree) -> npt.NDArray[np.float64]:

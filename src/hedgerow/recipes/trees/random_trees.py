@@ -28,6 +28,7 @@ from hedgerow.model.trees import (
 )
 from hedgerow.public.coding import Codes
 from hedgerow.public.costs.accounting import Budget, Guarantee, Relation, epsilon_of, floor_sqrt
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Measurement, Tree
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.table import CodedTable, PublicData
@@ -344,7 +345,7 @@ class Forest(AbstractAttachment):
             for way in in_every_tree(codes, self.recipe):
                 counts.append(held)
                 leaves.append(leaf_of(tree, way))
-                noise.append(answer.noise.variance)
+                noise.append(law_of(answer.noise).variance)
         return combine(self.recipe.combine, counts, leaves, noise)
 
     def laws(self) -> tuple[LabelLaw, ...]:
