@@ -31,13 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
+from hedgerow.model.trees.constants import GUIDED_TREE
 
 Shares = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
-_CAUTION = 3.0  # standard errors taken off the drift of all labels together: noise must not pass for drift
-_SURE = 30.0  # 5.5 standard errors, squared: a label's own drift is believed beyond that (as in model/shrinkage)
-_FURTHEST = 9.0  # a squared difference tells at most this many times its variance: Laplace noise has long tails
-_PASSES, _ROUNDS, _SWEEPS, _STEP = 3, 4, 8, 2.0
 _TINY = 1e-30
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))  # the mean distance of a normal variable of variance 1
 
@@ -79,11 +76,11 @@ def to_target(
     rows = np.bincount(group, minlength=len(noisy)).astype(np.float64)
     totals, noise = noisy.sum(axis=1), variance * noisy.shape[1]
     off, doubt = totals.sum() - rows.sum(), noise * len(totals)
-    ratio = max(totals.sum() / max(rows.sum(), 1.0), 1e-3) if off**2 > _FURTHEST * doubt else 1.0
+    ratio = max(totals.sum() / max(rows.sum(), 1.0), 1e-3) if off**2 > GUIDED_TREE.widest_square * doubt else 1.0
     guess = ratio * rows
     excess = (totals - guess) ** 2 - noise
     weight = guess**2 / max(noise, _TINY)
-    strays = (excess * weight).sum() - _CAUTION * 2 * noise * np.sqrt((weight**2).sum())
+    strays = (excess * weight).sum() - GUIDED_TREE.drift_caution * 2 * noise * np.sqrt((weight**2).sum())
     spread = max(float(strays / max((guess**2 * weight).sum(), _TINY)), 0.0) * guess**2
     size = np.maximum(guess + (totals - guess) * spread / (spread + noise + _TINY), 0.5)
     scale = (rows / size)[:, None]
@@ -109,7 +106,7 @@ def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCo
 
 def apply_drift(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
     """``shares`` moved by the drift that all ``counts`` together show, label by label, until they show no more."""
-    for _ in range(_PASSES):
+    for _ in range(GUIDED_TREE.drift_passes):
         phi = drift([(e, *_sums(shares, e)) for e in counts])
         if not phi.any():
             break
@@ -120,7 +117,7 @@ def apply_drift(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
 def _drift_step(shares: Shares, counts: Sequence[LabelCounts], phi: Floats) -> Shares:
     """``shares`` moved by the posterior mean of the drift ``phi``, on the scale of log shares."""
     out, moved = shares.copy(), [np.zeros(e.counts.shape) for e in counts]
-    for _ in range(_ROUNDS):
+    for _ in range(GUIDED_TREE.drift_rounds):
         for e, done in zip(counts, moved, strict=True):
             fitted, spread = _sums(out, e)
             ready = phi * fitted.sum(axis=1, keepdims=True) / (e.variance + spread)
@@ -139,24 +136,28 @@ def drift(parts: Sequence[tuple[LabelCounts, Floats, Floats]]) -> Floats:
     for e, fitted, spread in parts:
         base, due = spread * fitted.sum(axis=1, keepdims=True), e.variance + spread
         weight = base / due**2
-        top = top + ((np.minimum((e.counts - fitted) ** 2, _FURTHEST * due) - due) * weight).sum(axis=0)
+        top = top + ((np.minimum((e.counts - fitted) ** 2, GUIDED_TREE.widest_square * due) - due) * weight).sum(
+            axis=0
+        )
         bottom = bottom + (base * weight).sum(axis=0)
         error = error + 4 * ((due * weight) ** 2).sum(axis=0)  # a squared Laplace variable has variance 5, not 2
-    whole = max(float(top.sum() - _CAUTION * np.sqrt(error.sum())), 0.0) / max(float(bottom.sum()), _TINY)
+    whole = max(float(top.sum() - GUIDED_TREE.drift_caution * np.sqrt(error.sum())), 0.0) / max(
+        float(bottom.sum()), _TINY
+    )
     own = np.maximum(top, 0.0) / np.maximum(bottom, _TINY)
     chance = np.zeros(len(own))
     for e, fitted, spread in parts:
         base, due = spread * fitted.sum(axis=1, keepdims=True), e.variance + spread
         chance += 4 * ((due + whole * base) * base / due**2).__pow__(2).sum(axis=0)
     chance /= np.maximum(bottom, _TINY) ** 2
-    trust = np.maximum(1 - _SURE * chance / np.maximum((own - whole) ** 2, _TINY), 0.0)
+    trust = np.maximum(1 - GUIDED_TREE.own_drift_doubt * chance / np.maximum((own - whole) ** 2, _TINY), 0.0)
     return np.asarray(np.minimum(trust * own + (1 - trust) * whole, 1.0))
 
 
 def posterior_mode(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
     """The posterior mode of the shares, ``shares`` being their prior: dual coordinate ascent, table by table."""
     out, moved = shares.copy(), [np.zeros(e.counts.shape) for e in counts]
-    for _ in range(_SWEEPS):
+    for _ in range(GUIDED_TREE.mode_sweeps):
         for e, done in zip(counts, moved, strict=True):
             fitted, spread = _sums(out, e)
             step = ((e.counts - fitted) / e.variance - done) / (1 + np.minimum(2 * spread, fitted) / e.variance)
@@ -174,7 +175,7 @@ def _sums(shares: Shares, e: LabelCounts) -> tuple[Floats, Floats]:
 
 def _move(shares: Shares, e: LabelCounts, done: Floats, step: Floats) -> None:
     """Every row's log shares moved by the step of its group. 2 s (1 - s) bounds the curvature: no overshooting."""
-    step = np.clip(step, -_STEP, _STEP)
+    step = np.clip(step, -GUIDED_TREE.largest_step, GUIDED_TREE.largest_step)
     done += step
     _scale(shares, e.group, np.exp(step)[:, e.label_of(shares.shape[1])])
 

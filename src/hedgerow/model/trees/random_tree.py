@@ -16,10 +16,10 @@ import numpy.typing as npt
 from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
+from hedgerow.model.trees.constants import RANDOM_TREES
 from hedgerow.public.coding import Codes
 from hedgerow.public.costs.question import Tree
 
-_MOST_SLOTS = 1 << 27
 _CHUNK = 1024
 
 Combine = Literal["mean", "pooled", "precision"]
@@ -54,10 +54,10 @@ def sketch_tree(
         _choose(masks, weight, rng.random(len(masks)), look)  # one number a split: the same on every machine
         wide = sizes[look]
         first = np.cumsum(wide) - wide
-        if slots + wide.sum() > _MOST_SLOTS:
+        if slots + wide.sum() > RANDOM_TREES.most_slots:
             raise JobError(
-                f"A random tree with n_B = {n_b} has more than {_MOST_SLOTS:,} nodes. Raise n_b, or lower depth.\n"
-                "No confidential row was read and nothing was spent."
+                f"A random tree with n_B = {n_b} has more than {RANDOM_TREES.most_slots:,} nodes. "
+                "Raise n_b, or lower depth.\nNo confidential row was read and nothing was spent."
             )
         count = np.zeros(int(wide.sum()), np.int32)
         moving = _advance(code_rows, look, first.astype(np.uint32), child, splits, live, slot, moving, count)
@@ -280,7 +280,7 @@ def _by_precision(
     for s, leaf, c, v in zip(shares, leaves, counts, variances, strict=True):
         noise = v * label_count / np.maximum(c.sum(axis=1), 1.0) ** 2
         apart = _apart(s, leaf, middle) / max(len(leaf), 1) - (noise[leaf].mean() if len(leaf) else 0.0)
-        _add_leaf(total, s, leaf, 1 / (noise + max(apart, 1e-4)))
+        _add_leaf(total, s, leaf, 1 / (noise + max(apart, RANDOM_TREES.spread_floor)))
     return total
 
 

@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
+from hedgerow.model.trees.constants import GUIDED_TREE
 from hedgerow.public.costs.question import Tree
 
 Shares = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-_SMOOTH = 5.0  # rows of the node's own mix that a rare code is given before codes are put in order
-_RATE, _ROUNDS, _DEPTH, _PATIENCE, _LEAST = 0.15, 120, 4, 8, 1e-5
+_SMOOTH = GUIDED_TREE.code_smoothing  # a plain number, which compiled code can hold
 
 
 @final
@@ -285,8 +285,9 @@ def fit_boosted_trees(
 ) -> BoostedTrees:
     """The boosted model of ``labels`` below ``label_count`` given the codes in ``code_rows``; a fifth is held out."""
     n = len(labels)
+    some = n // GUIDED_TREE.boosting_held_out
     order = rng.permutation(n)
-    held, kept = order[: n // 5], order[n // 5 :]
+    held, kept = order[:some], order[some:]
     best = _best_rounds(
         code_rows[:, kept], labels[kept], code_rows[:, held], labels[held], label_count, (sizes, ordered)
     )
@@ -298,12 +299,12 @@ def _best_rounds(code_rows: Any, labels: Any, held: Any, truth: Any, label_count
     start = _start(labels, label_count)
     scores, judged = np.tile(start, (len(labels), 1)), np.tile(start, (len(truth), 1))
     best, loss = 0, _loss(judged, truth)
-    for i in range(_ROUNDS):
+    for i in range(GUIDED_TREE.boosting_rounds):
         tree, steps = _step(code_rows, labels, label_count, form, scores)
         _add_steps(held, tree.look, tree.low, tree.side, steps, judged)
         if (now := _loss(judged, truth)) < loss:
             best, loss = i + 1, now
-        elif i + 1 - best >= _PATIENCE:
+        elif i + 1 - best >= GUIDED_TREE.boosting_patience:
             break
     return best
 
@@ -322,12 +323,17 @@ def _step(
     shares = _softmax(scores)
     rest = -shares
     rest[np.arange(len(labels)), labels] += 1
-    tree = grow(code_rows, rest, sizes, ordered, smallest=20, deepest=_DEPTH)
+    tree = grow(
+        code_rows, rest, sizes, ordered, smallest=GUIDED_TREE.boosting_leaf, deepest=GUIDED_TREE.boosting_depth
+    )
     node = np.zeros(len(labels), np.int64)
     _walk(code_rows, tree.look, tree.low, tree.side, node)
     top, bottom = np.zeros((len(tree.look), label_count)), np.zeros((len(tree.look), label_count))
     _gradient_sums(node, rest, shares, top, bottom)
-    steps = (_RATE * np.clip(top / (bottom + 5.0), -4, 4)).astype(np.float32)
+    most = GUIDED_TREE.boosting_clip
+    steps = (GUIDED_TREE.boosting_rate * np.clip(top / (bottom + GUIDED_TREE.boosting_ridge), -most, most)).astype(
+        np.float32
+    )
     scores += steps[node]
     return tree, steps
 
@@ -344,7 +350,7 @@ def _loss(scores: Any, truth: Any) -> float:
 def _softmax(scores: Any) -> Shares:
     up = np.exp(scores - scores.max(axis=1, keepdims=True))
     up /= up.sum(axis=1, keepdims=True)
-    np.maximum(up, _LEAST, out=up)
+    np.maximum(up, GUIDED_TREE.least_share, out=up)
     up /= up.sum(axis=1, keepdims=True)
     return np.asarray(up, np.float32)
 

@@ -11,13 +11,12 @@ import polars as pl
 from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected
+from hedgerow.model.trees.constants import GUIDED_TREE
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import BINNED, Schema, decode, violations
 from hedgerow.public.table import CodedTable
 
 _GOLDEN = 0.6180339887498949
-_REDRAWS = 20
-_BALANCE_SWEEPS = 2
 
 
 @final
@@ -157,7 +156,7 @@ def balance(
     off, spread = np.zeros(total), np.zeros(total)
     _distance(shares, cell_at, cells, off, spread)
     worth = 1 / np.sqrt(spread + 1)
-    for _ in range(_BALANCE_SWEEPS):
+    for _ in range(GUIDED_TREE.balance_sweeps):
         _offer(shares, cell_at, cells, off, worth, rng.permutation(n), rng.random(n))
     return cells
 
@@ -224,7 +223,7 @@ def with_columns(target: CodedTable, schema: Schema, draw_labels: Any, rng: np.r
         return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
 
     frame = built(rows, cells)
-    for _ in range(_REDRAWS if schema.zeros or schema.rules else 0):
+    for _ in range(GUIDED_TREE.rule_redraws if schema.zeros or schema.rules else 0):
         bad = np.flatnonzero(violations(schema, frame).to_numpy())
         if not len(bad):
             break

@@ -17,6 +17,7 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.trees import (
+    GUIDED_TREE,
     BinaryTree,
     LabelCounts,
     LeafRows,
@@ -42,13 +43,6 @@ from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
 from hedgerow.recipes.trees.outcome import budget_parts, outcome_of
-
-_LEVELS = (1, 2, 4, 8, 16)  # depths whose nodes are corrected before the leaves
-_MOST = 400_000  # public rows that a tree or a boosted model is grown on
-_SMALLEST, _DEEPEST = 8, 24
-_PARTS = tuple(Fraction(i, 4) for i in range(4))  # of the budget, for attribute x private tables: the ones considered
-_CHARGES = (8.0, 64.0)  # how many times its noise a leaf is charged when a model tells rows apart: trees considered
-_SMOOTH = 5.0  # rows of the whole table's mix that the public labels of a leaf are given
 
 
 @final
@@ -261,7 +255,7 @@ def _correct(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest)
         shares = apply_drift(shares, part)
     assert request.grown is not None and request.ends is not None
     deepest = int(request.grown.depth[request.ends].max())
-    for level in (n for n in _LEVELS if n < deepest):
+    for level in (n for n in GUIDED_TREE.drift_levels if n < deepest):
         shares = apply_drift(shares, [merge_groups(leaves, above(request.grown, request.ends, level))])
     return posterior_mode(apply_drift(shares, [leaves]), [*tables, *bands, leaves])
 
@@ -290,7 +284,7 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         relative, labelled = target, False  # then the rows to be filled are the public table
     else:
         labelled = True
-    some = np.random.Generator(np.random.PCG64(recipe.seed)).permutation(relative.rows)[:_MOST]
+    some = np.random.Generator(np.random.PCG64(recipe.seed)).permutation(relative.rows)[: GUIDED_TREE.public_rows]
     return AttachInputs(
         found.private,
         given,
@@ -309,7 +303,7 @@ def attribute_tables(recipe: GuidedTree, inputs: AttachInputs) -> tuple[TreeRequ
     """Without public labels: every attribute's own table, and its part of the budget."""
     weights = _weights(recipe, inputs.given)
     request = TreeRequest(tuple(Marginal((a, *inputs.private)) for a in weights), tuple(weights.values()))
-    return request, _fraction(recipe.tables) or Fraction(1, 2)
+    return request, _fraction(recipe.tables) or GUIDED_TREE.first_part
 
 
 def best_request(
@@ -323,13 +317,14 @@ def best_request(
     analyses = _analyses(recipe, inputs, shares, lambda part: _variance(tariff, cost * part))
     rest = 1 - sum(analyses.values(), Fraction(0))
     least = _variance(tariff, cost * rest) * inputs.label_count
-    limits = {"smallest": _SMALLEST, "deepest": _DEEPEST}
+    limits = {"smallest": GUIDED_TREE.smallest_leaf, "deepest": GUIDED_TREE.deepest_leaf}
+    # two halves of n / 2 rows carry 4 / n of noise where one node carries 1 / n: a split must repay the difference
     grown = grow(inputs.public, shares, inputs.sizes, inputs.ordered, **limits, worth=3 * least / over)
-    parts = _PARTS if (tables := _fraction(recipe.tables)) is None else (tables,)
+    parts = GUIDED_TREE.table_parts if (tables := _fraction(recipe.tables)) is None else (tables,)
     if inputs.labels is None:
         parts = (Fraction(0),)  # the tables have been asked
     # without a model of the labels the tree itself must tell rows apart: then a leaf is charged its noise, no more
-    charges = _CHARGES if recipe.prior == "boosted" else (1.0,)
+    charges = GUIDED_TREE.leaf_charges if recipe.prior == "boosted" else (1.0,)
 
     def candidate(part: Fraction, charge: float) -> TreeRequest:
         variance = _variance(tariff, cost * rest * (1 - part))
@@ -392,5 +387,5 @@ def public_shares(inputs: AttachInputs, shares: Shares, tree: Tree) -> npt.NDArr
     """The public rows' shares of each label in each leaf, smoothed additively by the mix of all leaves."""
     leaf = leaf_of(tree, inputs.codes(inputs.public))
     counts = np.stack([np.bincount(leaf, weights=s, minlength=tree.leaves) for s in shares.T], axis=1)
-    counts += _SMOOTH * counts.sum(axis=0) / max(float(counts.sum()), 1.0) + 1e-4
+    counts += GUIDED_TREE.leaf_smoothing * counts.sum(axis=0) / max(float(counts.sum()), 1.0) + 1e-4
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))

@@ -27,18 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
+from hedgerow.model.trees import GUIDED_TREE
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.schema import BINNED, Schema
 from hedgerow.recipes.trees.attach import is_ordered
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-_SWEEPS, _FINE, _LLOYD = 30, 16, 40
-_ROWS = 400_000  # more of them would not change an effect by a hundredth of what is left
-_MOST = 4_000_000  # numbers in a tree: 16 MB
-_BANDS = (2, 3, 4, 6, 8, 12, 16)
-_SHARES = (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2))
-_ENOUGH = 0.5  # of the variance that chance gives: a larger share is not taken to learn more
 
 
 @final
@@ -81,13 +76,13 @@ def residual_of(
     None when nothing is left.  Least squares by backfitting (Gauss-Seidel): a code's effect is the mean of what the
     other columns leave of its rows.
     """
-    code_rows = code_rows[:, :: max(code_rows.shape[1] // _ROWS, 1)]
+    code_rows = code_rows[:, :: max(code_rows.shape[1] // GUIDED_TREE.residual_rows, 1)]
     y = scores[code_rows[outcome]]
     left, mean = y - y.mean(), y.mean()
     others = [a for a in range(len(sizes)) if a != outcome]
     effects = [np.zeros(s) for s in sizes]
     rows = [np.maximum(np.bincount(codes, minlength=s), 1) for codes, s in zip(code_rows, sizes, strict=True)]
-    for _ in range(_SWEEPS):
+    for _ in range(GUIDED_TREE.residual_sweeps):
         for a in others:
             step = np.bincount(code_rows[a], weights=left, minlength=sizes[a]) / rows[a]
             effects[a] += step
@@ -95,8 +90,8 @@ def residual_of(
     if left.std() <= 1e-3 * max(y.std(), 1e-12):
         return None
     effects[outcome] = mean - scores
-    unit = left.std() / _FINE
-    while _numbers([np.rint(e / unit) for e in effects]) > _MOST:
+    unit = left.std() / GUIDED_TREE.residual_steps
+    while _numbers([np.rint(e / unit) for e in effects]) > GUIDED_TREE.band_tree_numbers:
         unit *= 2
     return Residual(tuple(np.asarray(-np.rint(e / unit), np.int64) for e in effects))
 
@@ -113,7 +108,7 @@ def lloyd_cuts(values: Ints, many: Ints, bands: int) -> list[int]:
     Lloyd's algorithm (one-dimensional k-means) from equal parts; a value at a cut belongs to the upper band.
     """
     middle = np.interp((np.arange(bands) + 0.5) / bands, (np.cumsum(many) - many / 2) / many.sum(), values)
-    for _ in range(_LLOYD):
+    for _ in range(GUIDED_TREE.lloyd_rounds):
         band = np.searchsorted((middle[1:] + middle[:-1]) / 2, values)
         rows = np.bincount(band, weights=many, minlength=bands)
         mean = np.bincount(band, weights=many * values, minlength=bands) / np.maximum(rows, 1)
@@ -167,7 +162,7 @@ class Outcome:
         budget, of which the questions have a ``part`` together.
         """
         cells, options = float(np.prod([len(m) for m in labels.values()])), []
-        for bands, apart in product(_BANDS, (False, True) if len(labels) > 1 else (False,)):
+        for bands, apart in product(GUIDED_TREE.band_counts, (False, True) if len(labels) > 1 else (False,)):
             cuts = lloyd_cuts(self.values, self.many, bands)
             noise = variance(part / len(labels) if apart else part)
             each = [
@@ -225,13 +220,15 @@ def budget_parts(
     if not (tables or outcomes):
         return {}
     parts: dict[Marginal, Fraction] = {}
-    for whole in (share,) if share is not None else _SHARES if outcomes else (Fraction(1, 3),):
+    for whole in (
+        (share,) if share is not None else GUIDED_TREE.outcome_shares if outcomes else (GUIDED_TREE.analyses_share,)
+    ):
         part = whole / (len(tables) + len(outcomes))
         parts, least = dict.fromkeys(tables, part), 1.0
         for outcome in outcomes:
             questions, learnt = outcome.questions(labels, part, variance)
             parts |= dict.fromkeys(questions, part / len(questions))
             least = min(least, learnt)
-        if least >= _ENOUGH:
+        if least >= GUIDED_TREE.told_enough:
             break
     return parts
