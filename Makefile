@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench mutants format clean
+.PHONY: demo test check bench mutants release format clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -36,9 +36,13 @@ bench: $(VENV)/.dev  ## ratios measured within one run
 	$(BIN)/python bench/count.py
 	$(BIN)/python bench/noise.py
 
+release: $(VENV)/.dev  ## build sdist and wheel into dist/, check contents, metadata, version and a fresh install
+	rm -rf dist
+	$(BIN)/python -m tests.packaging.release dist
+
 format: $(VENV)/.dev
 	$(BIN)/ruff format src tests bench
 	$(BIN)/ruff check --fix src tests bench
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,7 +5,7 @@
 For each table and epsilon: mean total-variation distance of the prior as it is, of noisy counts projected, and of
 integer_counts with prior = "public"; the ratio of the last to the better of the first two (by year), with the
 standard error of its mean over years, and the worst year.  The constants of tables/table_prior.py were chosen on the
-years 1989, 1992, ..., 2010; the other years were not looked at.  Data: /work/shared/data, cpdf_population_cells.
+years 1989, 1992, ..., 2010; the other years were not looked at.  Data: cpdf_population_cells.
 """
 
 import resource

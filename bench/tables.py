@@ -3,7 +3,7 @@
     python bench/tables.py ce [RUNS]         mean total-variation distance of each recipe, epsilon 0.1 to 10
     python bench/tables.py speed X Y Z       a table of X x Y x Z cells: CPU seconds and peak memory, both mechanisms
 
-Reference: /work/shared/oracles/dirichlet_multinomial.json, utility_ce_mean_tvd (where it is on this machine).
+Reference: ../shared/oracles/dirichlet_multinomial.json beside the repository, utility_ce_mean_tvd, where it is there.
 """
 
 import json
