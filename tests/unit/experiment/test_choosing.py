@@ -130,6 +130,29 @@ def test_a_choice_that_was_altered_does_not_hold(choice: Path, tmp_path: Path, h
     assert not all(held(tmp_path / "c").values()), how
 
 
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("notes.txt", "notes.txt does not belong in a choice"),
+        ("statement-2.json", "statement-2.json does not belong in a choice"),
+        ("-README.md", "README.md is missing"),
+        ("-records.parquet", "neither records nor counts"),
+    ],
+)
+def test_a_file_too_many_or_too_few_is_named(choice: Path, tmp_path: Path, wanted: str, said: str) -> None:
+    """Also when it stands in the manifest, or was taken out of it."""
+    folder = tmp_path / "c"
+    shutil.copytree(choice, folder)
+    if wanted.startswith("-"):
+        (folder / wanted.removeprefix("-")).unlink()
+    else:
+        (folder / wanted).write_text("{}", "utf-8")
+    files = {p.name: manifest.facts_of(p) for p in folder.iterdir() if p.name != manifest.NAME}
+    (folder / manifest.NAME).write_text(manifest.dumps(files), "utf-8")
+    (found,) = [c for c in verify(folder) if c.name == "files are those of the manifest"]
+    assert not found.held and said in found.detail
+
+
 def test_half_a_folder_does_not_hold(choice: Path, tmp_path: Path, hedgerow: Command) -> None:
     shutil.copytree(choice, tmp_path / "c")
     (tmp_path / "c" / "measurements.parquet").unlink()
