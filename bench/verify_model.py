@@ -23,12 +23,11 @@ from hedgerow.ledger.book import Ledger
 from hedgerow.model_check import AgreementPosterior, chances
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
-from hedgerow.public.claim_text import make_claim
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import open_source
-from hedgerow.public.formula import Formula
+from hedgerow.public.formula import Formula, make_claim
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema

@@ -24,7 +24,6 @@ from hedgerow.ledger.account import RunAccount
 from hedgerow.pipeline import PreparedJob
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
-from hedgerow.public.claim_text import make_claim
 from hedgerow.public.coding import Codes
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.claim import Claim
@@ -33,7 +32,7 @@ from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import open_source
-from hedgerow.public.formula import Formula
+from hedgerow.public.formula import Formula, make_claim
 from hedgerow.public.table import CodedTable
 
 Floats = npt.NDArray[np.float64]

@@ -16,14 +16,13 @@ from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private import Gate, noise, verification
-from hedgerow.public.claim_text import make_claim
 from hedgerow.public.coding import as_text
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import Source, open_source
-from hedgerow.public.formula import Formula
+from hedgerow.public.formula import Formula, make_claim
 from hedgerow.public.schema import Schema
 from tests.privacy.checks import quick_folder
 from tests.privacy.world import SCHEMA, Pair, Row, frame

@@ -170,7 +170,7 @@ class CodedTable:
         column = self.schema.column(name)
         if self.counts is not None and column.bin_count:
             middle = np.full(column.size, np.nan)
-            middle[: column.bin_count] = column.grid.middle(np.arange(column.bin_count))
+            middle[: column.bin_count] = column.bin_values.middle(np.arange(column.bin_count))
             return np.asarray(middle[np.asarray(self.codes((name,))[name], np.int64)])
         values = self.frame[name]
         if column.kind == "yes-no" and values.dtype != pl.Boolean:

@@ -93,11 +93,11 @@ class Labelled:
         names = dict(zip(frame.columns, legal_names(frame.columns), strict=True))
         labels = {n: _labels(columns[n]) for n in frame.columns if n in columns}
         series = [_plain(frame[n], labels.get(n, {})) for n in frame.columns]
-        told = {n: columns[n].description if n in columns else "" for n in frame.columns}
+        words = {n: columns[n].description if n in columns else "" for n in frame.columns}
         return cls(
             frame=pl.DataFrame(series).rename(names),
             title=schema.title if schema is not None else "",
-            descriptions={new: told[n] or (n if n != new else "") for n, new in names.items()},
+            descriptions={new: words[n] or (n if n != new else "") for n, new in names.items()},
             labels={
                 names[s.name]: {int(v) if s.dtype.is_integer() else v: text for v, text in labels[s.name].items()}
                 for s in series
@@ -112,14 +112,14 @@ def _write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None
     table = Labelled.of(frame, schema)
     texts = {n: label for n, label in table.labels.items() if not table.frame[n].dtype.is_integer()}
     keys = {n: "; ".join(f"{v} = {text}" for v, text in label.items()) for n, label in texts.items()}
-    told = {n: f"{words} ({keys[n]})" if words else keys[n] for n, words in table.descriptions.items() if n in keys}
+    longer = {n: f"{words} ({keys[n]})" if words else keys[n] for n, words in table.descriptions.items() if n in keys}
     _write_and_look(
         "dta",
         table.frame,
         path,
         version=14,  # what every Stata since 14 opens; pyreadstat's default asks for Stata/MP
         file_label=_cut(table.title, 80),
-        column_labels={n: _cut(w, 80) for n, w in (table.descriptions | told).items() if w},
+        column_labels={n: _cut(w, 80) for n, w in (table.descriptions | longer).items() if w},
         variable_value_labels={n: label for n, label in table.labels.items() if n not in texts},
     )
     head = path.read_bytes()[:4096]

@@ -14,11 +14,10 @@ from hedgerow.ledger.book import BudgetExhausted, Ledger
 from hedgerow.model_check import AgreementPosterior, ModelCheck, carry_out, prepare
 from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.claim_text import make_claim
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.files.sources import open_source
-from hedgerow.public.formula import Formula
+from hedgerow.public.formula import Formula, make_claim
 from hedgerow.public.schema import Schema
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.conftest import hedgerow as hedgerow

@@ -7,9 +7,8 @@ import pytest
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.experiment.measured import coefficients
-from hedgerow.public.claim_text import make_claim, read_claim
 from hedgerow.public.costs.claim import Claim, fit_sums
-from hedgerow.public.formula import Formula, numbers_of
+from hedgerow.public.formula import Formula, make_claim, numbers_of, read_claim
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema

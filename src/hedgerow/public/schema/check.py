@@ -38,23 +38,23 @@ def problems(parts: Declaration, unread: Collection[Path] = ()) -> list[Problem]
 
     The tables that could not be read are not looked at, nor what builds on them or on a wrong column.
     """
-    found = list(_of_columns(parts, unread))
-    ill = {*unread, *(p.at[:2] for p in found)}
+    wrong = list(_of_columns(parts, unread))
+    ill = {*unread, *(p.at[:2] for p in wrong)}
     columns = {c.name: c for c in parts.columns}
     sound = {n: c for n, c in columns.items() if ("columns", n) not in ill}
     for name, c in sound.items():
-        found += _placed(("columns", name), f"column {name!r}", _determined(c, columns, sound))
+        wrong += _placed(("columns", name), f"column {name!r}", _determined(c, columns, sound))
     for i, join in enumerate(parts.joined):
         if ("joined", i) not in ill:
             faults = _join(join, columns, sound, parts.joined[:i])
-            found += _placed(("joined", i), f"joined {join.name!r}", faults)
+            wrong += _placed(("joined", i), f"joined {join.name!r}", faults)
     for i, zero in enumerate(parts.zeros):
         if ("zero", i) not in ill:
-            found += _placed(("zero", i), f"zero {i + 1}", (("where", t) for t in _zero(zero, columns, sound)))
+            wrong += _placed(("zero", i), f"zero {i + 1}", (("where", t) for t in _zero(zero, columns, sound)))
     for i, rule in enumerate(parts.rules):
         if ("rule", i) not in ill:
-            found += _placed(("rule", i), f"rule {i + 1}", _rule(rule, columns, sound))
-    return [*found, *_circles(parts)]
+            wrong += _placed(("rule", i), f"rule {i + 1}", _rule(rule, columns, sound))
+    return [*wrong, *_circles(parts)]
 
 
 def _placed(at: Path, who: str, faults: Iterable[Fault]) -> list[Problem]:
@@ -107,9 +107,9 @@ def _unknown(c: Column, texts: Iterable[str]) -> Iterator[str]:
     if c.unresolved:
         return
     known = {*c.coded.values, c.other, ""}
-    asked = pl.Series([t.strip() for t in texts], dtype=pl.String)
-    number = c.coded.numbers(asked) if c.kind in BINNED else np.full(len(asked), np.nan)
-    for text, x in zip(asked, number, strict=True):
+    trimmed = pl.Series([t.strip() for t in texts], dtype=pl.String)
+    number = c.coded.numbers(trimmed) if c.kind in BINNED else np.full(len(trimmed), np.nan)
+    for text, x in zip(trimmed, number, strict=True):
         if np.isnan(x) and text not in known and text[: c.prefix or None].strip() not in known:
             yield text
 
@@ -390,7 +390,7 @@ def _steps(c: Column, b: Bins) -> Iterator[str]:
 
 
 def _bins_and_values(c: Column) -> Iterator[Fault]:
-    empty = c.grid.empty
+    empty = c.bin_values.empty
     if empty.any():
         at = int(empty.argmax())
         a, b = c.cuts[at : at + 2].tolist()
@@ -406,7 +406,7 @@ def _bins_and_values(c: Column) -> Iterator[Fault]:
         return
     for i, values in enumerate(c.public_values):
         numbers = [as_number(v) for v in values]
-        if not all(c.cuts[i] <= x < c.cuts[i + 1] and x not in c.grid.avoid for x in numbers):
+        if not all(c.cuts[i] <= x < c.cuts[i + 1] and x not in c.bin_values.avoid for x in numbers):
             yield "public_values", f"list {i + 1} has a value outside its bin; resolve the schema again."
             return
 

@@ -114,7 +114,7 @@ class Column:
         return self.bins.cuts(self._binned)
 
     @cached_property
-    def grid(self) -> BinValues:
+    def bin_values(self) -> BinValues:
         """The values that may stand in each bin."""
         finest = None if self.kind == "real" else Fraction(1)
         unit = finest if self.unit is None else Fraction(str(self.unit))
@@ -185,7 +185,7 @@ class Column:
             return self.values
         if self.kind == "yes-no":
             return ((self.no or ("false",))[0], (self.yes or ("true",))[0])
-        return (*(self.text_of(x) for x in self.grid.lowest.tolist()), *(raw for raw, _ in self.special))
+        return (*(self.text_of(x) for x in self.bin_values.lowest.tolist()), *(raw for raw, _ in self.special))
 
     @cached_property
     def _named_texts(self) -> dict[str, int]:

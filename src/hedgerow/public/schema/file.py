@@ -232,10 +232,10 @@ def read(body: str, name: str) -> Declaration:
         raise SchemaError(_syntax(str(wrong), body, name)) from None
     reading = _Reading()
     parts = reading.parts(tables)
-    found = [*reading.found, *problems(parts, reading.unread)]
-    if found:
+    faults = [*reading.problems, *problems(parts, reading.unread)]
+    if faults:
         lines = key_lines(body)
-        placed = sorted((line_of(lines, p.at), p.text) for p in found)
+        placed = sorted((line_of(lines, p.at), p.text) for p in faults)
         raise SchemaError(_closing([f"{name}:{line}: {said}" for line, said in dict.fromkeys(placed)]))
     return parts
 
@@ -264,7 +264,7 @@ class _Reading:
     """One pass over the tables of a file; what is wrong is noted, and the pass goes on."""
 
     def __init__(self) -> None:
-        self.found: list[Problem] = []
+        self.problems: list[Problem] = []
         self.unread: set[Path] = set()  # tables with a value that could not be read
 
     def parts(self, tables: Mapping[str, Any]) -> Declaration:
@@ -281,7 +281,7 @@ class _Reading:
         )
 
     def _note(self, at: Path, said: str, *, unread: bool = True) -> None:
-        self.found.append(Problem(at, said))
+        self.problems.append(Problem(at, said))
         if unread:
             self.unread.add(at[:2])
 

@@ -110,7 +110,7 @@ def _numbers(column: Column, codes: Places, rng: np.random.Generator) -> Floats:
     """A number for every row that is in a bin; NaN for the others."""
     inside = codes < column.bin_count
     bins = codes[inside]
-    picked = column.grid.middle(bins) if column.decode == "midpoint" else column.grid.uniform(bins, rng)
+    picked = column.bin_values.middle(bins) if column.decode == "midpoint" else column.bin_values.uniform(bins, rng)
     if column.decode == "public":
         picked = _from_public(column, bins, picked, rng)
     number = np.full(len(codes), np.nan)
@@ -144,7 +144,7 @@ def _keep_rules(
     order = list(TopologicalSorter(lefts).static_order())
     known = {n: ~np.isnan(numbers[n][rows]) for n in order}
     bins = {n: np.where(known[n], codes[n][rows], 0) for n in order}
-    most = {n: np.where(known[n], schema.column(n).grid.highest[bins[n]], np.inf) for n in order}
+    most = {n: np.where(known[n], schema.column(n).bin_values.highest[bins[n]], np.inf) for n in order}
     for right in reversed(order):
         for left in lefts.get(right, ()):
             most[left] = np.minimum(most[left], most[right])
@@ -152,8 +152,8 @@ def _keep_rules(
         least = np.full(len(rows), -np.inf)
         for left in lefts.get(name, ()):
             least = np.fmax(least, numbers[left][rows])
-        bounds = np.maximum(least, schema.column(name).grid.low[bins[name]]), most[name]
-        anew = schema.column(name).grid.between(bins[name], *bounds, rng)
+        bounds = np.maximum(least, schema.column(name).bin_values.low[bins[name]]), most[name]
+        anew = schema.column(name).bin_values.between(bins[name], *bounds, rng)
         good = known[name] & ~np.isnan(anew)
         numbers[name][rows[good]] = anew[good]
 
@@ -216,8 +216,8 @@ def impossible(schema: Schema, codes: Mapping[str, AnyCodes]) -> Flags:
             bad |= np.logical_and.reduce(met)
     for rule in schema.rules:
         if rule.left in plain and rule.right in plain:
-            lowest = _per_code(schema.column(rule.left), schema.column(rule.left).grid.lowest)
-            highest = _per_code(schema.column(rule.right), schema.column(rule.right).grid.highest)
+            lowest = _per_code(schema.column(rule.left), schema.column(rule.left).bin_values.lowest)
+            highest = _per_code(schema.column(rule.right), schema.column(rule.right).bin_values.highest)
             bad |= lowest[plain[rule.left]] > highest[plain[rule.right]]
     return bad
 
@@ -243,7 +243,7 @@ def _sure(column: Column, condition: Condition) -> Flags:
     sure = np.isin(np.arange(column.size), _own_codes(column, condition))
     if column.kind not in BINNED:
         return sure
-    lowest, highest = (_per_code(column, x) for x in (column.grid.lowest, column.grid.highest))
+    lowest, highest = (_per_code(column, x) for x in (column.bin_values.lowest, column.bin_values.highest))
     if not condition.values:
         return _within(lowest, condition) & _within(highest, condition)
     one: Flags = (lowest == highest) & np.isin(lowest, _listed_numbers(column, condition))

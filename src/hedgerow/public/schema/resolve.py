@@ -56,7 +56,7 @@ def _numbers(c: Column, series: pl.Series) -> Floats:
     """The numbers of a public column, sorted, without those that have a code of their own."""
     probe = replace(c, bins=Bins(edges=(as_date(0), as_date(1)) if c.kind == "date" else (0, 1)))
     number = probe.coded.numbers(series)
-    number = number[np.isfinite(number) & ~np.isin(number, probe.grid.avoid)]
+    number = number[np.isfinite(number) & ~np.isin(number, probe.bin_values.avoid)]
     return np.sort(np.floor(number) if c.kind == "integer" else number)
 
 
@@ -77,8 +77,8 @@ def _with_edges(c: Column, series: pl.Series) -> Column:
     if len(edges) == 1 or at[-2] == at[-1]:
         edges = np.append(edges, number[-1])
     full = replace(c, bins=Bins(edges=_edges(c, edges)))
-    while full.grid.empty.any():  # all of a bin is special: widen it
-        gone = max(int(full.grid.empty.argmax()), 1)
+    while full.bin_values.empty.any():  # all of a bin is special: widen it
+        gone = max(int(full.bin_values.empty.argmax()), 1)
         edges = np.delete(edges, gone)
         full = replace(c, bins=Bins(edges=_edges(c, edges)))
     return full
@@ -116,7 +116,7 @@ def _with_values(c: Column, series: pl.Series) -> Column:
     bins = np.repeat(np.arange(len(keep)), keep)
     place = np.arange(len(bins)) - (ends - keep)[bins]
     picked = number[starts[bins] + (2 * place + 1) * have[bins] // (2 * keep[bins])]
-    values = _edges(c, c.grid.rounded(bins, picked))
+    values = _edges(c, c.bin_values.rounded(bins, picked))
     spans = zip((ends - keep).tolist(), ends.tolist(), strict=True)
     return replace(c, public_values=tuple(values[a:b] for a, b in spans))
 

@@ -63,9 +63,8 @@ class Schema:
     reasons: Reasons | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        found = problems(self._parts)
-        if found:
-            raise SchemaError("\n".join(p.text for p in found))
+        if wrong := problems(self._parts):
+            raise SchemaError("\n".join(p.text for p in wrong))
 
     @classmethod
     def draft(cls, public: Any, codebook: Any = None) -> "Schema":

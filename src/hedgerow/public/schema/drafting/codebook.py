@@ -142,14 +142,14 @@ def _without_values(entry: CodeBookEntry) -> Sketch | LeftOut:
 def _range(entry: CodeBookEntry, low: float, high: float) -> Sketch:
     """A number column with a range; values the book names beside it get cells of their own."""
     whole = entry.type == "integer" or (entry.type != "real" and low == int(low) and high == int(high))
-    found = bins_between(low, high, whole=whole)
+    binning = bins_between(low, high, whole=whole)
     hints = ("bins = { quantiles = 20 }    # instead: bins of equal size on a public table",)
     return Sketch(
         entry.name,
         "integer" if whole else "real",
-        bins=found.bins,
-        range=NumberRange(low, high, found.why),
-        hints=hints if found.why != "one bin per value" else (),
+        bins=binning.bins,
+        range=NumberRange(low, high, binning.why),
+        hints=hints if binning.why != "one bin per value" else (),
     )
 
 
@@ -180,9 +180,9 @@ def with_table(entry: CodeBookEntry, profile: Profile) -> Sketch | LeftOut:
     The book's labels and order stand; what only the table has is added and said.
     """
     known = profile.without(frozenset(entry.missing_values))
-    seen, told = guess(known), bool(entry.pairs) or entry.low is not None
+    seen, described = guess(known), bool(entry.pairs) or entry.low is not None
     if isinstance(seen, LeftOut) or entry.identifier:
-        return sketch_entry(entry) if told or entry.identifier else seen
+        return sketch_entry(entry) if described or entry.identifier else seen
     marks = tuple(dict.fromkeys((*seen.missing_values, *entry.missing_values)))
     seen = replace(
         seen,
@@ -210,9 +210,9 @@ def _covers(entry: CodeBookEntry, profile: Profile) -> bool:
 
 def _ranged(seen: Sketch, entry: CodeBookEntry) -> Sketch:
     """The book's range and special values, with the gaps that the table shows."""
-    drawn = sketch_entry(entry)
-    assert isinstance(drawn, Sketch), "a range gives a sketch"
-    return replace(drawn, missing=seen.missing, missing_values=seen.missing_values, gaps=seen.gaps)
+    sketch = sketch_entry(entry)
+    assert isinstance(sketch, Sketch), "a range gives a sketch"
+    return replace(sketch, missing=seen.missing, missing_values=seen.missing_values, gaps=seen.gaps)
 
 
 def _labelled_list(sketch: Sketch, entry: CodeBookEntry, profile: Profile) -> Sketch:

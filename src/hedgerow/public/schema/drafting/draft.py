@@ -153,7 +153,7 @@ def _with_relations(draft: Draft, table: TableProfile) -> Draft:
 def _numbers(column: Column, series: pl.Series) -> Floats:
     """The numbers of a column as they stand, NaN where it holds a text, a special or nothing."""
     out = column.coded.numbers(series).copy()
-    out[np.isin(out, column.grid.avoid) | ~np.isfinite(out)] = np.nan
+    out[np.isin(out, column.bin_values.avoid) | ~np.isfinite(out)] = np.nan
     return out
 
 

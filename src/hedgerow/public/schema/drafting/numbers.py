@@ -82,9 +82,9 @@ def bins_from(values: Floats, counts: Counts, *, whole: bool) -> Binning:
         edges = (*values.tolist(), high + max(float(np.diff(values).min()) if len(values) > 1 else 1.0, 1.0))
         public = (("decode", "public"),)
         return Binning((("edges", _plain(edges, whole)),), len(values), "one bin for each", settings=public)
-    found = _spread(values, counts, whole=whole)
+    binning = _spread(values, counts, whole=whole)
     rounded = step > 1 and low % step == 0
-    return replace(found, settings=(("unit", step),)) if rounded else found
+    return replace(binning, settings=(("unit", step),)) if rounded else binning
 
 
 def _exactly(first: float, step: int) -> tuple[tuple[str, int | str], ...]:
@@ -158,8 +158,8 @@ def _spikes(values: Floats, counts: Counts, *, whole: bool) -> tuple[list[float]
 
 
 def _largest_share(values: Floats, counts: Counts, edges: Sequence[float]) -> float:
-    held = np.bincount(np.searchsorted(np.array(edges), values, side="right"), weights=counts)
-    return float(held.max() / max(int(counts.sum()), 1))
+    rows = np.bincount(np.searchsorted(np.array(edges), values, side="right"), weights=counts)
+    return float(rows.max() / max(int(counts.sum()), 1))
 
 
 def _even(low: float, high: float, width: Fraction, *, whole: bool) -> tuple[tuple[tuple[str, Setting], ...], int]:
@@ -231,8 +231,8 @@ def sketch_amount(profile: Profile) -> Sketch | None:
         values, counts = _with_ends(values, counts, (profile.low, profile.high))
     marks = _standing_apart(values)
     inner = ~np.isin(values, marks)
-    found = bins_from(values[inner], counts[inner], whole=whole)
-    sketch = _sketch_number(profile, found, tuple(words["value"]), whole=whole)
+    binning = bins_from(values[inner], counts[inner], whole=whole)
+    sketch = _sketch_number(profile, binning, tuple(words["value"]), whole=whole)
     special = dict(sketch.special) | {_written(profile, m): f"{m:.0f}" for m in marks}
     remarks = (*sketch.remarks, *(_marked(m) for m in marks))
     return replace(sketch, special=tuple(special.items()), remarks=remarks)
@@ -253,14 +253,14 @@ def _look_like_codes(values: Floats, counts: Counts) -> bool:
     return bool(sparse and (often & (inside % 100 != 0)).any())
 
 
-def _sketch_number(profile: Profile, found: Binning, words: tuple[str, ...], *, whole: bool) -> Sketch:
+def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *, whole: bool) -> Sketch:
     special = [(w, w) for w in words] if len(words) <= 5 else []
-    special += [(_written(profile, v), f"exactly {grouped(v)}") for v in found.spikes]
-    settings: list[tuple[str, int | float | str | tuple[str, ...]]] = [*found.settings]
+    special += [(_written(profile, v), f"exactly {grouped(v)}") for v in binning.spikes]
+    settings: list[tuple[str, int | float | str | tuple[str, ...]]] = [*binning.settings]
     if not whole and not settings and (unit := _unit(profile)):
         settings.append(("unit", unit))
     remarks = []
-    if ("decode", "public") in found.settings:
+    if ("decode", "public") in binning.settings:
         remarks.append('decode = "public" writes back the very values of the public table.')
     if is_year := whole and names.says(profile.name, _YEAR) and profile.distinct < ONE_BY_ONE:
         remarks.append(
@@ -271,22 +271,22 @@ def _sketch_number(profile: Profile, found: Binning, words: tuple[str, ...], *, 
     return Sketch(
         profile.name,
         "integer" if whole else "real",
-        bins=found.bins,
+        bins=binning.bins,
         missing=len(words) > 5 or (profile.stored == "text" and not profile.complete),
         special=tuple(special),
         settings=tuple(settings),
-        range=NumberRange(profile.low, profile.high, found.why, found.alone),
+        range=NumberRange(profile.low, profile.high, binning.why, binning.alone),
         remarks=tuple(remarks),
-        hints=_number_hints(found),
+        hints=_number_hints(binning),
         check=is_year,
     )
 
 
-def _number_hints(found: Binning) -> tuple[str, ...]:
+def _number_hints(binning: Binning) -> tuple[str, ...]:
     """Other ways to bin, when the bins are many."""
-    if found.cells <= 30 or ("decode", "public") in found.settings:
+    if binning.cells <= 30 or ("decode", "public") in binning.settings:
         return ()
-    settings = dict(found.bins)
+    settings = dict(binning.bins)
     low, high = settings.get("low"), settings.get("high")
     if settings.get("width") == 1 and isinstance(low, int) and isinstance(high, int):
         first, last = low // 5 * 5, high // 5 * 5 + 5

@@ -97,17 +97,17 @@ def read_profile(source: Source) -> TableProfile:
     names = tuple(source.columns)
     tallies: dict[str, _Tally] = {}
     sample: list[pl.DataFrame] = []
-    rows, step, held, head = 0, 1, 0, pl.DataFrame()
+    rows, step, size, head = 0, 1, 0, pl.DataFrame()
     for batch in source.batches(names):
         for name in names:
             tallies[name] = tallies.get(name, _Tally.empty(batch[name])).plus(batch[name])
         head = batch.head(MOST_ROWS) if head.is_empty() else head
         part = batch.gather_every(step, offset=-rows % step)
-        sample, rows, held = [*sample, part], rows + batch.height, held + part.height
-        while held > MOST_ROWS:
+        sample, rows, size = [*sample, part], rows + batch.height, size + part.height
+        while size > MOST_ROWS:
             step *= 2
             sample = [pl.concat(sample, how="vertical_relaxed").gather_every(2)]
-            held = sample[0].height
+            size = sample[0].height
     if rows < 2:
         raise TableMismatch(_too_short(source.name, rows))
     together = pl.concat(sample, how="vertical_relaxed")

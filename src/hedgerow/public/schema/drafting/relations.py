@@ -181,7 +181,7 @@ def always_below(numbers: Mapping[str, Floats]) -> tuple[tuple[str, str], ...]:
     beside the right one (a number of persons, an age) is no comparison.  Pairs that follow from two others
     are left away.
     """
-    held: set[tuple[str, str]] = set()
+    ordered: set[tuple[str, str]] = set()
     for left, right in permutations(numbers, 2):
         a, b = numbers[left], numbers[right]
         known = ~(np.isnan(a) | np.isnan(b))
@@ -189,9 +189,9 @@ def always_below(numbers: Mapping[str, Floats]) -> tuple[tuple[str, str], ...]:
             continue
         moved = np.roll(b, len(b) // 3)
         if (a > moved).sum() >= _VIOLATIONS and _spread(a[known]) >= _COMPARABLE * _spread(b[known]):
-            held.add((left, right))
-    implied = {(a, c) for a, b in held for b2, c in held if b == b2 and (a, c) in held}
-    return tuple(sorted(held - implied, key=lambda p: [list(numbers).index(n) for n in p]))[:_MOST_RULES]
+            ordered.add((left, right))
+    implied = {(a, c) for a, b in ordered for b2, c in ordered if b == b2 and (a, c) in ordered}
+    return tuple(sorted(ordered - implied, key=lambda p: [list(numbers).index(n) for n in p]))[:_MOST_RULES]
 
 
 def _spread(x: Floats) -> float:
