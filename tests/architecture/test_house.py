@@ -6,11 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import grimp
 import pytest
 
 import hedgerow
-import hedgerow.private
 
 ROOT = Path(hedgerow.__file__).parent
 PROJECT = ROOT.parent.parent
@@ -18,40 +16,9 @@ FILES = sorted(ROOT.rglob("*.py"))
 PRIVATE = sorted((ROOT / "private").glob("*.py"))
 
 
-def core_and_further() -> tuple[set[str], dict[str, set[str]]]:
-    """The gate and everything of ours that it imports; and by further mechanism what it adds to that."""
-    graph = grimp.build_graph("hedgerow", cache_dir=None)
-    core = {"hedgerow.private", "hedgerow.private.gate"} | graph.find_upstream_modules("hedgerow.private.gate")
-    others = graph.find_descendants("hedgerow.private") - core
-    return core, {m: ({m} | graph.find_upstream_modules(m)) - core for m in others}
-
-
-def lines_of(module: str) -> int:
-    path = ROOT.parent / module.replace(".", "/")
-    file = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
-    return sum(1 for line in file.read_text("utf-8").splitlines() if line.strip())  # blank lines are not read
-
-
 def test_no_file_is_long() -> None:
     everywhere = [*FILES, *(PROJECT / "tests").rglob("*.py"), *(PROJECT / "bench").rglob("*.py")]
     assert [f"{p.name}: {n}" for p in everywhere if (n := len(p.read_text("utf-8").splitlines())) > 500] == []
-
-
-def test_an_auditor_can_read_everything_that_matters_in_one_sitting() -> None:
-    core, further = core_and_further()
-    surface = {m: lines_of(m) for m in core}
-    assert sum(surface.values()) <= 1000, dict(sorted(surface.items()))
-    long = {m: n for m, own in further.items() if (n := sum(map(lines_of, own))) > 160}
-    assert not long, "a further mechanism is at most 160 lines, with what it alone imports"
-
-
-def test_the_reading_list_names_the_whole_audit_surface_and_nothing_else() -> None:
-    core, further = core_and_further()
-    said = (hedgerow.private.__doc__ or "").split("Further mechanisms")
-    for part, modules in zip(said, (core - {"hedgerow.private"}, set().union(*further.values())), strict=True):
-        names = {m.removeprefix("hedgerow.").replace(".", "/") + ".py" for m in modules}
-        listed = {n.removeprefix("hedgerow/") for n in re.findall(r"[\w/]+\.py", part)}
-        assert listed == {n.removeprefix("private/") for n in names}
 
 
 def test_the_private_room_has_no_float_no_seed_no_print_and_few_libraries() -> None:

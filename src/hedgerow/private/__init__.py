@@ -11,6 +11,10 @@ The core, at most 1,000:
     hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
+Readers, at most 250, through which every row comes to the gate (a test follows rows to find them):
+
+    public/files/sources.py  public/files/formats.py  public/files/csv_text.py
+
 Further mechanisms, at most 160 each; the core does not import them, and a job that uses none needs none:
 
     urns.py public/costs/urn.py             synthetic counts drawn from Polya urns

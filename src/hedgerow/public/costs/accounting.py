@@ -105,9 +105,7 @@ def noise_for(cost: Fraction, law: Law | None, measure: Measure, guarantee: Guar
     if law == "laplace":
         return Noise(law, guarantee.l1 / (cost if measure == "pure" else floor_sqrt(2 * cost)))
     if law != "gaussian":
-        raise JobError(
-            f"There is no noise law {law!r} for counts: choose laplace or gaussian. Nothing was read or spent."
-        )
+        raise JobError(f"There is no law {law!r} of noise on counts: choose laplace or gaussian. Nothing was spent.")
     if measure == "pure":
         raise JobError("Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise.")
     return Noise(law, guarantee.l2_squared / (2 * cost))
