@@ -259,26 +259,14 @@ def name_of_recipe(data: dict[str, Any]) -> str:
 
 
 def _recipe(path: Path, name: str, settings: Any) -> AbstractRecipe:
+    """The recipe with its settings; it refuses them as it does from Python, after the place of the file."""
     try:
         recipe = recipe_class(name)
+        if not isinstance(settings, dict):
+            raise JobError(f"[{name}] is a table of settings, not {settings!r}. {NOTHING}")
+        return recipe(**settings)
     except JobError as wrong:
         raise JobError(f"{path}: {wrong}") from None
-    known = {f.name for f in fields(recipe)}  # type: ignore[arg-type]
-    unknown = sorted(set(settings) - known) if isinstance(settings, dict) else [str(settings)]
-    if unknown:
-        raise JobError(
-            f"{path}: [{name}] does not know: {', '.join(unknown)}. It knows: {', '.join(sorted(known)) or 'none'}.\n"
-            f"{NOTHING}"
-        )
-    try:
-        return recipe(**{key: _as_tuples(value) for key, value in settings.items()})
-    except TypeError as wrong:
-        raise JobError(f"{path}: [{name}]: {wrong}. Nothing was read or spent.") from None
-
-
-def _as_tuples(value: Any) -> Any:
-    """Lists of the file as tuples, which cannot change."""
-    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml") -> str:

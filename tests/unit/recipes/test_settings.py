@@ -4,12 +4,15 @@ import copy
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
 
 from hedgerow.errors import JobError
+from hedgerow.job.file import loads
 from hedgerow.recipes import RECIPES, AbstractRecipe, GuidedTree, Independent, RandomTrees
+from tests.unit.recipes.attach_world import SCHEMA
 
 EVERY = pytest.mark.parametrize("recipe", RECIPES.values(), ids=list(RECIPES))
 
@@ -74,3 +77,24 @@ def test_a_recipe_of_ones_own_is_checked_like_ours() -> None:
         Mine(dept=2)  # type: ignore[call-arg]
     with pytest.raises(JobError, match=r"\[mine\] rows is 1 or more, not 0"):
         Mine(rows=0)
+
+
+@pytest.mark.parametrize(
+    ("written", "settings"),
+    [
+        ("prio = 'none'", {"prio": "none"}),
+        ("prior = 'nothing'", {"prior": "nothing"}),
+        ("columns = 'sex'", {"columns": "sex"}),
+        ("rows = 0\nshare = 2", {"rows": 0, "share": 2}),
+    ],
+)
+def test_a_job_file_and_python_refuse_in_the_same_words(
+    tmp_path: Path, written: str, settings: Mapping[str, Any]
+) -> None:
+    tables = "[confidential]\ntable = 'c.csv'\n[target]\ntable = 't.csv'\n[budget]\nepsilon = 1\n"
+    (tmp_path / "schema.toml").write_text(SCHEMA, "utf-8")
+    with pytest.raises(JobError) as python:
+        GuidedTree(**settings)
+    with pytest.raises(JobError) as file:
+        loads(f"{tables}[guided_tree]\n{written}\n", tmp_path / "job.toml")
+    assert str(file.value) == f"{tmp_path / 'job.toml'}: {python.value}"
