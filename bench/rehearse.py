@@ -29,18 +29,16 @@ from hedgerow.records.drawing import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.stand_in.stand_in import Stage
-from hedgerow.uses.judging import judge
-from hedgerow.uses.quantities import quantity
-from hedgerow.uses.uses import Use
+from hedgerow.uses import AbstractUse, Mean, Quantile, Rate, Table
 
 PRIVATE = ("sex", "race")
 USES = (
-    Use("race", ("race",), 0.01),
-    Use("occupation x sex", ("occupation", "sex"), 0.05),
-    Use("agency, cells of 500", ("agency",), 0.05, "relative", 500),
-    Use("mean pay by sex", ("sex",), 0.02, "relative", kind="mean", of="pay"),
-    Use("supervisors by race", ("race",), 0.02, "absolute", kind="rate", of="supervisory", values=("2", "4")),
-    Use("median pay by education", ("education",), 0.05, "relative", 200, kind="quantile", of="pay", at=(0.5,)),
+    Table(["race"], tolerance=0.01),
+    Table(["occupation", "sex"], tolerance=0.05),
+    Table(["agency"], relative=0.05, cell_size=500, name="agency, cells of 500"),
+    Mean("pay", by=["sex"], relative=0.02, name="mean pay by sex"),
+    Rate("supervisory", ["2", "4"], by=["race"], tolerance=0.02, name="supervisors by race"),
+    Quantile("pay", 0.5, by=["education"], relative=0.05, group_size=200, name="median pay by education"),
 )
 
 
@@ -103,14 +101,14 @@ def _errors(relative: str, rows: int, world: int, name: str, budget: Budget) -> 
         fitted = recipe.fit(gate, public)
     made = CodedTable(schema, draw_one(fitted, public, rng).frame)
     truth = CodedTable(schema, tables.confidential.drop("person"))
-    found = [judge(u, quantity(u, made), quantity(u, truth)).error for u in _uses(name)]
+    found = [u.error(u.figures(made), u.figures(truth)).error for u in _uses(name)]
     return [v.error or float("nan") for v in played.here.verdicts], found
 
 
-def _uses(name: str) -> tuple[Use, ...]:
+def _uses(name: str) -> tuple[AbstractUse, ...]:
     """The uses that a recipe can miss: those without a private column are right when columns are attached."""
     attaches = RECIPES[name].relation == "label-change"
-    return tuple(u for u in USES if not attaches or set(u.columns) & set(PRIVATE))
+    return tuple(u for u in USES if not attaches or set(u.groups) & set(PRIVATE))
 
 
 def _options() -> argparse.Namespace:

@@ -42,8 +42,7 @@ from hedgerow.stand_in.curve import Rehearsal
 from hedgerow.stand_in.rehearsal import RUNS
 from hedgerow.stand_in.rehearsal import rehearse as rehearse_stage
 from hedgerow.stand_in.stand_in import Stage, lacking, persons
-from hedgerow.uses.quantities import check
-from hedgerow.uses.uses import Verdict
+from hedgerow.uses import Verdict
 
 Watch = Callable[[str], None]
 Confirm = Callable[["PreparedJob", Plan], bool]
@@ -124,7 +123,7 @@ class PreparedJob:
     def outline(self) -> Plan:
         """What the job will ask, cost and need. Nothing is fitted; every mistake in what is public shows here."""
         for use in self.job.uses:
-            check(use, self.schema)
+            use.check(self.schema)
         return self._forecast(())
 
     def forecast(self) -> tuple[Verdict, ...]:
@@ -240,7 +239,7 @@ def stage_of(prepared: PreparedJob) -> Stage:
             "[[use]] name = '...', columns = [...], tolerance = 0.01. Nothing was read or spent."
         )
     for use in job.uses:
-        check(use, prepared.schema)
+        use.check(prepared.schema)
     rows = job.confidential.assumed_rows or relative.rows
     return Stage(job.recipe, prepared.public, prepared.tariff, job.uses, rows, prepared.person)
 

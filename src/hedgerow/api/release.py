@@ -20,7 +20,7 @@ from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.contents import Contents, records_of_counts
 from hedgerow.release.verify import Check, verify
 from hedgerow.release.words import use_rows
-from hedgerow.uses.uses import Verdict
+from hedgerow.uses import Verdict
 
 
 @final

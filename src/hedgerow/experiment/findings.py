@@ -17,7 +17,7 @@ STRONG = 4.2
 
 @final
 @dataclass(frozen=True)
-class Verdict:
+class FindingResult:
     """Whether a statement held, and the figures behind it."""
 
     says: str
@@ -25,12 +25,12 @@ class Verdict:
     figures: str
 
 
-def judge(grid: Grid, results: pl.DataFrame) -> tuple[Verdict, ...]:
+def judge(grid: Grid, results: pl.DataFrame) -> tuple[FindingResult, ...]:
     """Every finding of the grid, held against the results."""
     return tuple(_judge(grid, f, results) for f in grid.file.finding)
 
 
-def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> Verdict:
+def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> FindingResult:
     factors = [f.name for f in grid.factors]
     measure = finding.measure or grid.file.measure[0].name
     here = results
@@ -41,17 +41,17 @@ def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> Verdict:
         return _compared(finding, here, measure, free)
     found = effects_on(here, measure, free)
     if not found.single:
-        return Verdict(finding.says, None, "no run succeeded")
+        return FindingResult(finding.says, None, "no run succeeded")
     if finding.check == "interact":
         pair = next(e for e in found.pairs if set(e.factors) == set(finding.factors))
         figures = f"{100 * pair.share:.1f} % of the variation, {pair.ratio:.1f} times what chance gives"
-        return Verdict(finding.says, bool(pair.ratio >= STRONG), figures)
+        return FindingResult(finding.says, bool(pair.ratio >= STRONG), figures)
     place = {"first": 1, "second": 2}[finding.check]
     ranking = ", ".join(f"{e.name} {100 * e.share:.0f} %" for e in found.single)
-    return Verdict(finding.says, found.single[place - 1].factors == finding.factors, ranking)
+    return FindingResult(finding.says, found.single[place - 1].factors == finding.factors, ranking)
 
 
-def _compared(finding: Finding, here: pl.DataFrame, measure: str, free: list[str]) -> Verdict:
+def _compared(finding: Finding, here: pl.DataFrame, measure: str, free: list[str]) -> FindingResult:
     """Two levels of a factor, run by run with everything else the same."""
     factor, (one, two) = finding.factors[0], finding.of
     runs = errors_of_runs(here, measure, free)
@@ -59,7 +59,7 @@ def _compared(finding: Finding, here: pl.DataFrame, measure: str, free: list[str
     both = runs.filter(pl.col(factor) == one).join(runs.filter(pl.col(factor) == two), on=rest, suffix="_two")
     before, after = both["error"].to_numpy(), both["error_two"].to_numpy()
     if not len(before):
-        return Verdict(finding.says, None, f"no pair of runs differs only in {factor}")
+        return FindingResult(finding.says, None, f"no pair of runs differs only in {factor}")
     gain = before - after
     mean = float(gain.mean())
     spread = float(gain.std(ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
@@ -68,4 +68,4 @@ def _compared(finding: Finding, here: pl.DataFrame, measure: str, free: list[str
         f"mean error {before.mean():.4f} at {one}, {after.mean():.4f} at {two}; it falls by {mean:.4f} "
         f"(standard error {spread:.4f}, {len(gain)} pairs of runs)"
     )
-    return Verdict(finding.says, helps == (finding.check == "helps"), figures)
+    return FindingResult(finding.says, helps == (finding.check == "helps"), figures)

@@ -12,7 +12,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.effects import Effects, effects_on, errors_of_runs
-from hedgerow.experiment.findings import Verdict, judge
+from hedgerow.experiment.findings import FindingResult, judge
 from hedgerow.experiment.grid import Grid, Picture
 from hedgerow.experiment.measured import wanted
 from hedgerow.experiment.runs import Watch, run_all
@@ -40,7 +40,7 @@ class Study:
     grid: Grid
     results: pl.DataFrame
     effects: tuple[Effects, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[FindingResult, ...]
 
     @property
     def failed(self) -> int:

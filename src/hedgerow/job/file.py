@@ -4,14 +4,14 @@ It is read into the values of a job, and written from them; what is written read
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from os.path import relpath
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import JobError
 from hedgerow.job.values import (
@@ -31,7 +31,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.schema import Schema
 from hedgerow.public.toml import document, key_lines, line_of
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
-from hedgerow.uses.uses import Use
+from hedgerow.uses.verdict import use_from_toml, use_mistakes
 
 _Number = int | float | str
 
@@ -85,68 +85,6 @@ class _Ledger(_Part):
     url: str = "ledger.db"
 
 
-class _Use(_Part):
-    name: str
-    kind: Literal["table", "mean", "rate", "quantile", "coefficient"] = "table"
-    columns: tuple[str, ...] = ()
-    by: tuple[str, ...] = ()
-    tolerance: Annotated[float, Field(gt=0)]
-    within: Literal["total-variation", "relative", "absolute"] | None = None
-    cell_size: Annotated[int, Field(ge=0)] = 0
-    group_size: Annotated[int, Field(ge=0)] = 0
-    of: str = ""
-    values: tuple[str, ...] = ()
-    at: Annotated[float, Field(gt=0, lt=1)] | tuple[Annotated[float, Field(gt=0, lt=1)], ...] = ()
-    formula: str = ""
-    term: str = ""
-    over: Literal["typical", "worst"] | None = None
-
-    @model_validator(mode="after")
-    def _fits_its_kind(self) -> "_Use":
-        needed, allowed = _KEYS[self.kind]
-        given = self.model_fields_set - {"name", "kind", "tolerance", "within", "over"}
-        if absent := sorted(needed - given):
-            raise ValueError(f"kind = {self.kind!r} needs {', '.join(absent)}")
-        if extra := sorted(given - needed - allowed):
-            raise ValueError(f"kind = {self.kind!r} does not know {', '.join(extra)}")
-        if (
-            (self.within == "total-variation")
-            and self.kind != "table"
-            or self.within == "absolute"
-            and self.kind == "table"
-        ):
-            raise ValueError(f"kind = {self.kind!r} cannot be judged within = {self.within!r}")
-        return self
-
-    @property
-    def use(self) -> Use:
-        """The use as the rest of the house knows it."""
-        return Use(
-            self.name,
-            self.columns or self.by,
-            self.tolerance,
-            self.within or ("total-variation" if self.kind == "table" else "absolute"),
-            self.cell_size or self.group_size,
-            self.kind,
-            self.of,
-            self.values,
-            self.at if isinstance(self.at, tuple) else (self.at,),
-            self.formula,
-            self.term,
-            self.over or ("worst" if self.kind == "coefficient" else "typical"),
-        )
-
-
-_KEYS: dict[str, tuple[set[str], set[str]]] = {
-    "table": ({"columns"}, {"cell_size"}),
-    "mean": ({"of"}, {"by", "group_size"}),
-    "rate": ({"of", "values"}, {"by", "group_size"}),
-    "quantile": ({"of", "at"}, {"by", "group_size"}),
-    "coefficient": ({"formula", "term"}, {"by", "group_size"}),
-}
-"""The keys that each kind of use needs, and those it may have."""
-
-
 class _Schema(_Part):
     file: Annotated[str, Field(validation_alias=AliasChoices("file", "path", "table"))] = "schema.toml"
 
@@ -161,7 +99,6 @@ class _File(_Part):
     budget: _Budget
     ledger: _Ledger = _Ledger()
     plan: _Plan = _Plan()
-    use: tuple[_Use, ...] = ()
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], str, Path]:
@@ -194,10 +131,14 @@ def values(text: str, path: Path, schema: Schema | None = None) -> dict[str, Any
     data = tables(text, path)
     name = name_of_recipe(data)
     settings = data.pop(name, {})
+    uses = data.pop("use", ())
+    mistakes = _use_mistakes(uses)
     try:
         file = _File.model_validate(data)
     except ValidationError as wrong:
-        raise JobError(_all_mistakes(path, text, wrong)) from None
+        mistakes = [*_part_mistakes(wrong), *mistakes]
+    if mistakes:
+        raise JobError(_all_mistakes(path, text, mistakes))
     secret, folder = file.confidential, path.parent
     if (secret.unit == "person") != bool(secret.person) or (secret.unit == "record" and secret.rows_per_person != 1):
         Guarantee(unit=secret.unit, person=secret.person, rows_per_person=secret.rows_per_person)  # refuses
@@ -215,7 +156,7 @@ def values(text: str, path: Path, schema: Schema | None = None) -> dict[str, Any
         "schema": schema or Schema.load(absolute(file.schema_.file, folder)),
         "budget": Budget(file.budget.epsilon, file.budget.delta),
         "recipe": ForeignRecipe(name) if schema and "." in name else _recipe(path, name, settings),
-        "uses": tuple(u.use for u in file.use),
+        "uses": tuple(map(use_from_toml, uses)),
         "ledger": file.ledger.url if "://" in file.ledger.url else str(absolute(file.ledger.url, folder)),
         "seed": file.job.seed,
         "copies": file.job.copies,
@@ -320,7 +261,7 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
         "ledger": {"url": job.ledger if "://" in job.ledger else place(job.ledger)},
         "plan": _unlike(job.interval, ("p", "width", "level")),
         name: _unlike(job.recipe, [f.name for f in fields(job.recipe)]) if is_dataclass(job.recipe) else {},
-        "use": [_use_table(u) for u in job.uses],
+        "use": [u.to_toml() for u in job.uses],
     }
     kept = {k: v for k, v in data.items() if v}
     return document({k: _without_none(v) if isinstance(v, dict) else v for k, v in kept.items()})
@@ -365,36 +306,29 @@ def _number(exact: Fraction) -> float | str:
     return float(exact) if Fraction(str(float(exact))) == exact else str(exact)
 
 
-def _use_table(use: Use) -> dict[str, Any]:
-    table = use.kind == "table"
-    found = {
-        "name": use.name,
-        "kind": use.kind,
-        "columns" if table else "by": use.columns,
-        "of": use.of,
-        "values": use.values,
-        "at": use.at,
-        "formula": use.formula,
-        "term": use.term,
-        "cell_size" if table else "group_size": use.cell_size,
+_Mistake = tuple[tuple[str | int, ...], str]
+"""Where in the file, and what is wrong there."""
+
+
+def _part_mistakes(wrong: ValidationError) -> Iterator[_Mistake]:
+    known = {
+        "missing": "is needed and is not there",
+        "extra_forbidden": "is not a key of this table: see docs/job.md",
+        "tuple_type": 'must be a list, such as ["sex"]',
     }
-    kept = {k: v for k, v in found.items() if v}
-    return kept | {"within": use.within, "over": use.over, "tolerance": use.tolerance}
-
-
-def _all_mistakes(path: Path, text: str, wrong: ValidationError) -> str:
-    lines, known = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"], key_lines(text)
     for e in wrong.errors():
-        where, line = [str(p) for p in e["loc"]], line_of(known, tuple(e["loc"]))
-        found = "" if e["type"] in ("missing", "extra_forbidden") else f" (got {e['input']!r})"
-        said = {
-            "missing": "is needed and is not there",
-            "extra_forbidden": "is not a key of this table: see docs/job.md",
-            "tuple_type": 'must be a list, such as ["sex"]',
-        }
-        if e["type"] == "value_error":
-            found = ""
-        lines.append(
-            f"  line {line}: {'.'.join(where)}: {said.get(e['type'], e['msg'].removeprefix('Value error, '))}{found}"
-        )
-    return "\n".join([*lines, "No confidential row was read and nothing was spent."])
+        found = "" if e["type"] in ("missing", "extra_forbidden", "value_error") else f" (got {e['input']!r})"
+        yield e["loc"], known.get(e["type"], e["msg"].removeprefix("Value error, ")) + found
+
+
+def _use_mistakes(uses: Any) -> list[_Mistake]:
+    if not isinstance(uses, list | tuple):
+        return [(("use",), "must be a list of tables: [[use]]")]
+    found = [(i, key, wrong) for i, use in enumerate(uses) for key, wrong in use_mistakes(use)]
+    return [(("use", i, key) if key else ("use", i), wrong) for i, key, wrong in found]
+
+
+def _all_mistakes(path: Path, text: str, mistakes: Sequence[_Mistake]) -> str:
+    lines, places = [f"{path} has {len(mistakes)} mistake{'s' * (len(mistakes) != 1)}:"], key_lines(text)
+    lines += [f"  line {line_of(places, at)}: {'.'.join(map(str, at))}: {wrong}" for at, wrong in mistakes]
+    return "\n".join([*lines, NOTHING])

@@ -21,7 +21,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 from hedgerow.stand_in.curve import Rehearsal
-from hedgerow.uses.uses import Use
+from hedgerow.uses import AbstractUse
 
 NOTHING = "No confidential row was read and nothing was spent."
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
@@ -229,7 +229,7 @@ class JobValues:
     public: Public | None = None
     target: Target | None = None
     recipe: AbstractRecipe = None  # type: ignore[assignment]  # settled below
-    uses: tuple[Use, ...] = ()
+    uses: tuple[AbstractUse, ...] = ()
     ledger: str = "ledger.db"
     seed: int = 0
     copies: int = 1
@@ -424,12 +424,12 @@ def name_of(recipe: AbstractRecipe) -> str:
     return recipe.name if RECIPES.get(recipe.name) is kind else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _uses(given: Any) -> tuple[Use, ...]:
-    wrong = isinstance(given, str | Use) or not isinstance(given, Iterable)
+def _uses(given: Any) -> tuple[AbstractUse, ...]:
+    wrong = isinstance(given, str | AbstractUse) or not isinstance(given, Iterable)
     refuse(wrong, f"Job: uses is {_shown(given)}; write a list, as in uses=[uses.Table(['race'], tolerance=0.01)].")
     found = tuple(given)
     for use in found:
-        refuse(not isinstance(use, Use), f"Job: uses holds {_shown(use)}, which is no intended use.")
+        refuse(not isinstance(use, AbstractUse), f"Job: uses holds {_shown(use)}, which is no intended use.")
     twice = sorted({u.name for u in found if sum(v.name == u.name for v in found) > 1})
     refuse(bool(twice), f"Job: two uses are called {', '.join(map(repr, twice))}; give each a name of its own.")
     return found

@@ -19,8 +19,7 @@ from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in.rehearsal import quick
 from hedgerow.stand_in.stand_in import FEWEST, Stage, lacking
-from hedgerow.uses.quantities import check
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import AbstractUse, Verdict
 
 _RUNS = 3
 
@@ -127,7 +126,7 @@ def forecast(  # noqa: PLR0913  all of it public, each by name
     *,
     tariff: Tariff,
     budget: Budget,
-    uses: Sequence[Use] = (),
+    uses: Sequence[AbstractUse] = (),
     rows: int | None = None,
     person: pl.Series | None = None,
     rng: np.random.Generator,
@@ -141,7 +140,7 @@ def forecast(  # noqa: PLR0913  all of it public, each by name
     """
     requests = recipe.requests(tariff, budget, public)
     for use in uses:
-        check(use, public.schema)
+        use.check(public.schema)
     relative = public.relative
     assumed = rows if rows is not None else relative.rows if relative is not None else None
     cells = sum(a.cells for r in requests for a in r.asked)
@@ -179,22 +178,17 @@ def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -
     )
 
 
-def _from_scales(use: Use, requests: Sequence[Spend], tariff: Tariff, rows: int | None) -> Verdict:
+def _from_scales(use: AbstractUse, requests: Sequence[Spend], tariff: Tariff, rows: int | None) -> Verdict:
     """The expected error of a use whose table is measured, or is part of a measured one, from the noise alone."""
     parts = {j.name: set(j.parts) for j in tariff.coding.joined}
-    cells = tariff.coding.cells(use.columns)
+    cells = tariff.coding.cells(use.groups)
     sizes = [
         law_of(a.noise).mean_absolute * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
         for a in (a for r in requests for a in r.asked)
         if law_of(a.noise).added
-        and set(use.columns) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
+        and set(use.groups) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
     ]
     if not sizes:
         return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
-    if use.kind != "table":
-        return Verdict(use, None, None, "a public table is needed to judge this use")
-    if use.within == "relative" and use.cell_size > 0:
-        return Verdict(use, min(sizes) / use.cell_size, None, "noise scale; the smallest cell that counts")
-    if use.within == "total-variation" and rows:
-        return Verdict(use, min(1.0, min(sizes) * cells / 2 / rows), None, "noise scale; before projection")
-    return Verdict(use, None, None, "say assumed_rows (a public guess) or cell_size to judge this use")
+    error, note = use.from_noise(min(sizes), cells, rows)
+    return Verdict(use, error, None, note)

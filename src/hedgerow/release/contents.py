@@ -20,7 +20,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.write import write_table
 from hedgerow.release.measurements import Answers
 from hedgerow.stand_in.curve import Rehearsal
-from hedgerow.uses.uses import Verdict
+from hedgerow.uses import Verdict
 
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
 """The formats of records besides Parquet, which is always written."""

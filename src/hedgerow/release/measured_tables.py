@@ -20,8 +20,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.release.contents import Contents
 from hedgerow.release.measurements import Answers
-from hedgerow.uses.quantities import labels
-from hedgerow.uses.uses import Use
+from hedgerow.uses.base import cell_names
 
 Floats = npt.NDArray[np.float64]
 _MOST_CELLS = 2_000_000
@@ -164,7 +163,7 @@ class JointTable:
 
     def named(self, schema: Schema, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Labels of the cells at ``places``."""
-        return labels(Use("", self.columns, 1.0), schema, places)
+        return cell_names(schema, self.columns, places)
 
     def largest(self, schema: Schema, most: int) -> OneWayTable:
         """Its largest cells, largest first, to be drawn like the cells of one column."""

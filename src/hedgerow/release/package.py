@@ -17,7 +17,7 @@ from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.words import made_sentence
 from hedgerow.stand_in.curve import Rehearsal
-from hedgerow.uses.uses import Verdict
+from hedgerow.uses import Verdict
 
 NAME = "datapackage.json"
 FORMAT = "hedgerow-bundle/1"

@@ -12,7 +12,7 @@ from hedgerow.figures import LinePoint, Trace, log_lines, page
 from hedgerow.release.figures import ReportPanel
 from hedgerow.release.words import decimal, percent, small, use_rows
 from hedgerow.stand_in.curve import Rehearsal
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import AbstractUse, Verdict
 
 NAME, PAGE = "rehearsal.json", "rehearsal.html"
 
@@ -76,7 +76,7 @@ def curves(found: Rehearsal) -> tuple[ReportPanel, ...]:
     return tuple(_curve(found, i, use) for i, use in enumerate(found.uses))
 
 
-def _curve(found: Rehearsal, i: int, use: Use) -> ReportPanel:
+def _curve(found: Rehearsal, i: int, use: AbstractUse) -> ReportPanel:
     show = shower(use)
     here = [(float(p.epsilon), p.verdicts[i]) for p in found.points]
     judged = [(e, v) for e, v in here if v.error is not None and v.low is not None and v.high is not None]
@@ -124,9 +124,9 @@ def _groups(v: Verdict) -> ReportPanel:
         show = percent
     rows = tuple((label, show(error)) for label, error in v.groups)
     error = "difference of shares" if v.use.within == "total-variation" else "error"
-    return ReportPanel(v.use.name, v.use.what, Markup(), ("cell" if v.use.kind == "table" else "group", error), rows)
+    return ReportPanel(v.use.name, v.use.what, Markup(), (v.use.unit, error), rows)
 
 
-def shower(use: Use) -> Callable[[float | None], str]:
+def shower(use: AbstractUse) -> Callable[[float | None], str]:
     """How the errors of a use are shown."""
     return percent if use.as_share else small

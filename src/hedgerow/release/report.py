@@ -27,8 +27,7 @@ from hedgerow.release.measured_tables import (
 )
 from hedgerow.release.rehearsal_folder import curves, groups, rehearsal_words
 from hedgerow.release.words import Promise, percent, small
-from hedgerow.uses.quantities import labels, over_time, quantity, time_labels
-from hedgerow.uses.uses import Use
+from hedgerow.uses import AbstractUse
 
 _MOST_TABLES = 200
 _MOST_CELLS = 200
@@ -273,16 +272,15 @@ def _relations(found: Sequence[LevelPair]) -> tuple[ReportPanel, ...]:
     )
 
 
-def _says(use: Use, copies: tuple[CodedTable, ...]) -> ReportPanel | None:
+def _says(use: AbstractUse, copies: tuple[CodedTable, ...]) -> ReportPanel | None:
     """What the synthetic copies say of a use that asks for a figure in each group, and how much copies differ."""
-    lacking = [c for c in (use.of,) if c and c not in copies[0].frame.columns]
-    if use.kind == "table" or lacking or (use.kind == "coefficient" and copies[0].counts is not None):
+    if use.figures_are_counts or not use.works_on(copies[0]):
         return None
-    found = np.array([quantity(use, c).values for c in copies])
+    found = np.array([use.figures(c).values for c in copies])
     places = np.flatnonzero(np.isfinite(found).all(axis=0))[:_MOST_GROUPS]
     if not len(places):
         return None
-    named, show = labels(use, copies[0].schema, places), small
+    named, show = use.labels(copies[0].schema, places), small
     ranges = [
         Range(n, float(x.mean()), float(x.min()), float(x.max()))
         for n, x in zip(named, found[:, places].T, strict=True)
@@ -295,12 +293,12 @@ def _says(use: Use, copies: tuple[CodedTable, ...]) -> ReportPanel | None:
     return ReportPanel(use.name, use.what, figure, head, rows)
 
 
-def _over_time(use: Use, schema: Schema, places: Places, ranges: Sequence[Range]) -> Markup:
+def _over_time(use: AbstractUse, schema: Schema, places: Places, ranges: Sequence[Range]) -> Markup:
     """The figure of a use that follows one thing over time; nothing for others."""
-    found = over_time(use, schema, places)
+    found = use.over_time(schema, places)
     if len({name for name, _ in found}) != 1:
         return Markup()
-    times, shown = time_labels(use, schema), sorted(t for _, t in found)
+    times, shown = use.time_labels(schema), sorted(t for _, t in found)
     points = [
         LinePoint(shown.index(t), r.value, r.low, r.high, f"{times[t]}: {small(r.value)}")
         for (_, t), r in zip(found, ranges, strict=True)

@@ -24,7 +24,7 @@ from hedgerow.public.costs.spend import Spend
 from hedgerow.public.costs.statement import Statement
 from hedgerow.public.costs.urn import Urn
 from hedgerow.release.contents import Contents
-from hedgerow.uses.uses import Verdict
+from hedgerow.uses import Verdict
 
 PRIORS = (0.5, 0.1)
 

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import AbstractUse, Verdict
 
 FORMAT = "hedgerow-rehearsal/1"
 _TENTH = 1.2816
@@ -54,7 +54,7 @@ class Rehearsal:
     points: tuple[Point, ...]
 
     @property
-    def uses(self) -> tuple[Use, ...]:
+    def uses(self) -> tuple[AbstractUse, ...]:
         """What was judged."""
         return tuple(v.use for v in self.points[0].verdicts)
 

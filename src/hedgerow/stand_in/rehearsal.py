@@ -18,9 +18,8 @@ from hedgerow.stand_in.curve import Point, Rehearsal, band
 from hedgerow.stand_in.size_correction import at_full_size, surplus
 from hedgerow.stand_in.stand_in import Stage, half_sample_errors, parted, play
 from hedgerow.stand_in.worker_pool import company
-from hedgerow.uses.judging import Judgement, like_sample
-from hedgerow.uses.quantities import labels
-from hedgerow.uses.uses import Verdict
+from hedgerow.uses import Verdict
+from hedgerow.uses.base import UseError, like_sample
 
 Watch = Callable[[int, int, float], None]
 """Told how many runs are done, of how many, and about how many seconds are left."""
@@ -30,8 +29,8 @@ RUNS, CLOSER = 4, 2
 """Runs at each epsilon, and how many times the gap around the least epsilon is halved."""
 _WORST, _MOST_PARTS = 8, 20_000
 _WORTH = 50  # rows of a part: with fewer, half of it tells nothing of how errors go with sizes
-Run = tuple[tuple[Judgement, ...], tuple[Judgement, ...]]
-"""A judgement per use: of the job on two parts of the public table, and on half of both."""
+Run = tuple[tuple[UseError, ...], tuple[UseError, ...]]
+"""An error per use: of the job on two parts of the public table, and on half of both."""
 Task = tuple[Budget, np.random.Generator]
 
 
@@ -47,20 +46,17 @@ def verdicts(stage: Stage, runs: Sequence[Run], spreads: Sequence[float]) -> tup
     return tuple(found)
 
 
-def _verdict(stage: Stage, i: int, runs: Sequence[Judgement], spread: float) -> Verdict:
+def _verdict(stage: Stage, i: int, runs: Sequence[UseError], spread: float) -> Verdict:
     use, errors = stage.uses[i], [j.error for j in runs]
     if not np.isfinite(errors).all():
-        what, many = (
-            "cell" if use.kind == "table" else "group",
-            f"{use.cell_size:,} rows" if use.cell_size else "a row",
-        )
-        return Verdict(use, None, None, f"no {what} of the public table reaches {many}")
+        many = f"{use.least_rows:,} rows" if use.least_rows else "a row"
+        return Verdict(use, None, None, f"no {use.unit} of the public table reaches {many}")
     mean, (low, high) = float(np.mean(errors)), band(errors)
     kept = [j.sign_kept for j in runs]
     return Verdict(
         use,
         mean,
-        like_sample(use, mean, spread),
+        like_sample(mean, spread),
         f"{len(runs)} rehearsed runs on two parts of the public table",
         low,
         high,
@@ -69,7 +65,7 @@ def _verdict(stage: Stage, i: int, runs: Sequence[Judgement], spread: float) -> 
     )
 
 
-def _worst(stage: Stage, i: int, runs: Sequence[Judgement]) -> tuple[tuple[str, float], ...]:
+def _worst(stage: Stage, i: int, runs: Sequence[UseError]) -> tuple[tuple[str, float], ...]:
     """The cells or groups that are furthest off on average, worst first."""
     if not 1 < len(runs[0].parts) <= _MOST_PARTS:
         return ()
@@ -77,7 +73,7 @@ def _worst(stage: Stage, i: int, runs: Sequence[Judgement]) -> tuple[tuple[str, 
     parts = np.where(judged, np.mean([np.nan_to_num(j.parts) for j in runs], axis=0), -1.0)
     places = np.argsort(-parts, kind="stable")[:_WORST]
     places = places[parts[places] > 0]
-    named = labels(stage.uses[i], stage.public.schema, places)
+    named = stage.uses[i].labels(stage.public.schema, places)
     return tuple(zip(named, parts[places].tolist(), strict=True))
 
 

@@ -20,9 +20,8 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, Places, PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.records.drawing import Copy, draw_one
-from hedgerow.uses.judging import Judgement, half_sample_error, judge
-from hedgerow.uses.quantities import quantity
-from hedgerow.uses.uses import Use
+from hedgerow.uses import AbstractUse
+from hedgerow.uses.base import UseError
 
 FEWEST = 4
 """Rows a public table must have to be split in two."""
@@ -47,7 +46,7 @@ class Stage:
     recipe: AbstractRecipe
     public: PublicData
     tariff: Tariff
-    uses: tuple[Use, ...]
+    uses: tuple[AbstractUse, ...]
     rows: int
     person: pl.Series | None = None
 
@@ -135,11 +134,11 @@ def _ranks(person: pl.Series | None, n: int, rng: np.random.Generator) -> Places
     return np.asarray(rng.permutation(int(who.max()) + 1)[who])
 
 
-def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool = False) -> tuple[Judgement, ...]:
+def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool = False) -> tuple[UseError, ...]:
     """The whole job once, with parts of the public table in the places of the confidential one and its relative.
 
     Split, measure with the noise that ``budget`` buys, fit, draw, decode, judge: by the very code of a run, but
-    for the gate, in whose place ``StandInGate`` answers.  One judgement per use.
+    for the gate, in whose place ``StandInGate`` answers.  One error per use.
     """
     parting, noising, drawing = rng.spawn(3)
     parts = split(stage, parting, halved=halved)
@@ -149,7 +148,7 @@ def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool
     public = PublicData(stage.public.schema, parts.relative, target, stage.rows, stage.public.wanted)
     fitted = stage.recipe.fit(StandInGate(tariff, budget, parts.counted, rows, noising), public)
     made, truth = judged(draw_one(fitted, public, drawing), public.schema), parts.truth
-    return tuple(judge(u, quantity(u, made), quantity(u, truth), scale=parts.scale) for u in stage.uses)
+    return tuple(u.error(u.figures(made), u.figures(truth), scale=parts.scale) for u in stage.uses)
 
 
 def judged(copy: Copy, schema: Schema) -> CodedTable:
@@ -161,7 +160,7 @@ def half_sample_errors(stage: Stage, rng: np.random.Generator) -> tuple[float, .
     """For each use, the expected error of publishing a random half of the rows that are assumed."""
     parts = split(stage, rng)
     truth = parts.truth
-    return tuple(half_sample_error(u, truth, quantity(u, truth), rng, scale=parts.scale) for u in stage.uses)
+    return tuple(u.half_sample_error(truth, u.figures(truth), rng, scale=parts.scale) for u in stage.uses)
 
 
 def _target(target: CodedTable, parts: Parts, rng: np.random.Generator) -> CodedTable:

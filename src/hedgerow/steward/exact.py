@@ -20,9 +20,8 @@ from hedgerow.public.fit import typed_as
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, Floats
 from hedgerow.steward.inside import InsideOnly, in_fixed_words
-from hedgerow.uses.judging import half_sample_error, judge, like_sample
-from hedgerow.uses.quantities import Quantity, labels, over_time, quantity, time_labels
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import AbstractUse, Verdict
+from hedgerow.uses.base import like_sample
 
 _NOTE = "exact: the confidential table itself; not protected"
 
@@ -97,38 +96,37 @@ def judge_uses(
 
 
 def _exact(
-    use: Use, truth: CodedTable, copies: tuple[CodedTable, ...], forecast: Verdict | None, rng: np.random.Generator
+    use: AbstractUse,
+    truth: CodedTable,
+    copies: tuple[CodedTable, ...],
+    forecast: Verdict | None,
+    rng: np.random.Generator,
 ) -> ExactUse:
-    true, made = quantity(use, truth), [quantity(use, c) for c in copies]
-    judged = [judge(use, m, true) for m in made]
+    true, made = use.figures(truth), [use.figures(c) for c in copies]
+    judged = [use.error(m, true) for m in made]
     error = float(np.mean([j.error for j in judged]))
-    spread = half_sample_error(use, truth, true, rng)
+    spread = use.half_sample_error(truth, true, rng)
     kept = [j.sign_kept for j in judged]
     known = np.isfinite(error)
     verdict = Verdict(
         use,
         error if known else None,
-        like_sample(use, error, spread) if known else None,
-        _NOTE if known else f"no cell or group reaches {use.cell_size:,} rows",
+        like_sample(error, spread) if known else None,
+        _NOTE if known else f"no cell or group reaches {use.least_rows:,} rows",
         sign_kept=None if kept[0] is None else all(kept),
     )
     places = np.flatnonzero(np.isfinite(true.values) & np.isfinite(judged[0].parts))
-    lines = over_time(use, truth.schema, places)
+    lines = use.over_time(truth.schema, places)
     return ExactUse(
         verdict,
         forecast,
-        labels(use, truth.schema, places),
+        use.labels(truth.schema, places),
         true.values[places],
         true.errors[places] if len(true.errors) else true.errors,
-        np.array([_scaled(use, m, true)[places] for m in made]),
+        np.array([use.scaled(m, true)[places] for m in made]),
         lines,
-        time_labels(use, truth.schema) if lines else (),
+        use.time_labels(truth.schema) if lines else (),
     )
-
-
-def _scaled(use: Use, made: Quantity, true: Quantity) -> Floats:
-    """The synthetic figures; counts brought to the same total, since shares are what is compared."""
-    return made.values * (true.total / max(made.total, 1e-12)) if use.kind == "table" else made.values
 
 
 def _release(folder: Path) -> tuple[Schema, tuple[CodedTable, ...]]:

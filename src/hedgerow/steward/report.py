@@ -12,10 +12,10 @@ from hedgerow.figures import LinePoint, Trace, Twin, lines, twins
 from hedgerow.figures.page import render
 from hedgerow.figures.words import small
 from hedgerow.job import JobValues
+from hedgerow.public.table import Floats
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.exact import ExactUse, exact_uses, use_lines, use_row
 from hedgerow.steward.inside import SUFFIX, WARNING, WATERMARK, InsideOnly, inside_folder, write_inside
-from hedgerow.uses.quantities import Floats
 
 NAME = "uses.html"
 _MOST, _DRAWN, _PANELS = 60, 24, 12
@@ -58,9 +58,9 @@ def page_of(job: JobValues, found: tuple[ExactUse, ...]) -> str:
 
 def _card(u: ExactUse) -> dict[str, Any]:
     use, made = u.verdict.use, u.made.mean(axis=0)
-    show = small if use.kind != "table" else _whole
-    order = np.argsort(-np.abs(np.nan_to_num(made) - u.true), kind="stable")[:_MOST] if use.kind == "table" else None
-    places = np.arange(min(len(u.true), _MOST)) if order is None else order
+    counts, show = use.figures_are_counts, _whole if use.figures_are_counts else small
+    order = np.argsort(-np.abs(np.nan_to_num(made) - u.true), kind="stable") if counts else np.arange(len(u.true))
+    places = order[:_MOST]
     pairs = [
         Twin(u.names[i], float(u.true[i]), _reach(u, i), float(made[i]), _copies(u, i))
         for i in places[:_DRAWN].tolist()
@@ -75,8 +75,7 @@ def _card(u: ExactUse) -> dict[str, Any]:
         figures = (("", twins(pairs, said=f"{use.name}: authentic and synthetic", show=show)),)
     return {
         "name": use.name,
-        "about": use.what
-        + ("; counts brought to the same total, largest differences first" if order is not None else ""),
+        "about": use.what + ("; counts brought to the same total, largest differences first" if counts else ""),
         "figures": figures,
         "rows": rows,
         "more": len(u.true) - len(places),

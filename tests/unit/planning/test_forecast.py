@@ -14,7 +14,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import Independent, PublicBlend
-from hedgerow.uses.uses import Use
+from hedgerow.uses import AbstractUse, Table
 from tests.privacy.world import SCHEMA, frame
 
 SCHEMA_ = Schema.loads(SCHEMA)
@@ -25,10 +25,10 @@ ROWS = (
     ("M", None, "39", "n", "c"),
     ("F", "C", "25", "s", "d"),
 )
-RACE = Use("race", ("race",), 0.01)
+RACE = Table(["race"], tolerance=0.01)
 
 
-def planned(use: Use, *, rows: int | None = None, relative: bool = False, epsilon: str = "1") -> float | None:
+def planned(use: AbstractUse, *, rows: int | None = None, relative: bool = False, epsilon: str = "1") -> float | None:
     table = CodedTable.read(frame(ROWS * 250), SCHEMA_) if relative else None
     plan = forecast(
         Independent(),
@@ -52,11 +52,11 @@ def test_the_error_falls_as_one_over_epsilon_and_rows() -> None:
 
 def test_without_a_guess_of_the_size_nothing_is_claimed() -> None:
     assert planned(RACE) is None
-    assert planned(Use("pair", ("race", "pay"), 0.1), rows=10_000) is None, "it is not measured"
+    assert planned(Table(["race", "pay"], tolerance=0.1), rows=10_000) is None, "it is not measured"
 
 
 def test_a_public_table_shows_what_independence_loses() -> None:
-    pair = planned(Use("pair", ("race", "pay"), 0.1), relative=True)
+    pair = planned(Table(["race", "pay"], tolerance=0.1), relative=True)
     alone = planned(RACE, relative=True)
     assert alone is not None
     assert pair is not None
@@ -64,8 +64,8 @@ def test_a_public_table_shows_what_independence_loses() -> None:
 
 
 def test_a_part_of_a_joined_column_is_judged_by_the_sum_of_its_cells() -> None:
-    sex = planned(Use("sex", ("sex",), 0.1), rows=1000)
-    joined = planned(Use("both", ("sex_area",), 0.1), rows=1000)
+    sex = planned(Table(["sex"], tolerance=0.1), rows=1000)
+    joined = planned(Table(["sex_area"], tolerance=0.1), rows=1000)
     assert sex is not None
     assert joined is not None
     assert 0 < sex < joined

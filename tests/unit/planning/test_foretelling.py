@@ -20,15 +20,13 @@ from hedgerow.records.drawing import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.stand_in.stand_in import Stage
-from hedgerow.uses.judging import judge
-from hedgerow.uses.quantities import quantity
-from hedgerow.uses.uses import Use
+from hedgerow.uses import Mean, Table
 
 YEARS, ROWS, WORLDS = (2010, 2011), 5000, 8  # fewer worlds are ruled by the luck of single tables
 USES = (
-    Use("occupation by sex", ("occupation", "sex"), 0.05),
-    Use("grade", ("grade",), 0.05, "relative", 200),
-    Use("pay by education", ("education",), 0.05, "relative", 300, kind="mean", of="pay"),
+    Table(["occupation", "sex"], tolerance=0.05),
+    Table(["grade"], relative=0.05, cell_size=200),
+    Mean("pay", by=["education"], relative=0.05, group_size=300),
 )
 
 
@@ -45,7 +43,7 @@ def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]
     gate = StandInGate(tariff, budget, secret, secret.rows, rng)
     made = CodedTable(schema, draw_one(RECIPES[recipe]().fit(gate, public), public, rng).frame)
     truth = CodedTable(schema, secret.frame)
-    real = [judge(u, quantity(u, made), quantity(u, truth)).error for u in USES]
+    real = [u.error(u.figures(made), u.figures(truth)).error for u in USES]
     return [v.error for v in found.here.verdicts], real
 
 

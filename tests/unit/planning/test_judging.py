@@ -9,9 +9,8 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
-from hedgerow.uses.judging import half_sample_error, judge, like_sample
-from hedgerow.uses.quantities import Quantity, check, labels, quantity
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table, Verdict
+from hedgerow.uses.base import Quantity, like_sample
 
 SCHEMA = Schema.loads(
     """
@@ -30,10 +29,10 @@ values = ["2001", "2002"]
 type = "integer"
 """
 )
-TABLE = Use("sex", ("sex",), 0.01)
-MEAN = Use("pay", ("sex",), 5, "absolute", kind="mean", of="pay")
-MEDIAN = Use("pay", ("sex",), 5, "absolute", kind="quantile", of="pay", at=(0.5, 0.9))
-UNION = Use("union", ("year",), 0.1, "absolute", kind="rate", of="union", values=("true",))
+TABLE = Table(["sex"], tolerance=0.01)
+MEAN = Mean("pay", by=["sex"], tolerance=5)
+MEDIAN = Quantile("pay", [0.5, 0.9], by=["sex"], tolerance=5)
+UNION = Rate("union", ["true"], by=["year"], tolerance=0.1)
 
 
 def people(n: int = 4000, seed: int = 0) -> pl.DataFrame:
@@ -53,16 +52,16 @@ def test_figures_are_those_that_polars_finds() -> None:
     frame = people()
     table = CodedTable(SCHEMA, frame)
     by_sex = {r["sex"]: r for r in frame.group_by("sex").agg(pl.len(), pl.col("pay").mean()).iter_rows(named=True)}
-    assert quantity(TABLE, table).values.tolist() == [by_sex["F"]["len"], by_sex["M"]["len"]]
-    mean = quantity(MEAN, table)
+    assert TABLE.figures(table).values.tolist() == [by_sex["F"]["len"], by_sex["M"]["len"]]
+    mean = MEAN.figures(table)
     assert mean.values == pytest.approx([by_sex["F"]["pay"], by_sex["M"]["pay"]])
     assert mean.sizes.tolist() == [by_sex["F"]["len"], by_sex["M"]["len"]]
     rate = frame.group_by("year").agg(pl.col("union").mean()).sort("year")["union"].to_list()
-    assert quantity(UNION, table).values == pytest.approx(rate)
+    assert UNION.figures(table).values == pytest.approx(rate)
     for i, sex in enumerate("FM"):
         pay = np.sort(frame.filter(pl.col("sex") == sex)["pay"].to_numpy())
         least = [pay[int(np.ceil(a * len(pay))) - 1] for a in (0.5, 0.9)]
-        assert quantity(MEDIAN, table).values[2 * i : 2 * i + 2].tolist() == least
+        assert MEDIAN.figures(table).values[2 * i : 2 * i + 2].tolist() == least
 
 
 def test_a_table_of_counts_gives_the_same_figures_as_its_rows_where_bins_are_narrow() -> None:
@@ -78,12 +77,12 @@ def test_a_table_of_counts_gives_the_same_figures_as_its_rows_where_bins_are_nar
     rows, cells = CodedTable(schema, frame), CodedTable.of_counts(schema, counted)
     assert cells.total == 500
     for use in (TABLE, MEAN, MEDIAN, UNION):
-        assert quantity(use, cells).values == pytest.approx(quantity(use, rows).values, abs=0.51), use.what
+        assert use.figures(cells).values == pytest.approx(use.figures(rows).values, abs=0.51), use.what
 
 
 def test_values_that_are_no_number_are_left_out_of_a_mean() -> None:
     frame = pl.DataFrame({"sex": ["F", "F"], "pay": ["10", "N"], "union": [True, None], "year": [2001, 2001]})
-    found = quantity(MEAN, CodedTable(SCHEMA, frame))
+    found = MEAN.figures(CodedTable(SCHEMA, frame))
     assert found.values[0] == 10 and found.sizes[0] == 1 and np.isnan(found.values[1])
 
 
@@ -92,74 +91,65 @@ def _got(*values: float) -> Quantity:
 
 
 def test_relative_error_looks_at_large_cells_only_and_at_their_shares() -> None:
-    use = Use("cells", ("sex",), 0.1, "relative", 100)
-    found = judge(use, _got(110, 990, 5), _got(100, 1000, 5))
+    use = Table(["sex"], relative=0.1, cell_size=100)
+    found = use.error(_got(110, 990, 5), _got(100, 1000, 5))
     assert found.error == pytest.approx((0.1 + 0.01) / 2)
     assert np.isnan(found.parts[2])
-    assert judge(replace(use, over="worst"), _got(110, 990, 5), _got(100, 1000, 5)).error == pytest.approx(0.1)
-    assert np.isnan(judge(use, _got(1.0), _got(1)).error)
-    assert judge(use, _got(220, 1980, 10), _got(100, 1000, 5)).error == pytest.approx(0.055), "twice the records"
-    assert judge(use, _got(1.2, 9.9, 5), _got(1, 10, 5), scale=100).error > 0, (
+    assert replace(use, over="worst").error(_got(110, 990, 5), _got(100, 1000, 5)).error == pytest.approx(0.1)
+    assert np.isnan(use.error(_got(1.0), _got(1)).error)
+    assert use.error(_got(220, 1980, 10), _got(100, 1000, 5)).error == pytest.approx(0.055), "twice the records"
+    assert use.error(_got(1.2, 9.9, 5), _got(1, 10, 5), scale=100).error > 0, (
         "the truth stands for 100 times its rows"
     )
 
 
 def test_total_variation_is_half_the_summed_difference_of_shares() -> None:
-    assert judge(TABLE, _got(6, 4), _got(50, 50)).error == pytest.approx(0.1)
-    assert judge(TABLE, _got(-3, 4), _got(0, 50)).error == 0
+    assert TABLE.error(_got(6, 4), _got(50, 50)).error == pytest.approx(0.1)
+    assert TABLE.error(_got(-3, 4), _got(0, 50)).error == 0
 
 
 def test_a_group_without_synthetic_rows_is_wholly_wrong() -> None:
     true, got = Quantity(np.array([5.0, 8.0]), np.array([9.0, 9.0]), np.empty(0)), _got(5, np.nan)
-    use = Use("pay", ("sex",), 0.1, "relative", kind="mean", of="pay", over="worst")
-    assert judge(use, got, true).error == 1.0
+    use = Mean("pay", by=["sex"], relative=0.1, over="worst")
+    assert use.error(got, true).error == 1.0
 
 
 def test_a_sign_that_is_beyond_doubt_must_be_kept() -> None:
-    use = Use("gap", ("year",), 0.5, "absolute", kind="coefficient", formula="y ~ x", term="x", over="worst")
+    use = Coefficient("y ~ x", "x", by=["year"], tolerance=0.5)
     true = Quantity(np.array([-0.1, 0.01]), np.array([9.0, 9.0]), np.array([0.01, 0.02]))
-    assert judge(use, _got(-0.08, -0.01), true).sign_kept is True, "the second sign is in doubt"
-    assert judge(use, _got(0.01, 0.01), true).sign_kept is False
+    assert use.error(_got(-0.08, -0.01), true).sign_kept is True, "the second sign is in doubt"
+    assert use.error(_got(0.01, 0.01), true).sign_kept is False
     lost = Verdict(use, 0.01, None, "", sign_kept=False)
     assert lost.met is False, "within the tolerance, and yet missed"
 
 
-GAP = Use(
-    "gap",
-    ("year",),
-    0.1,
-    "absolute",
-    kind="coefficient",
-    formula="ln(pay) ~ sex + union",
-    term="sex[F]",
-    over="worst",
-)
+GAP = Coefficient("ln(pay) ~ sex + union", "sex[F]", by=["year"], tolerance=0.1)
 
 
 @pytest.mark.parametrize("use", [TABLE, MEAN, MEDIAN, UNION, GAP], ids=lambda u: u.kind)
 @pytest.mark.parametrize("share", [0.2, 0.7])
-def test_like_sample_is_the_share_whose_sample_errs_as_much(use: Use, share: float) -> None:
+def test_like_sample_is_the_share_whose_sample_errs_as_much(use: AbstractUse, share: float) -> None:
     frame, rng = people(), np.random.default_rng(1)
-    true = quantity(use, CodedTable(SCHEMA, frame))
+    true = use.figures(CodedTable(SCHEMA, frame))
     drawn = [
-        judge(use, quantity(use, CodedTable(SCHEMA, frame[rng.permutation(4000)[: int(4000 * share)]])), true).error
+        use.error(use.figures(CodedTable(SCHEMA, frame[rng.permutation(4000)[: int(4000 * share)]])), true).error
         for _ in range(150)
     ]
-    spread = np.mean([half_sample_error(use, CodedTable(SCHEMA, frame), true, rng) for _ in range(12)])
-    assert like_sample(use, float(np.mean(drawn)), float(spread)) == pytest.approx(share, abs=0.08)
+    spread = np.mean([use.half_sample_error(CodedTable(SCHEMA, frame), true, rng) for _ in range(12)])
+    assert like_sample(float(np.mean(drawn)), float(spread)) == pytest.approx(share, abs=0.08)
 
 
 def test_blowing_up_a_table_shrinks_what_a_half_of_it_misses() -> None:
     table = CodedTable(SCHEMA, people())
     for use in (TABLE, MEAN):
-        true = quantity(use, table)
-        one, four = (half_sample_error(use, table, true, np.random.default_rng(2), scale=s) for s in (1, 4))
+        true = use.figures(table)
+        one, four = (use.half_sample_error(table, true, np.random.default_rng(2), scale=s) for s in (1, 4))
         assert one == pytest.approx(2 * four)
 
 
 def test_a_coefficient_is_that_of_least_squares_in_each_group() -> None:
     frame = people().filter(pl.col("pay") > 0)
-    found = quantity(GAP, CodedTable(SCHEMA, frame))
+    found = GAP.figures(CodedTable(SCHEMA, frame))
     for i, year in enumerate((2001, 2002)):
         part = frame.filter(pl.col("year") == year)
         ones, female = np.ones(len(part)), (part["sex"] == "F").cast(float).to_numpy()
@@ -176,7 +166,7 @@ def test_a_coefficient_is_that_of_least_squares_in_each_group() -> None:
 @pytest.mark.parametrize("term", ["sex[F]", "sex[female]", "sex=F"])
 def test_a_term_may_be_named_by_value_or_label(term: str) -> None:
     frame = people(400).filter(pl.col("pay") > 0)
-    one, two = (quantity(replace(GAP, term=t), CodedTable(SCHEMA, frame)).values for t in (term, "sex[F]"))
+    one, two = (replace(GAP, term=t).figures(CodedTable(SCHEMA, frame)).values for t in (term, "sex[F]"))
     assert one.tolist() == two.tolist()
 
 
@@ -184,16 +174,16 @@ def test_a_factor_is_compared_with_the_same_level_in_every_table() -> None:
     few = people(600).filter(pl.col("pay") > 0)
     women = few.filter((pl.col("sex") == "F") | (pl.int_range(pl.len()) % 7 == 0))  # here F is the most frequent
     assert (women["sex"] == "F").mean() > 0.6  # type: ignore[operator]
-    assert np.isfinite(quantity(GAP, CodedTable(SCHEMA, women)).values).all()
+    assert np.isfinite(GAP.figures(CodedTable(SCHEMA, women)).values).all()
     turned = replace(GAP, formula="ln(pay) ~ C(sex, ref=F) + union", term="sex[M]")
-    assert quantity(turned, CodedTable(SCHEMA, few)).values == pytest.approx(
-        -quantity(GAP, CodedTable(SCHEMA, few)).values
+    assert turned.figures(CodedTable(SCHEMA, few)).values == pytest.approx(
+        -GAP.figures(CodedTable(SCHEMA, few)).values
     )
 
 
 def test_groups_are_called_by_their_labels() -> None:
-    assert labels(MEDIAN, SCHEMA, np.array([0, 3])) == ("female at 0.5", "male at 0.9")
-    assert labels(replace(UNION, columns=()), SCHEMA, np.array([0])) == ("all rows",)
+    assert MEDIAN.labels(SCHEMA, np.array([0, 3])) == ("female at 0.5", "male at 0.9")
+    assert replace(UNION, by=()).labels(SCHEMA, np.array([0])) == ("all rows",)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +192,7 @@ def test_groups_are_called_by_their_labels() -> None:
         (replace(MEAN, of="sex"), "not a number"),
         (replace(UNION, of="sex", values=("X",)), "does not list"),
         (replace(UNION, of="pay", values=("5",)), "does not list"),
-        (replace(MEAN, columns=("height",)), "height"),
+        (replace(MEAN, by=("height",)), "height"),
         (replace(MEAN, of="height"), "height"),
         (replace(GAP, term="sex[M]"), "compared with"),
         (replace(GAP, term="race[A]"), "has no coefficient"),
@@ -210,13 +200,13 @@ def test_groups_are_called_by_their_labels() -> None:
         (replace(GAP, formula="pay"), "cannot be read"),
     ],
 )
-def test_a_use_the_schema_cannot_answer_is_refused(use: Use, word: str) -> None:
+def test_a_use_the_schema_cannot_answer_is_refused(use: AbstractUse, word: str) -> None:
     with pytest.raises(JobError, match=word):
-        check(use, SCHEMA)
+        use.check(SCHEMA)
 
 
 @pytest.mark.parametrize("use", [TABLE, MEAN, MEDIAN, UNION], ids=lambda u: u.kind)
-def test_verdicts_and_uses_read_back(use: Use) -> None:
+def test_verdicts_and_uses_read_back(use: AbstractUse) -> None:
     verdict = Verdict(use, 0.1, None, "why", 0.05, 0.2, None, (("female", 0.3),))
     assert Verdict.from_json(verdict.to_json()) == verdict
-    check(use, SCHEMA)
+    use.check(SCHEMA)

@@ -16,7 +16,7 @@ from hedgerow.stand_in import stand_in
 from hedgerow.stand_in.curve import Point, Rehearsal, band
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.stand_in.stand_in import Stage, split
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import AbstractUse, Mean, Table, Verdict
 from tests.contract.test_every_recipe import SETTINGS
 from tests.privacy.world import SCHEMA, frame
 
@@ -28,9 +28,9 @@ ROWS = (
     ("F", "C", "25", "s", "d"),
 )
 USES = (
-    Use("race", ("race",), 0.03),
-    Use("pay", ("sex",), 2.0, "absolute", kind="mean", of="pay"),
-    Use("pair", ("race", "pay"), 0.3),
+    Table(["race"], tolerance=0.03),
+    Mean("pay", by=["sex"], tolerance=2.0, name="pay"),
+    Table(["race", "pay"], tolerance=0.3, name="pair"),
 )
 
 
@@ -39,7 +39,7 @@ def stage(
     *,
     recipe: str = "independent",
     assumed: int | None = None,
-    uses: tuple[Use, ...] = USES,
+    uses: tuple[AbstractUse, ...] = USES,
     person: pl.Series | None = None,
     guarantee: Guarantee | None = None,
 ) -> Stage:
@@ -131,7 +131,7 @@ def test_every_recipe_can_be_rehearsed(recipe: str) -> None:
     """Uses of every kind that the recipe's own columns, if it has any, can answer."""
     named = SETTINGS[recipe].get("columns", SETTINGS[recipe].get("column"))
     columns = [named] if isinstance(named, str) else named
-    kept = tuple(Use(str(c), (str(c),), 0.1) for c in columns) if isinstance(columns, list) else USES
+    kept = tuple(Table([str(c)], tolerance=0.1) for c in columns) if isinstance(columns, list) else USES
     found = made(stage(recipe=recipe, uses=kept), runs=2, epsilons=[Fraction(1)])
     assert [v.met is not None for v in found.here.verdicts] == [True] * len(kept)
     assert all(v.low is not None and v.high is not None and v.low <= v.high for v in found.here.verdicts)

@@ -74,7 +74,8 @@ def test_what_is_shown_of_a_table_tells_of_no_row(table: CodedTable) -> None:
 
 _AS_A_USER_DOES = """
 import pandas as pd
-from hedgerow import PublicData, Schema
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicData
 from hedgerow.errors import JobError
 schema = Schema.loads('[columns.sex]\\nkind = "categorical"\\nvalues = ["F", "M"]\\nother = "?"')
 for role in ("relative", "target"):

@@ -13,7 +13,7 @@ from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.public.schema import Schema, decode
 from hedgerow.release.contents import Contents
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import Table, Verdict
 
 SCHEMA = """
 title = "Personnel of a pretended agency"
@@ -128,15 +128,18 @@ def a_release(
         records=records,
         verdicts=(
             Verdict(
-                Use("sex by agency", ("sex", "agency"), 0.02), 0.0113, 0.62, "3 pretended runs on the public table"
+                Table(["sex", "agency"], tolerance=0.02, name="sex by agency"),
+                0.0113,
+                0.62,
+                "3 pretended runs on the public table",
             ),
             Verdict(
-                Use("age, cells of 50 or more", ("age",), 0.05, "relative", 50),
+                Table(["age"], relative=0.05, cell_size=50, name="age, cells of 50 or more"),
                 0.081,
                 0.17,
                 "3 pretended runs on the public table",
             ),
-            Verdict(Use("pay", ("pay",), 0.01), None, None, "no public table"),
+            Verdict(Table(["pay"], tolerance=0.01), None, None, "no public table"),
         ),
         formats=("csv",),
         title="Personnel 2009",

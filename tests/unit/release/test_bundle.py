@@ -22,7 +22,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.release import bundle
 from hedgerow.release.bundle import read_bundle, write_bundle
 from hedgerow.release.contents import Contents
-from hedgerow.uses.uses import Use, Verdict
+from hedgerow.uses import Table, Verdict
 from tests.unit.release.made import a_release
 
 EVERY = {
@@ -219,7 +219,7 @@ HOSTILE = '</title><script>alert(1)</script> | `x` [a](http://evil.example) "quo
 
 
 def test_what_a_steward_typed_is_shown_and_never_obeyed(tmp_path: Path) -> None:
-    verdict = Verdict(Use(HOSTILE, ("sex",), 0.1), 0.05, 0.5, HOSTILE)
+    verdict = Verdict(Table(["sex"], tolerance=0.1, name=HOSTILE), 0.05, 0.5, HOSTILE)
     write_bundle(tmp_path / "r", a_release(rows=20, title=HOSTILE, verdicts=(verdict,), job=f"# {HOSTILE}\n"))
     for page in ("report.html", "codebook.html"):
         text = (tmp_path / "r" / page).read_text()
@@ -302,5 +302,7 @@ def test_contents_are_checked_once_and_put_in_one_order() -> None:
     contents = a_release(rows=20, formats=("xpt", "csv"), title="  ")
     assert isinstance(contents, Contents)
     assert contents.formats == ("csv", "xpt") and contents.title == "personnel"
-    lost = a_release(rows=20, verdicts=(Verdict(Use("u", ("sex",), 0.1), float("inf"), float("nan"), ""),))
+    lost = a_release(
+        rows=20, verdicts=(Verdict(Table(["sex"], tolerance=0.1, name="u"), float("inf"), float("nan"), ""),)
+    )
     assert lost.verdicts[0].error is None and lost.verdicts[0].like_sample is None

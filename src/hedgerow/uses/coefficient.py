@@ -1,0 +1,124 @@
+"""One coefficient of a linear model, fitted in every group on its own."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from hedgerow.errors import JobError
+from hedgerow.evaluate.base import DoesNotApply
+from hedgerow.evaluate.design import designs
+from hedgerow.evaluate.least_squares import Estimates, least_squares
+from hedgerow.public.formula import Formula
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable, Floats
+from hedgerow.uses.base import NOTHING, AbstractGroupUse, Over, Quantity
+
+_DRAWS = 1000
+_SURE = 2.0
+"""A true coefficient has a sign worth keeping when it is this many standard errors away from 0."""
+
+
+@final
+@dataclass(frozen=True)
+class Coefficient(AbstractGroupUse):
+    """The coefficient ``term`` of the least-squares fit of ``formula``; what is after its bar is absorbed.
+
+    Standard errors are robust to unequal variance.  Levels are compared with one that follows from formula and
+    schema, so the coefficient means the same whichever table it is fitted to.
+
+    >>> Coefficient("ln(pay) ~ sex + age | agency", "sex[F]", tolerance=0.02).what
+    'coefficient of sex[F] in ln(pay) ~ sex + age | agency: difference, sign kept'
+    """
+
+    kind: ClassVar[str] = "coefficient"
+    default_over: ClassVar[Over] = "worst"
+
+    formula: str
+    term: str
+
+    @property
+    def subject(self) -> str:
+        """What is looked at."""
+        return f"coefficient of {self.term} in {self.formula}"
+
+    @property
+    def _aside(self) -> str:
+        return ", sign kept"
+
+    @property
+    def table(self) -> tuple[str, ...]:
+        """No one table gives a coefficient."""
+        return ()
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a column that the schema lacks, or a term that the formula does not have."""
+        super().check(schema)
+        try:
+            self.bound(schema)
+        except JobError as wrong:
+            said = str(wrong)
+            raise JobError(said if "spent" in said else f"{said}\n{NOTHING}") from None
+
+    def bound(self, schema: Schema) -> tuple[Formula, str]:
+        """The formula with every term settled by the schema, and the full name of the coefficient."""
+        try:
+            formula = Formula.parse(self.formula).bound(schema)
+            return formula, formula.names(schema)[formula.place(self.term, schema)]
+        except JobError as wrong:
+            raise JobError(f"The use {self.name!r} cannot be judged. {wrong}") from None
+
+    def works_on(self, table: CodedTable) -> bool:
+        """A model is fitted to records."""
+        return table.counts is None
+
+    def figures(self, table: CodedTable) -> Quantity:
+        """The coefficient in every group and its standard error; NaN where rows do not tell.
+
+        Uses of one model share its fits, which the table keeps.
+        """
+        if table.counts is not None:
+            raise JobError(
+                "A coefficient cannot be judged on a table of counts: it needs records. Nothing was spent."
+            )
+        formula, name = self.bound(table.schema)
+        key = "least squares", str(formula), self.groups
+        try:
+            if key not in table.memo:
+                table.memo[key] = _fits(formula, table, self.groups)
+        except DoesNotApply as why:
+            raise JobError(
+                f"The use {self.name!r} cannot be judged: {why}. Nothing confidential was read or spent."
+            ) from None
+        found = np.full((3, table.schema.size(self.groups)), np.nan)
+        found[2] = 0
+        for g, fit in table.memo[key].items():
+            place = fit.names.index(name)
+            found[:, g] = fit.values[place], fit.errors[place], fit.rows
+        return Quantity(found[0], found[2], found[1])
+
+    def sign_kept(self, found: Floats, true: Quantity, large: Any) -> bool | None:
+        """Whether every coefficient whose sign is beyond doubt has kept it."""
+        sure = large & (np.abs(true.values) > _SURE * true.errors)
+        return bool((np.sign(found) == np.sign(true.values))[sure].all())
+
+    def half_sample_error(
+        self, table: CodedTable, true: Quantity, rng: np.random.Generator, *, scale: float = 1.0
+    ) -> float:
+        """From standard errors: a random half of the rows is as far from the whole as that from its population."""
+        if table.counts is not None:
+            return float("nan")
+        judged = np.isfinite(self.error(true, true, scale=scale).parts) & np.isfinite(true.errors)
+        if not judged.any():
+            return float("nan")
+        off = np.abs(rng.normal(size=(_DRAWS, int(judged.sum()))) * true.errors[judged])
+        if self.within == "relative":
+            off /= np.maximum(np.abs(true.values[judged]), 1e-12)
+        return float((off.max(axis=1) if self.over == "worst" else off.mean(axis=1)).mean()) / sqrt(scale)
+
+
+def _fits(formula: Formula, table: CodedTable, groups: tuple[str, ...]) -> dict[int, Estimates]:
+    (design,) = designs(formula, [table], table.schema)
+    here = table.cells(groups)[design.origin]
+    return {int(g): least_squares(design.where(here == g)) for g in np.unique(here)}
