@@ -14,17 +14,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.api.job import Job
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
-from hedgerow.private import Gate, urns
+from hedgerow.private import Gate, noise, urns
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import TOTAL, Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.counts.urn_plan import UrnPlan
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import COLUMNS, SCHEMA, Pair, Row, frame, write_job
@@ -67,6 +68,20 @@ def _ask_everything(
             plan = UrnPlan("toy", question, groups, size, copies=copies)
             urns.draw_urn(gate, question, plan.urn(gate.tariff, cost, PublicData(Schema.loads(SCHEMA))), cost)
     return requests
+
+
+def check_stand_in_noise() -> None:
+    """A stand-in adds noise as wide as the gate's, under either law: rehearsals would promise something else."""
+    schema = Schema.loads(SCHEMA)
+    table = CodedTable.read(frame((("F", "A", "5", "n", "me"), ("M", "B", "12", "s", "you"))), schema)
+    tariff, budget, laws = Tariff(schema.coding, Guarantee(), "zcdp"), Budget("1", "1e-6"), ("laplace", "gaussian")
+    gate = StandInGate(tariff, budget, table, table.rows, np.random.default_rng(1))
+    for law in laws:
+        answers = gate.measure(QUESTIONS * 40, budget.total / 2, law=law)
+        true = gate.truth(QUESTIONS) * 40
+        added = np.concatenate([a.counts - t for a, t in zip(answers, true, strict=True)])
+        ratio = added.var() / noise.draw(answers[0].noise, added.size).var()
+        assert 0.8 < ratio < 1.25, "a stand-in has the noise of another law"
 
 
 Write = Callable[..., Path]

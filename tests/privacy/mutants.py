@@ -27,10 +27,11 @@ from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.coding import CodedColumn
 from hedgerow.public.costs import accounting, spend
 from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.noise_laws import Gaussian
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.release import journal
-from tests.privacy.checks import check_run, check_verbs, quick_folder
+from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
 from tests.privacy.urn_checks import check_crossing, check_urn_law
 from tests.privacy.urn_mutants import URN_MUTANTS
@@ -77,6 +78,7 @@ def check_everything() -> None:
                     check_run(Path(folder), guarantee, delta, pair)
     check_urn_law()
     check_crossing()
+    check_stand_in_noise()
 
 
 def _measure_with(patch: Patch, answer: Callable[[Counts, Noise], Any]) -> None:
@@ -308,6 +310,11 @@ def fingerprint_in_the_release(patch: Patch) -> None:
     )
 
 
+def stand_in_takes_laplace_for_gaussian(patch: Patch) -> None:
+    """Whatever is rehearsed with Laplace noise is rehearsed with Gaussian noise of that number as its variance."""
+    patch.setattr("hedgerow.answers.stand_in_gate.law_of", lambda noise: Gaussian(noise.scale))
+
+
 def unlimited_requests(patch: Patch) -> None:
     """The price is booked as next to nothing, so that the total never runs out."""
     original = Ledger.spend
@@ -349,6 +356,7 @@ MUTANTS: tuple[Mutant, ...] = (
     noise_scale_from_the_data,
     true_counts_beside_the_answers,
     fingerprint_in_the_release,
+    stand_in_takes_laplace_for_gaussian,
     unlimited_requests,
     *URN_MUTANTS,
 )
