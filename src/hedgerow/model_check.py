@@ -25,11 +25,8 @@ from hedgerow.pipeline import PreparedJob
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
 from hedgerow.public.coding import Codes
-from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs import Budget, Noise, Spend, Tariff, law_of
 from hedgerow.public.costs.claim import Claim
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Noise
-from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.formula import Formula, make_claim

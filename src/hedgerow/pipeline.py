@@ -25,9 +25,7 @@ from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast
 from hedgerow.planning.memory_check import machine_memory
 from hedgerow.private import Gate, relabel, urns
-from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
-from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.costs.statement import PublicInput, Statement
+from hedgerow.public.costs import Budget, Guarantee, PublicInput, Relation, Statement, Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import Source, open_source
 from hedgerow.public.schema import Schema

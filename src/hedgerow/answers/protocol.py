@@ -5,9 +5,7 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from hedgerow.counting.relabel import LabelLaw
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement
-from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs import Budget, Counts, Law, Marginal, Measurement, Tariff
 from hedgerow.public.costs.urn import Urn
 
 

@@ -12,10 +12,7 @@ from hedgerow.answers.protocol import Measures
 from hedgerow.counting import relabel
 from hedgerow.counting.relabel import LabelLaw
 from hedgerow.errors import Refused
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement
-from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.costs.statement import Statement
+from hedgerow.public.costs import Budget, Counts, Law, Marginal, Measurement, Spend, Statement, Tariff
 from hedgerow.public.costs.urn import Urn, price_urn
 
 DrawUrn = Callable[[Marginal, Urn, Fraction], tuple[Measurement, ...]]

@@ -10,10 +10,7 @@ import numpy as np
 from hedgerow.counting import relabel
 from hedgerow.counting.plan import CountPlan
 from hedgerow.counting.relabel import LabelLaw, columns_of, relabelled
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement
-from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs import Budget, Counts, Law, Marginal, Measurement, Spend, Tariff, law_of
 from hedgerow.public.costs.urn import Urn, price_urn
 from hedgerow.public.table import CodedTable
 

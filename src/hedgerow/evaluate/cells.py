@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import CountPlan
 from hedgerow.evaluate.base import CodedTable, DoesNotApply
 from hedgerow.evaluate.sampling import Shares, shares, total_variation
-from hedgerow.public.costs.question import Counts, Marginal
+from hedgerow.public.costs import Counts, Marginal
 from hedgerow.public.schema import Schema
 
 DENSE = 1 << 21

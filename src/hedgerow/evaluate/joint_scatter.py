@@ -9,7 +9,7 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import Cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import Shares
-from hedgerow.public.costs.question import Counts
+from hedgerow.public.costs import Counts
 from hedgerow.public.schema import Schema
 
 _POINTS = 2000

@@ -29,9 +29,7 @@ from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Drawn, PreparedJob, draw_copies, recording
 from hedgerow.private.gate import Gate
 from hedgerow.private.selection import choose_run
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.question import Counts, Marginal
-from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs import Budget, Counts, Marginal, Tariff
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.toml import document

@@ -19,7 +19,7 @@ from hedgerow.job import JobValues
 from hedgerow.job.file import loads
 from hedgerow.pipeline import PreparedJob
 from hedgerow.public.coding import as_text, person_cap
-from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs import Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema

@@ -27,7 +27,7 @@ from hedgerow.job.values import (
     recipe_class,
 )
 from hedgerow.planning.tree_report import Wanted
-from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs import Budget, Guarantee
 from hedgerow.public.schema import Schema
 from hedgerow.public.toml import document, key_lines, line_of
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe

@@ -14,8 +14,7 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.planning.tree_report import Wanted
-from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
-from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs import Budget, Guarantee, Relation, Spend, Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData

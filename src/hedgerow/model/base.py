@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.public.coding import Codes
-from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs import Marginal
 from hedgerow.public.table import CodedTable
 
 Expected = npt.NDArray[np.float64]

@@ -10,8 +10,7 @@ import numpy as np
 from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
-from hedgerow.public.costs.accounting import Relation, epsilon_of
-from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs import Marginal, Relation, epsilon_of
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
 

@@ -11,10 +11,7 @@ import polars as pl
 
 from hedgerow.planning.memory_check import check_fits
 from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
-from hedgerow.public.costs.statement import spend_to_json
+from hedgerow.public.costs import Budget, PricedQuestion, Spend, Tariff, law_of, spend_to_json
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in.rehearsal import quick

@@ -8,7 +8,7 @@ from hedgerow.figures import LinePoint, Trace, log_lines
 from hedgerow.figures.sheet import Key, Section, series, sheet, write
 from hedgerow.figures.words import small
 from hedgerow.planning.tables import Imagined, error_curves
-from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs import Budget
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2", "3", "5", "8", "10")
 _ALSO = {"dirichlet_multinomial": " (and its kin, where they apply)"}

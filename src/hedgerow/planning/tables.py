@@ -14,10 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
 from hedgerow.model.tables.projection import project
-from hedgerow.public.costs.accounting import Budget, noise_for
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Marginal
-from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs import Budget, Marginal, Tariff, law_of, noise_for
 from hedgerow.public.costs.urn import Urn
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe, IntegerCounts

@@ -14,9 +14,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.planning.interval import EPSILONS, MOST, least_n
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Tree
-from hedgerow.public.costs.spend import PricedQuestion
+from hedgerow.public.costs import PricedQuestion, Tree, law_of
 from hedgerow.public.table import CodedTable, PublicData
 
 _QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
-from hedgerow.public.costs.accounting import Budget, Relation
-from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs import Budget, Relation, Spend, Tariff
 from hedgerow.public.table import PublicData
 
 _NOTHING = "Nothing was read or spent."
@@ -58,7 +57,7 @@ class AbstractRecipe(ABC):
         >>> from dataclasses import dataclass
         >>> from fractions import Fraction
         >>> from hedgerow.model.records.models import fit_product
-        >>> from hedgerow.public.costs.question import Marginal
+        >>> from hedgerow.public.costs import Marginal
         >>> @dataclass(frozen=True)
         ... class Halves(AbstractRecipe):
         ...     "Every attribute's own table, with a part of the budget; the rest is not spent."

@@ -6,9 +6,7 @@ from typing import ClassVar, final
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.model.records.models import ProductModel, fit_product
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.question import Marginal
-from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs import Budget, Marginal, Spend, Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes.base import AbstractRecipe

@@ -6,16 +6,19 @@ from math import isclose
 from re import fullmatch
 
 from hedgerow.errors import HedgerowError, VerifyFailed
-from hedgerow.public.costs.accounting import (
+from hedgerow.public.costs import (
+    LAWS,
     Guarantee,
     Measure,
+    Noise,
+    PricedQuestion,
+    Spend,
+    Tariff,
     epsilon_of,
+    law_of,
     noise_for,
     selection_rate,
 )
-from hedgerow.public.costs.noise_laws import LAWS, law_of
-from hedgerow.public.costs.question import Noise
-from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
 from hedgerow.public.costs.urn import Urn, price_urn
 from hedgerow.release.bundle_reader import BundleReader
 

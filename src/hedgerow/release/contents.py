@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public.costs.statement import Statement
+from hedgerow.public.costs import Statement
 from hedgerow.public.schema import Schema
 from hedgerow.public.write import write_table
 from hedgerow.release.measurements import Answers

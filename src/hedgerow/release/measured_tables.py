@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Counts, Marginal, Measurement
+from hedgerow.public.costs import Counts, Marginal, Measurement, law_of
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.release.contents import Contents

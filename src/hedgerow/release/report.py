@@ -9,8 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hedgerow.figures import Dot, LinePoint, Range, Shade, Trace, estimates, heat, lines, log_scatter, scatter
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.statement import Statement
+from hedgerow.public.costs import Statement, law_of
 from hedgerow.public.schema import Schema, violations
 from hedgerow.public.table import CodedTable, Places
 from hedgerow.release import figures, words

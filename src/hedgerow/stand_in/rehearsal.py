@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs import Budget
 from hedgerow.stand_in.curve import Point, Rehearsal, band
 from hedgerow.stand_in.size_correction import at_full_size, surplus
 from hedgerow.stand_in.stand_in import Stage, half_sample_errors, parted, play

@@ -13,8 +13,7 @@ import polars as pl
 from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.public.coding import as_text, person_cap
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs import Budget, Tariff
 from hedgerow.public.files.sources import Source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, Places, PublicData

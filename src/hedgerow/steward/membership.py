@@ -24,7 +24,7 @@ from hedgerow.evaluate.telling_apart import auc
 from hedgerow.job import JobValues
 from hedgerow.model.base import AbstractAttachment, AbstractModel
 from hedgerow.public.coding import Codes
-from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData

@@ -13,7 +13,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.job import JobValues
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs import Marginal
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.steward.compare import release_of

@@ -21,8 +21,7 @@ from hedgerow.model.records.tree import JunctionModel, TreeModel
 from hedgerow.model.tables.projection import pooled_total, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import Floats, rake_rows
 from hedgerow.public.coding import Codes, Coding, code_type
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Marginal, Measurement
+from hedgerow.public.costs import Marginal, Measurement, law_of
 from hedgerow.public.schema import Schema, column_codes
 
 _SHOWN = 200_000  # the most records from which expected counts are worked out

@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.public.costs.noise_laws import Laplace, NoiseLaw
+from hedgerow.public.costs import Laplace, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 _SCALINGS = 3

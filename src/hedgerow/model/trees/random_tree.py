@@ -18,7 +18,7 @@ from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.trees.constants import RANDOM_TREES
 from hedgerow.public.coding import Codes
-from hedgerow.public.costs.question import Tree
+from hedgerow.public.costs import Tree
 
 _CHUNK = 1024
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.model.tables.projection import Floats, Key, Pair
-from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs import Tariff
 
 _MEAN = sqrt(2 / pi)  # the mean size of a standard normal number
 _ROUNDS = 30

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Coding, JoinedColumn
-from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs import Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 

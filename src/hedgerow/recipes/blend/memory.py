@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from math import isqrt
 
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.spend import Spend
+from hedgerow.public.costs import Spend, law_of
 from hedgerow.public.schema import Schema
 
 

@@ -14,8 +14,7 @@ from hedgerow.model.records.tree import JunctionModel, TreeModel, spanning_fores
 from hedgerow.model.tables.projection import Floats, Key, Pair, pooled_total, project
 from hedgerow.model.tables.proportional_fitting import fit_margins
 from hedgerow.model.tables.shrinkage import drift_of, shrink
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Marginal, Measurement
+from hedgerow.public.costs import Marginal, Measurement, law_of
 from hedgerow.public.schema import impossible
 from hedgerow.recipes.blend.axes import Axes
 

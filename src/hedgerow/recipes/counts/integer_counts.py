@@ -23,10 +23,7 @@ from hedgerow.model.tables.count_table import (
 )
 from hedgerow.model.tables.projection import project
 from hedgerow.model.tables.table_prior import shrink
-from hedgerow.public.costs.accounting import Budget
-from hedgerow.public.costs.noise_laws import NoiseLaw, law_of
-from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
-from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs import Budget, Counts, Marginal, Measurement, Noise, NoiseLaw, Spend, Tariff, law_of
 from hedgerow.public.schema import Flags, Schema, impossible
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe, TableSettings

@@ -13,8 +13,7 @@ from hedgerow.model.records.models import fixed_stream
 from hedgerow.model.tables.projection import Floats, Pair, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake
 from hedgerow.model.tables.toward_public import drawn_and_followed
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Measurement
+from hedgerow.public.costs import Measurement, law_of
 
 MOST_KEYS = 50_000_000  # keys of public records held at once: 200 MB
 _STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError, Refused
-from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs import Guarantee
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 

@@ -35,10 +35,7 @@ from hedgerow.model.trees import (
     prune,
     to_target,
 )
-from hedgerow.public.costs.accounting import Budget, Relation
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import TOTAL, Marginal, Measurement, Tree
-from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs import TOTAL, Budget, Marginal, Measurement, Relation, Spend, Tariff, Tree, law_of
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of

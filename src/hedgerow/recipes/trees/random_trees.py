@@ -27,10 +27,19 @@ from hedgerow.model.trees import (
     with_columns,
 )
 from hedgerow.public.coding import Codes
-from hedgerow.public.costs.accounting import Budget, Guarantee, Relation, epsilon_of, floor_sqrt
-from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Marginal, Measurement, Tree
-from hedgerow.public.costs.spend import Spend, Tariff
+from hedgerow.public.costs import (
+    Budget,
+    Guarantee,
+    Marginal,
+    Measurement,
+    Relation,
+    Spend,
+    Tariff,
+    Tree,
+    epsilon_of,
+    floor_sqrt,
+    law_of,
+)
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.matching import matched
