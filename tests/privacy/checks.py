@@ -21,7 +21,7 @@ from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.private import Gate, noise, urns
 from hedgerow.public.costs.accounting import Budget, Guarantee
-from hedgerow.public.costs.question import TOTAL, Marginal
+from hedgerow.public.costs.question import TOTAL, Law, Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
@@ -74,8 +74,9 @@ def check_stand_in_noise() -> None:
     """A stand-in adds noise as wide as the gate's, under either law: rehearsals would promise something else."""
     schema = Schema.loads(SCHEMA)
     table = CodedTable.read(frame((("F", "A", "5", "n", "me"), ("M", "B", "12", "s", "you"))), schema)
-    tariff, budget, laws = Tariff(schema.coding, Guarantee(), "zcdp"), Budget("1", "1e-6"), ("laplace", "gaussian")
+    tariff, budget = Tariff(schema.coding, Guarantee(), "zcdp"), Budget("1", "1e-6")
     gate = StandInGate(tariff, budget, table, table.rows, np.random.default_rng(1))
+    laws: tuple[Law, ...] = ("laplace", "gaussian")
     for law in laws:
         answers = gate.measure(QUESTIONS * 40, budget.total / 2, law=law)
         true = gate.truth(QUESTIONS) * 40
