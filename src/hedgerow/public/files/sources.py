@@ -83,6 +83,7 @@ def _file(name: str) -> Opened:
 def _frame(table: Any) -> Opened:
     import narwhals as nw
 
+    table = nw.to_native(table, pass_through=True)  # of narwhals' own frames, what they wrap
     if isinstance(table, pl.LazyFrame):
         return table.collect_schema(), lambda names, n: table.select(cs.by_name(*names)).collect_batches(chunk_size=n)
     try:

@@ -77,15 +77,20 @@ def _head(reasons: Reasons) -> list[str]:
 
 
 def _with_reasons(parts: Declaration, reasons: Reasons) -> Iterator[list[str]]:
-    """The columns, each with its reason, and those left out where they stand in the public table."""
-    columns = {c.name: c for c in parts.columns}
-    for reason in reasons.columns:
-        if reason.name in columns:
-            yield list(_column(columns.pop(reason.name), reason))
-        elif reason.left_out:
-            notes = [x for note in reason.notes for x in _comment(note)]
-            yield [_line(f"[columns.{key(reason.name)}] left out: {reason.left_out}."), *notes]
-    yield from (list(_column(c)) for c in columns.values())
+    """The columns, each with its reason; those left out stand before the column that follows in the public table."""
+    reason_of = {r.name: r for r in reasons.columns}
+    before: dict[str, list[list[str]]] = {}
+    left_out: list[list[str]] = []
+    names = {c.name for c in parts.columns}
+    for r in reasons.columns:
+        if r.left_out:
+            notes = [x for note in r.notes for x in _comment(note)]
+            left_out.append([_line(f"[columns.{key(r.name)}] left out: {r.left_out}."), *notes])
+        elif r.name in names:
+            before[r.name], left_out = left_out, []
+    for c in parts.columns:
+        yield from (*before.get(c.name, ()), list(_column(c, reason_of.get(c.name))))
+    yield from left_out
 
 
 def _comment(line: str) -> list[str]:
