@@ -58,7 +58,7 @@ def every(rows: int) -> None:
     first = time.process_time()
     for name, metric in METRICS.items():
         start = time.process_time()
-        found = metric().of(a, b, schema, rng=np.random.default_rng(0))
+        found = metric().of(a, b, rng=np.random.default_rng(0))
         value, null = (f"{v:.4g}" if v is not None else "" for v in (found.value, found.null))
         took, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(f"  {name:<20} {took:6.2f} CPU-s  {peak:5.2f} GB so far   found {value:>8}   by chance {null:>8}")

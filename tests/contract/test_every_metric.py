@@ -32,7 +32,7 @@ A, B = table(WORLD.confidential), table(WORLD.target)
 @cache
 def found(name: str, a: CodedTable = A, b: CodedTable = B, seed: int = 0) -> Result:
     try:
-        return METRICS[name]().of(a, b, SCHEMA, rng=np.random.default_rng(seed))
+        return METRICS[name]().of(a, b, rng=np.random.default_rng(seed))
     except DoesNotApply as why:
         pytest.skip(f"{name}: {why}")
 
@@ -78,22 +78,20 @@ def test_a_table_is_as_close_to_itself_as_the_scale_goes_or_as_chance(name: str)
 
 
 def test_a_comparison_holds_every_metric_once_and_the_reasons_of_the_rest() -> None:
-    got = compare(A, B, SCHEMA, rng=np.random.default_rng(1))
+    got = compare(A, B, rng=np.random.default_rng(1))
     assert sorted([r.metric for r in got.results] + [name for name, _ in got.skipped]) == sorted(METRICS)
     assert json.dumps(got.to_json(), allow_nan=False)
 
 
 def test_copies_are_counted_and_their_spread_is_told() -> None:
-    got = compare(A, [B, A], SCHEMA, rng=np.random.default_rng(1), metrics=chosen(["two-way"]))
+    got = compare(A, [B, A], rng=np.random.default_rng(1), metrics=chosen(["two-way"]))
     assert got.b.copies == 2
     assert got["two-way"].parts["lowest"] == 0 < float(str(got["two-way"].parts["highest"]))
 
 
 def test_asking_for_fewer_metrics_changes_no_number() -> None:
-    many = compare(
-        A, B, SCHEMA, rng=np.random.default_rng(1), metrics=chosen(["joint-scatter", "three-way", "slopes"])
-    )
-    few = compare(A, B, SCHEMA, rng=np.random.default_rng(1), metrics=chosen(["three-way", "slopes"]))
+    many = compare(A, B, rng=np.random.default_rng(1), metrics=chosen(["joint-scatter", "three-way", "slopes"]))
+    few = compare(A, B, rng=np.random.default_rng(1), metrics=chosen(["three-way", "slopes"]))
     for result in few.results:
         assert result.to_json() == many[result.metric].to_json()
 
@@ -140,7 +138,7 @@ def test_each_metric_takes_from_the_options_what_concerns_it() -> None:
 
 def test_a_comparison_shows_itself_in_one_line_and_as_a_plain_table() -> None:
     hostile = replace(B, name="<script>alert(1)</script>")
-    got = compare(A, hostile, SCHEMA, rng=np.random.default_rng(1), metrics=chosen(["one-way", "validity"]))
+    got = compare(A, hostile, rng=np.random.default_rng(1), metrics=chosen(["one-way", "validity"]))
     assert "\n" not in repr(got) and repr(got).endswith("2 measures>") and f"{B.rows:,} rows" in repr(got)
     page = got._repr_html_()
     assert page.count("<tr>") == 3 and METRICS["one-way"].title in page and "color" not in page

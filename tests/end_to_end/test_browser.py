@@ -48,7 +48,7 @@ def _inside_and_compared(folder: Path) -> None:
         CodedTable.read(str(folder / f), schema, role="target")
         for f in ("confidential.parquet", "personnel/records.parquet")  # simulated: nobody's rows
     )
-    (folder / "close.html").write_text(page(compare(a, b, schema, rng=np.random.default_rng(0))), "utf-8")
+    (folder / "close.html").write_text(page(compare(a, b, rng=np.random.default_rng(0))), "utf-8")
 
 
 @pytest.fixture(scope="module")

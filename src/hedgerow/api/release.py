@@ -146,7 +146,7 @@ class Release:
         schema, metrics = self.schema, metrics_from(**options)
         synthetic = [CodedTable.read(copy, schema, role="target") for copy in self._as_records()]
         public = CodedTable.read(table, schema, role="target")
-        return compare(public, synthetic, schema, rng=np.random.default_rng(seed), metrics=metrics)
+        return compare(public, synthetic, rng=np.random.default_rng(seed), metrics=metrics)
 
     def _as_records(self) -> list[pl.DataFrame]:
         """The copies as records; a table of counts as so many rows of each cell."""

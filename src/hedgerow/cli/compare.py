@@ -60,7 +60,7 @@ def compare(
     with show.progress() as watch:
         watch("reading the tables")
         settled, first, copies = _read(a, b, schema)
-        found = compared(first, copies, settled, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
+        found = compared(first, copies, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
         if out is not None:
             write_page(out, page(found))
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else summary(found))

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Literal, Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable as CodedTable
 
 Value = float | int | str | bool | None
@@ -162,14 +161,15 @@ class AbstractMetric(ABC):
         return self
 
     @abstractmethod
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
-        """How close ``b`` is to ``a``. ``rng`` is for splits and random choices; equal ones give equal results."""
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
+        """How close ``b`` is to ``a``, both read with one schema, which is ``a.schema``.
 
-    def of_copies(
-        self, a: CodedTable, copies: Sequence[CodedTable], schema: Schema, *, rng: np.random.Generator
-    ) -> Result:
+        ``rng`` is for splits and random choices; equal ones give equal results.
+        """
+
+    def of_copies(self, a: CodedTable, copies: Sequence[CodedTable], *, rng: np.random.Generator) -> Result:
         """The same over several synthetic copies: of the first, with the spread of the number over all."""
-        found = [self.of(a, b, schema, rng=r) for b, r in zip(copies, rng.spawn(len(copies)), strict=True)]
+        found = [self.of(a, b, rng=r) for b, r in zip(copies, rng.spawn(len(copies)), strict=True)]
         values = [r.value for r in found if r.value is not None and isfinite(r.value)]
         if len(copies) < 2 or not values:
             return found[0]

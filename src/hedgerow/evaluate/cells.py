@@ -54,27 +54,27 @@ class Cells:
         return Cells(self.columns, self.codes[order], self.a[order], self.b[order])
 
 
-def in_both(a: CodedTable, b: CodedTable, schema: Schema, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
+def in_both(a: CodedTable, b: CodedTable, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
     """The columns of the schema that both tables have, in file order; or those of ``wanted``, which must be there."""
-    there = [c.name for c in schema.columns if c.name in a.frame.columns and c.name in b.frame.columns]
+    there = [c.name for c in a.schema.columns if c.name in a.frame.columns and c.name in b.frame.columns]
     if wanted is None:
         return tuple(there)
-    parts = {j.name: j.columns for j in schema.joined}
+    parts = {j.name: j.columns for j in a.schema.joined}
     if absent := [w for w in wanted if not set(parts.get(w, (w,))) <= set(there)]:
         raise DoesNotApply(f"both tables and the schema must have the column {', '.join(absent)}")
     return tuple(wanted)
 
 
-def joint_cells(a: CodedTable, b: CodedTable, schema: Schema, columns: Sequence[str]) -> Cells:
+def joint_cells(a: CodedTable, b: CodedTable, columns: Sequence[str]) -> Cells:
     """The cells of the cross of ``columns`` that hold a row of either table."""
     columns = tuple(columns)
-    if schema.size(columns) <= DENSE:
-        return next(every_cells(a, b, schema, [columns]))
+    if a.schema.size(columns) <= DENSE:
+        return next(every_cells(a, b, [columns]))
     sides = [t.codes(columns) for t in (a, b)]
     key = np.zeros(a.rows + b.rows, np.int64)
     for name in columns:  # renumber after each column, so that the key never grows past the rows
         code = np.concatenate([s[name] for s in sides]).astype(np.int64)
-        key = np.unique(key * schema.shape([name])[0] + code, return_inverse=True)[1]
+        key = np.unique(key * a.schema.shape([name])[0] + code, return_inverse=True)[1]
     size = int(key.max()) + 1
     first = np.empty(size, np.int64)
     first[key[::-1]] = np.arange(len(key))[::-1]
@@ -84,25 +84,25 @@ def joint_cells(a: CodedTable, b: CodedTable, schema: Schema, columns: Sequence[
     )
 
 
-def every_cells(a: CodedTable, b: CodedTable, schema: Schema, sets: Sequence[Sequence[str]]) -> Iterator[Cells]:
+def every_cells(a: CodedTable, b: CodedTable, sets: Sequence[Sequence[str]]) -> Iterator[Cells]:
     """The cells in use of several crosses, one after another, counted together where they are small."""
     sizes, waiting = 0, list[tuple[str, ...]]()
     for columns in [*map(tuple, sets), None]:
-        size = DENSE + 1 if columns is None else schema.size(columns)
+        size = DENSE + 1 if columns is None else a.schema.size(columns)
         if waiting and sizes + size > DENSE:
-            yield from _dense(a, b, schema, waiting)
+            yield from _dense(a, b, waiting)
             sizes, waiting = 0, []
         if columns is not None and size > DENSE:
-            yield joint_cells(a, b, schema, columns)
+            yield joint_cells(a, b, columns)
         elif columns is not None:
             waiting.append(columns)
             sizes += size
 
 
-def _dense(a: CodedTable, b: CodedTable, schema: Schema, sets: Sequence[tuple[str, ...]]) -> Iterator[Cells]:
-    plan = CountPlan([Marginal(s) for s in sets], schema.coding)
+def _dense(a: CodedTable, b: CodedTable, sets: Sequence[tuple[str, ...]]) -> Iterator[Cells]:
+    plan = CountPlan([Marginal(s) for s in sets], a.schema.coding)
     counted = [plan.split(plan.count(t.codes(plan.columns))) for t in (a, b)]
     for columns, one, other in zip(sets, *counted, strict=True):
         used = np.flatnonzero(one + other)
-        codes = np.stack(np.unravel_index(used, schema.shape(columns)), axis=1).astype(np.int64)
+        codes = np.stack(np.unravel_index(used, a.schema.shape(columns)), axis=1).astype(np.int64)
         yield Cells(columns, codes, one[used], other[used])

@@ -11,9 +11,9 @@ from markupsafe import escape
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Result
 from hedgerow.evaluate.registry import METRICS
+from hedgerow.figures.notebook import table_html
 from hedgerow.figures.words import many, shown
 from hedgerow.public.formula import Formula
-from hedgerow.public.schema import Schema
 
 Watch = Callable[[str], None]
 SUMMARY_HEAD = ("measure", "found", "by chance", "best", "")
@@ -67,18 +67,9 @@ class Comparison:
         return f"<Comparison of {self.b} with {self.a}: {many(len(self.results), 'measure')}{missing}>"
 
     def _repr_html_(self) -> str:
-        """The measures as a table, for a notebook: colours are the notebook's own."""
-        head = "".join(f"<th>{h}</th>" for h in SUMMARY_HEAD)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(x)}</td>" for x in row) + "</tr>" for row in self.summary_rows()
-        )
-        left = "".join(
-            f"<br>{escape(METRICS[name].title)}: not measured, {escape(why)}" for name, why in self.skipped
-        )
-        return (
-            f"<p>{escape(str(self.b))}, compared with {escape(str(self.a))}{left}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        """The measures as a table, for a notebook, and why others were not measured."""
+        left = "".join(f"{METRICS[name].title}: not measured, {escape(why)}<br>" for name, why in self.skipped)
+        return table_html(f"{self.b}, compared with {self.a}", SUMMARY_HEAD, self.summary_rows()) + left
 
     def summary_rows(self) -> list[tuple[str, ...]]:
         """A line for each measure, in the order of ``SUMMARY_HEAD``."""
@@ -107,7 +98,6 @@ class Comparison:
 def compare(
     a: CodedTable,
     copies: CodedTable | Sequence[CodedTable],
-    schema: Schema,
     *,
     rng: np.random.Generator,
     metrics: Sequence[AbstractMetric] | None = None,
@@ -115,7 +105,8 @@ def compare(
 ) -> Comparison:
     """What the metrics (all of them, with their defaults) find of synthetic ``copies`` that stand for ``a``.
 
-    Which metrics are asked changes no other's result: each draws from a generator of its own.
+    All tables are read with one schema.  Which metrics are asked changes no other's result: each
+    draws from a generator of its own.
     """
     copies = [copies] if isinstance(copies, CodedTable) else list(copies)
     asked = [m() for m in METRICS.values()] if metrics is None else list(metrics)
@@ -124,7 +115,7 @@ def compare(
     for i, metric in enumerate(asked, 1):
         watch(f"{metric.title} ({i} of {len(asked)})")
         try:
-            results.append(metric.of_copies(a, copies, schema, rng=generators.get(metric.name) or rng.spawn(1)[0]))
+            results.append(metric.of_copies(a, copies, rng=generators.get(metric.name) or rng.spawn(1)[0]))
         except DoesNotApply as why:
             skipped.append((metric.name, str(why)))
     rows = round(sum(c.rows for c in copies) / len(copies))

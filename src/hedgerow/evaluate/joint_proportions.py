@@ -9,7 +9,6 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both, joint_cells
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares
-from hedgerow.public.schema import Schema
 
 _PRIVATE = ("sex", "race")
 
@@ -38,16 +37,16 @@ class JointProportions(AbstractMetric):
         """The columns to cross."""
         return replace(self, columns=options.joint) if options.joint else self
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The shares side by side and their distance."""
-        cells = joint_cells(a, b, schema, self._chosen(a, b, schema))
+        cells = joint_cells(a, b, self._chosen(a, b))
         p, q = cells.shares
         order = np.argsort(-p, kind="stable")
         shown = cells.sorted_by(order[: self.most])
         band = 1.96 * np.sqrt((pooled := shares(cells.a + cells.b)) * (1 - pooled) * (1 / a.rows + 1 / b.rows))
         table = pl.DataFrame(
             {
-                "category": shown.labels(schema),
+                "category": shown.labels(a.schema),
                 "a": p[order[: self.most]],
                 "b": q[order[: self.most]],
                 "chance": band[order[: self.most]],
@@ -73,11 +72,11 @@ class JointProportions(AbstractMetric):
             notes=(f"{hidden:,} rarer categories are counted but not shown",) if hidden else (),
         )
 
-    def _chosen(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, ...]:
+    def _chosen(self, a: CodedTable, b: CodedTable) -> tuple[str, ...]:
         if self.columns is not None:
-            return in_both(a, b, schema, self.columns)
-        names = in_both(a, b, schema)
-        small = sorted((n for n in names if schema.size([n]) > 1), key=lambda n: schema.size([n]))
+            return in_both(a, b, self.columns)
+        names = in_both(a, b)
+        small = sorted((n for n in names if a.schema.size([n]) > 1), key=lambda n: a.schema.size([n]))
         private = [n for p in _PRIVATE for n in names if n.lower() == p]
         chosen = (private if len(private) == len(_PRIVATE) else []) + [n for n in small if n not in private]
         if not chosen:

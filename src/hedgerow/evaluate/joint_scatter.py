@@ -10,7 +10,6 @@ from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Fig
 from hedgerow.evaluate.cells import Cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import Shares
 from hedgerow.public.costs import Counts
-from hedgerow.public.schema import Schema
 
 _POINTS = 2000
 
@@ -34,9 +33,9 @@ class JointScatter(AbstractMetric):
     )
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The correlation, and the cells that are furthest from the line in units of chance."""
-        cells = joint_cells(a, b, schema, self._chosen(a, b, schema))
+        cells = joint_cells(a, b, self._chosen(a, b))
         if len(cells.a) < 3:
             raise DoesNotApply("the crossed columns have fewer than three categories in use")
         p, q = cells.shares
@@ -45,7 +44,7 @@ class JointScatter(AbstractMetric):
         order = np.argsort(-np.abs(away), kind="stable")[:50]
         worst = cells.sorted_by(order)
         table = pl.DataFrame(
-            {"category": worst.labels(schema), "a": p[order], "b": q[order], "chances_away": away[order]}
+            {"category": worst.labels(a.schema), "a": p[order], "b": q[order], "chances_away": away[order]}
         )
         value, null = _correlation(p, q), _diluted(cells.a, cells.b)
         title = " x ".join(cells.columns)
@@ -63,28 +62,28 @@ class JointScatter(AbstractMetric):
                 "in_b_only": int((cells.a == 0).sum()),
                 "rms_chances_away": float(np.sqrt(np.mean(away**2))),
             },
-            figures=(self._figure(cells, schema, rng),),
+            figures=(self._figure(a, cells, rng),),
         )
 
-    def _chosen(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, ...]:
+    def _chosen(self, a: CodedTable, b: CodedTable) -> tuple[str, ...]:
         if self.columns is not None:
-            return in_both(a, b, schema, self.columns)
+            return in_both(a, b, self.columns)
         chosen: list[str] = []
-        for name in in_both(a, b, schema):
-            if schema.size([name]) > 1 and schema.size([*chosen, name]) <= 2 * a.rows:
+        for name in in_both(a, b):
+            if a.schema.size([name]) > 1 and a.schema.size([*chosen, name]) <= 2 * a.rows:
                 chosen.append(name)
         if not chosen:
             raise DoesNotApply("the tables share no column that is small enough to cross")
         return tuple(chosen)
 
-    def _figure(self, cells: Cells, schema: Schema, rng: np.random.Generator) -> Figure:
+    def _figure(self, a: CodedTable, cells: Cells, rng: np.random.Generator) -> Figure:
         n = len(cells.a)
         some = np.arange(n) if n <= _POINTS else np.sort(rng.choice(n, _POINTS, replace=False))
         p, q = cells.shares
         each = 1 / max(int(cells.a.sum()), 1) + 1 / max(int(cells.b.sum()), 1)
         data = pl.DataFrame(
             {
-                "label": cells.sorted_by(some).labels(schema),
+                "label": cells.sorted_by(some).labels(a.schema),
                 "group": [""] * len(some),
                 "a": p[some],
                 "b": q[some],

@@ -11,7 +11,6 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import Cells, every_cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import Shares, expected_distance, shares
-from hedgerow.public.schema import Schema
 
 AREAS = ("puma", "agency", "state", "county", "region", "area")
 """Names of columns that are taken as the group when none is given."""
@@ -47,10 +46,10 @@ class KMarginal(AbstractMetric):
         """The columns whose values are groups."""
         return replace(self, group=options.group) if options.group else self
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The overall score, and that of every group."""
-        group = self._group(a, b, schema)
-        names = [n for n in in_both(a, b, schema, self.columns) if n not in group and schema.size([n]) > 1]
+        group = self._group(a, b)
+        names = [n for n in in_both(a, b, self.columns) if n not in group and a.schema.size([n]) > 1]
         number = comb(len(names), self.k)
         if number == 0:
             raise DoesNotApply(f"there are {len(names)} columns besides the group, fewer than {self.k}")
@@ -58,10 +57,7 @@ class KMarginal(AbstractMetric):
         if number > self.most:
             sets = [sets[i] for i in sorted(rng.choice(number, self.most, replace=False))]
         distances, chances = np.transpose(
-            [
-                (c.distance, expected_distance(shares(c.a + c.b), a.rows, b.rows))
-                for c in every_cells(a, b, schema, sets)
-            ]
+            [(c.distance, expected_distance(shares(c.a + c.b), a.rows, b.rows)) for c in every_cells(a, b, sets)]
         )
         value, chance = 1000 * (1 - distances.mean()), 1000 * (1 - chances.mean())
         said = f"The tables of {self.k} columns score {value:.0f} of 1000; another sample would score {chance:.0f}."
@@ -72,7 +68,7 @@ class KMarginal(AbstractMetric):
             return Result(
                 self.name, float(value), float(chance), said, table.sort("score").head(200), parts, (), notes
             )
-        found = _Groups(a, b, schema, group, self.penalty)
+        found = _Groups(a, b, group, self.penalty)
         table, heat = found.scored(sets)
         mean, worst = float(np.mean(table["score"].to_numpy())), table.row(0, named=True)
         said += (
@@ -91,22 +87,20 @@ class KMarginal(AbstractMetric):
             notes=notes,
         )
 
-    def _group(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, ...]:
+    def _group(self, a: CodedTable, b: CodedTable) -> tuple[str, ...]:
         if self.group is not None:
-            return in_both(a, b, schema, self.group)
-        return tuple(n for n in in_both(a, b, schema) if n.lower() in AREAS)[:1]
+            return in_both(a, b, self.group)
+        return tuple(n for n in in_both(a, b) if n.lower() in AREAS)[:1]
 
 
 @final
 class _Groups:
     """The rows of each group in both tables, and the distances within them."""
 
-    def __init__(
-        self, a: CodedTable, b: CodedTable, schema: Schema, group: tuple[str, ...], penalty: int | None
-    ) -> None:
-        self._tables, self._schema, self._group, self._penalty = (a, b), schema, group, penalty
-        self._cells = joint_cells(a, b, schema, group)
-        self._shape = schema.shape(group)
+    def __init__(self, a: CodedTable, b: CodedTable, group: tuple[str, ...], penalty: int | None) -> None:
+        self._tables, self._schema, self._group, self._penalty = (a, b), a.schema, group, penalty
+        self._cells = joint_cells(a, b, group)
+        self._shape = a.schema.shape(group)
         key = np.ravel_multi_index(tuple(self._cells.codes.T), self._shape)
         self._order = np.argsort(key)
         self._keys = key[self._order]
@@ -117,7 +111,7 @@ class _Groups:
         total, chance = np.zeros(len(a)), np.zeros(len(a))
         by_column = {n: np.zeros(len(a)) for s in sets for n in s}
         times = dict.fromkeys(by_column, 0)
-        for cells in every_cells(*self._tables, self._schema, [(*self._group, *s) for s in sets]):
+        for cells in every_cells(*self._tables, [(*self._group, *s) for s in sets]):
             far, luck = self._distances(cells, a, b)
             total, chance = total + far, chance + luck
             for name in cells.columns[len(self._group) :]:

@@ -13,7 +13,6 @@ from hedgerow.evaluate.design import DesignMatrix, Places, designs
 from hedgerow.evaluate.least_squares import Errors, Estimates, by_pyfixest, least_squares
 from hedgerow.public.coding import as_text
 from hedgerow.public.formula import Formula
-from hedgerow.public.schema import Schema
 
 _MOST_PERIODS = 60
 _PAY = {"sex": "sex", "race": "race", "age": "age + I(age^2)", "education": "education"}
@@ -59,18 +58,16 @@ class LinearModel(AbstractMetric):
             library=options.library,
         )
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The agreement of all coefficients, by period."""
-        return self.of_copies(a, [b], schema, rng=rng)
+        return self.of_copies(a, [b], rng=rng)
 
-    def of_copies(
-        self, a: CodedTable, copies: Sequence[CodedTable], schema: Schema, *, rng: np.random.Generator
-    ) -> Result:
+    def of_copies(self, a: CodedTable, copies: Sequence[CodedTable], *, rng: np.random.Generator) -> Result:
         """The same, the copies' estimates combined by ``rule``."""
         tables = [a, *copies]
         formula = Formula.parse(self.formula) if self.formula else _pay_model(tables)
         by = self._period(tables, formula)
-        fits = [dict(self._fits(d, t, by)) for d, t in zip(designs(formula, tables, schema), tables, strict=True)]
+        fits = [dict(self._fits(d, t, by)) for d, t in zip(designs(formula, tables, a.schema), tables, strict=True)]
         periods = sorted(set(fits[0]).intersection(*fits[1:]))
         found = []
         for at in periods:

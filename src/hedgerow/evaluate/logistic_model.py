@@ -13,7 +13,7 @@ from hedgerow.evaluate.design import DesignMatrix, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
 from hedgerow.figures.words import many
 from hedgerow.public.formula import Formula, Term
-from hedgerow.public.schema import BINNED, Schema
+from hedgerow.public.schema import BINNED
 
 _LEVELS = 60
 
@@ -43,17 +43,15 @@ class LogisticModel(AbstractMetric):
         """The formula."""
         return replace(self, formula=options.logistic)
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The agreement of all coefficients."""
-        return self.of_copies(a, [b], schema, rng=rng)
+        return self.of_copies(a, [b], rng=rng)
 
-    def of_copies(
-        self, a: CodedTable, copies: Sequence[CodedTable], schema: Schema, *, rng: np.random.Generator
-    ) -> Result:
+    def of_copies(self, a: CodedTable, copies: Sequence[CodedTable], *, rng: np.random.Generator) -> Result:
         """The same, the copies' estimates combined by ``rule``."""
         tables = [a, *copies]
-        formula = Formula.parse(self.formula) if self.formula else _first_label(tables, schema)
-        made = designs(formula, tables, schema)
+        formula = Formula.parse(self.formula) if self.formula else _first_label(tables)
+        made = designs(formula, tables, a.schema)
         if any(not np.isin(d.response, (0, 1)).all() for d in made):
             raise DoesNotApply(f"the label {formula.response} must be 0 or 1: write it as column=VALUE")
         made, rare = _common_levels(made, self.least)
@@ -92,8 +90,8 @@ class LogisticModel(AbstractMetric):
         )
 
 
-def _first_label(tables: Sequence[CodedTable], schema: Schema) -> Formula:
-    there = [c for c in schema.columns if all(c.name in t.frame.columns for t in tables)]
+def _first_label(tables: Sequence[CodedTable]) -> Formula:
+    there = [c for c in tables[0].schema.columns if all(c.name in t.frame.columns for t in tables)]
     labels = [c for c in there if c.size == 2 and c.kind not in BINNED]
     labels.sort(key=lambda c: c.name.lower() not in ("sex", "gender"))
     if not labels:

@@ -11,7 +11,6 @@ import polars as pl
 from hedgerow.evaluate.base import CHANCE, AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.sampling import expected_distance, like_sample, shares
-from hedgerow.public.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -32,9 +31,9 @@ class AbstractMarginals(AbstractMetric):
     columns: tuple[str, ...] | None = None
     most: int = 500
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The mean distance, and every table with its own, the worst against chance first."""
-        names = in_both(a, b, schema, self.columns)
+        names = in_both(a, b, self.columns)
         number = comb(len(names), self.ways)
         if number == 0:
             raise DoesNotApply(f"the tables share {len(names)} columns, fewer than {self.ways}")
@@ -42,7 +41,7 @@ class AbstractMarginals(AbstractMetric):
         if number > self.most:
             sets = [sets[i] for i in sorted(rng.choice(number, self.most, replace=False))]
         rows = []
-        for cells in every_cells(a, b, schema, sets):
+        for cells in every_cells(a, b, sets):
             pooled = shares(cells.a + cells.b)
             rows.append(
                 {

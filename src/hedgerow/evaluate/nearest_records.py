@@ -9,7 +9,6 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.cells import in_both
-from hedgerow.public.schema import Schema
 
 _AT_ONCE = 1 << 25
 
@@ -36,9 +35,9 @@ class NearestRecords(AbstractMetric):
     columns: tuple[str, ...] | None = None
     most: int = 1000
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The distances of both tables' records."""
-        names = in_both(a, b, schema, self.columns)
+        names = in_both(a, b, self.columns)
         if not names or a.rows < 2:
             raise DoesNotApply("the tables share no column, or A has one row only")
         x, y = (np.stack([t.codes([n])[n] for n in names], 1).astype(np.int32) for t in (a, b))

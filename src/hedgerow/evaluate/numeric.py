@@ -10,7 +10,7 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both
-from hedgerow.public.schema import BINNED, Column, Schema
+from hedgerow.public.schema import BINNED, Column
 
 Floats = npt.NDArray[np.float64]
 _LEVELS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
@@ -36,10 +36,10 @@ class NumericDistances(AbstractMetric):
     reading = "0.05 means that values are off by a twentieth of their spread; look at the quantiles for where."
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The mean distance over columns, and each column's with its quantiles."""
-        names = [n for n in in_both(a, b, schema, self.columns) if schema.column(n).kind in BINNED]
-        pairs = [(n, values(schema.column(n), a), values(schema.column(n), b)) for n in names]
+        names = [n for n in in_both(a, b, self.columns) if a.schema.column(n).kind in BINNED]
+        pairs = [(n, values(a.schema.column(n), a), values(a.schema.column(n), b)) for n in names]
         pairs = [(n, x, y) for n, x, y in pairs if len(x) > 1 and len(y) > 1 and x.std() > 0]
         if not pairs:
             raise DoesNotApply("the tables share no column of numbers or dates that varies")

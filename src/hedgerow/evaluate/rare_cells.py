@@ -9,7 +9,6 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.cells import every_cells, in_both
-from hedgerow.public.schema import Schema
 
 _EDGES = (1, 5, 20, 100, 500, 1 << 62)
 _NAMES = ("1 to 4", "5 to 19", "20 to 99", "100 to 499", "500 and more")
@@ -34,15 +33,15 @@ class RareCells(AbstractMetric):
     )
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """Errors by size of cell."""
-        names = [n for n in in_both(a, b, schema, self.columns) if schema.size([n]) > 1]
+        names = [n for n in in_both(a, b, self.columns) if a.schema.size([n]) > 1]
         if len(names) < 2:
             raise DoesNotApply("the tables share fewer than two columns")
         ratio = a.rows / b.rows
         sums = np.zeros((len(_NAMES), 5))
         invented = total = 0
-        for cells in every_cells(a, b, schema, list(combinations(names, 2))):
+        for cells in every_cells(a, b, list(combinations(names, 2))):
             there = cells.a > 0
             size = np.searchsorted(_EDGES, cells.a[there], side="right") - 1
             true, got = cells.a[there].astype(float), cells.b[there] * ratio

@@ -17,7 +17,6 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both
 from hedgerow.public.costs import Marginal
-from hedgerow.public.schema import Schema
 
 Matrix = npt.NDArray[np.float64]
 MOST = 3000
@@ -110,32 +109,30 @@ class TwoLevelPairs:
         return " on ".join(names)
 
 
-def level_pairs(
-    a: CodedTable, b: CodedTable, schema: Schema, columns: tuple[str, ...] | None = None
-) -> TwoLevelPairs:
+def level_pairs(a: CodedTable, b: CodedTable, columns: tuple[str, ...] | None = None) -> TwoLevelPairs:
     """All pairs of levels of ``columns`` (all that both tables have), counted in both tables."""
-    names = [n for n in in_both(a, b, schema, columns) if schema.size([n]) > 1]
+    names = [n for n in in_both(a, b, columns) if a.schema.size([n]) > 1]
     left_out = []
-    while sum(schema.shape(names)) > MOST:
-        left_out.append(names.pop(int(np.argmax(schema.shape(names)))))
+    while sum(a.schema.shape(names)) > MOST:
+        left_out.append(names.pop(int(np.argmax(a.schema.shape(names)))))
     if len(names) < 2:
         raise DoesNotApply("the tables share fewer than two columns whose levels could be paired")
     return TwoLevelPairs(
-        _pairs(a, schema, names),
-        _pairs(b, schema, names),
-        np.repeat(np.arange(len(names)), schema.shape(names)),
+        _pairs(a, names),
+        _pairs(b, names),
+        np.repeat(np.arange(len(names)), a.schema.shape(names)),
         tuple(names),
-        tuple(label for n in names for label in schema.cell_labels(n)),
+        tuple(label for n in names for label in a.schema.cell_labels(n)),
         tuple(left_out),
     )
 
 
-def _pairs(table: CodedTable, schema: Schema, names: list[str]) -> LevelPairs:
-    sizes = schema.shape(names)
+def _pairs(table: CodedTable, names: list[str]) -> LevelPairs:
+    sizes = table.schema.shape(names)
     start = np.cumsum([0, *sizes])
     both = np.zeros((start[-1], start[-1]))
     order = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
-    plan = CountPlan([Marginal((names[i], names[j])) for i, j in order], schema.coding)
+    plan = CountPlan([Marginal((names[i], names[j])) for i, j in order], table.schema.coding)
     for (i, j), counts in zip(order, plan.split(plan.count(table.codes(plan.columns))), strict=True):
         block = counts.reshape(sizes[i], sizes[j])
         both[start[i] : start[i + 1], start[j] : start[j + 1]] = block
@@ -161,9 +158,9 @@ class AbstractLevelScatter(AbstractMetric):
     columns: tuple[str, ...] | None = None
     least: int = 20
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The agreement of all pairs, and the pairs furthest apart in units of chance."""
-        pairs = level_pairs(a, b, schema, self.columns)
+        pairs = level_pairs(a, b, self.columns)
         x, y = self._places(pairs)
         if len(x) < 3:
             raise DoesNotApply("fewer than three pairs of levels occur often enough in both tables")

@@ -18,7 +18,6 @@ from hedgerow.evaluate.base import (
 )
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.k_marginal import AREAS
-from hedgerow.public.schema import Schema
 
 
 @final
@@ -45,16 +44,16 @@ class SmallGroups(AbstractMetric):
         """The first of the columns whose values are groups."""
         return replace(self, group=options.group[0]) if options.group else self
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """Every group's error, small ones first."""
-        group = self._group(a, b, schema)
-        names = [n for n in in_both(a, b, schema) if n != group and schema.size([n]) > 1]
+        group = self._group(a, b)
+        names = [n for n in in_both(a, b) if n != group and a.schema.size([n]) > 1]
         if not names:
             raise DoesNotApply(f"the tables share no column besides {group}")
-        size = schema.size([group])
+        size = a.schema.size([group])
         n, m = (np.bincount(t.codes([group])[group], minlength=size) for t in (a, b))
         far, luck = np.zeros(size), np.zeros(size)
-        for cells in every_cells(a, b, schema, [(group, name) for name in names]):
+        for cells in every_cells(a, b, [(group, name) for name in names]):
             g = cells.codes[:, 0]
             p, q = cells.a / np.maximum(n, 1)[g], cells.b / np.maximum(m, 1)[g]
             pooled = (cells.a + cells.b) / (n + m)[g]
@@ -65,7 +64,7 @@ class SmallGroups(AbstractMetric):
         there = np.flatnonzero(n > 0)
         table = pl.DataFrame(
             {
-                "group": [schema.cell_labels(group)[i] for i in there],
+                "group": [a.schema.cell_labels(group)[i] for i in there],
                 "a_rows": n[there],
                 "b_rows": m[there],
                 "size_error": m[there] * (a.rows / b.rows) / n[there] - 1,
@@ -93,11 +92,11 @@ class SmallGroups(AbstractMetric):
             figures=(Figure("bars", f"Distance within {group}, smallest first", bars, names=CHANCE),),
         )
 
-    def _group(self, a: CodedTable, b: CodedTable, schema: Schema) -> str:
-        names = in_both(a, b, schema, [self.group] if self.group else None)
+    def _group(self, a: CodedTable, b: CodedTable) -> str:
+        names = in_both(a, b, [self.group] if self.group else None)
         areas = [n for n in names if n.lower() in AREAS]
-        listed = [n for n in names if schema.column(n).kind == "categorical" and schema.size([n]) > 2]
-        chosen = [self.group] if self.group else areas or sorted(listed, key=lambda n: -schema.size([n]))
+        listed = [n for n in names if a.schema.column(n).kind == "categorical" and a.schema.size([n]) > 2]
+        chosen = [self.group] if self.group else areas or sorted(listed, key=lambda n: -a.schema.size([n]))
         if not chosen:
             raise DoesNotApply("no listed column could be a group: name one with --group")
         return chosen[0]

@@ -13,7 +13,6 @@ from hedgerow.evaluate.boosting import boosted_scores, is_installed
 from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.design import CategoricalTerm, DesignMatrix, Floats
 from hedgerow.evaluate.logistic import logistic
-from hedgerow.public.schema import Schema
 
 _FOLDS = 2
 
@@ -44,9 +43,9 @@ class TellingApart(AbstractMetric):
     columns: tuple[str, ...] | None = None
     most: int = 50_000
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The ratio, its standardized form, and AUCs on rows that the models did not see."""
-        names = [n for n in in_both(a, b, schema, self.columns) if schema.size([n]) > 1]
+        names = [n for n in in_both(a, b, self.columns) if a.schema.size([n]) > 1]
         if not names:
             raise DoesNotApply("the tables share no column that varies")
         codes, label = _pooled(a, b, names, self.most, rng)

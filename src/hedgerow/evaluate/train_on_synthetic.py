@@ -10,7 +10,6 @@ from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, D
 from hedgerow.evaluate.boosting import boosted, probability
 from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.telling_apart import auc
-from hedgerow.public.schema import Schema
 
 _USUAL = ("income", "label", "outcome", "target", "supervisory")
 
@@ -42,10 +41,10 @@ class TrainOnSynthetic(AbstractMetric):
         name, _, value = options.label.partition("=")
         return replace(self, label=name, value=value) if options.label else self
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The loss, with both AUCs of every split."""
-        label, code = self._label(a, b, schema)
-        names = [n for n in in_both(a, b, schema) if n != label and schema.size([n]) > 1]
+        label, code = self._label(a, b)
+        names = [n for n in in_both(a, b) if n != label and a.schema.size([n]) > 1]
         if not names:
             raise DoesNotApply(f"no other column could predict {label}")
         x, y = (np.stack([t.codes([n])[n] for n in names], 1).astype(np.int64) for t in (a, b))
@@ -66,7 +65,7 @@ class TrainOnSynthetic(AbstractMetric):
         real, synthetic, lost = (
             float(np.mean(table[c].to_numpy())) for c in ("trained_on_a", "trained_on_b", "lost")
         )
-        named = f"{label}={schema.cell_labels(label)[code]}"
+        named = f"{label}={a.schema.cell_labels(label)[code]}"
         return Result(
             self.name,
             lost,
@@ -76,15 +75,15 @@ class TrainOnSynthetic(AbstractMetric):
             parts={"label": named, "trained_on_a": real, "trained_on_b": synthetic, "training_rows": size},
         )
 
-    def _label(self, a: CodedTable, b: CodedTable, schema: Schema) -> tuple[str, int]:
-        names = in_both(a, b, schema, [self.label] if self.label else None)
-        few = [n for n in names if 2 <= schema.size([n]) <= 12]
+    def _label(self, a: CodedTable, b: CodedTable) -> tuple[str, int]:
+        names = in_both(a, b, [self.label] if self.label else None)
+        few = [n for n in names if 2 <= a.schema.size([n]) <= 12]
         usual = [n for n in few if n.lower() in _USUAL]
         chosen = ([self.label] if self.label else []) or usual or few
         if not chosen:
             raise DoesNotApply("no column has 2 to 12 values: name one with --label")
         name = chosen[0]
-        labels, texts = schema.cell_labels(name), schema.column(name).cell_texts
+        labels, texts = a.schema.cell_labels(name), a.schema.column(name).cell_texts
         if self.value:
             named = [i for i, pair in enumerate(zip(labels, texts, strict=True)) if self.value in pair]
             if not named:

@@ -8,7 +8,6 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.cells import in_both, joint_cells
-from hedgerow.public.schema import Schema
 
 
 @final
@@ -31,12 +30,12 @@ class UniqueMatches(AbstractMetric):
     appendix = True
     columns: tuple[str, ...] | None = None
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """Unique records, and how many of them occur in the other table."""
-        names = in_both(a, b, schema, self.columns)
+        names = in_both(a, b, self.columns)
         if not names:
             raise DoesNotApply("the tables share no column")
-        cells = joint_cells(a, b, schema, names)
+        cells = joint_cells(a, b, names)
         unique, also = int((cells.a == 1).sum()), int(((cells.a == 1) & (cells.b > 0)).sum())
         both_once = int(((cells.a == 1) & (cells.b == 1)).sum())
         exact = int(cells.b[cells.a > 0].sum())

@@ -10,7 +10,7 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, Result, Scale
 from hedgerow.figures.words import many
 from hedgerow.public.fit import ColumnFit
-from hedgerow.public.schema import OrderRule, Schema, Zero, violations
+from hedgerow.public.schema import OrderRule, Zero, violations
 
 
 @final
@@ -26,20 +26,20 @@ class Validity(AbstractMetric):
         "Above 0: some synthetic records cannot exist, which a careful user will notice and hold against the file."
     )
 
-    def of(self, a: CodedTable, b: CodedTable, schema: Schema, *, rng: np.random.Generator) -> Result:
+    def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """Every rule with the rows that break it."""
-        rules: list[Zero | OrderRule] = [*schema.zeros, *schema.rules]
+        rules: list[Zero | OrderRule] = [*a.schema.zeros, *a.schema.rules]
         rows = []
         for rule in rules:
             alone = replace(
-                schema,
+                a.schema,
                 zeros=(rule,) if isinstance(rule, Zero) else (),
                 rules=(rule,) if isinstance(rule, OrderRule) else (),
             )
             counted = [int(violations(alone, t.frame).sum()) for t in (a, b)]
             rows.append({"rule": _words(rule), "a": counted[0] / a.rows, "b": counted[1] / b.rows})
-        shares = [float(violations(schema, t.frame).mean() or 0.0) if t.rows else 0.0 for t in (a, b)]  # type: ignore
-        outside = [_outside(t, schema) for t in (a, b)]
+        shares = [float(violations(a.schema, t.frame).mean() or 0.0) if t.rows else 0.0 for t in (a, b)]  # type: ignore
+        outside = [_outside(t) for t in (a, b)]
         for name in sorted(set(outside[0]) | set(outside[1])):
             got = [o.get(name, 0) / t.rows for o, t in zip(outside, (a, b), strict=True)]
             rows.append({"rule": f"{name} is a value of the schema", "a": got[0], "b": got[1]})
@@ -64,8 +64,8 @@ def _sentence(rules: Sequence[object], shares: Sequence[float], outside: int) ->
     return f"{broken}; {many(outside, 'column')} of B with values outside the schema."
 
 
-def _outside(table: CodedTable, schema: Schema) -> dict[str, int]:
-    present = [c for c in schema.columns if c.name in table.frame.columns]
+def _outside(table: CodedTable) -> dict[str, int]:
+    present = [c for c in table.schema.columns if c.name in table.frame.columns]
     fits = [ColumnFit(c.name).plus(c, table.frame[c.name]) for c in present]
     return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}
 

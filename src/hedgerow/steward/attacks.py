@@ -126,7 +126,7 @@ class AttributeInference:
         schema: Schema,
         rng: np.random.Generator,
     ) -> pl.DataFrame:
-        names = in_both(table, release, schema)
+        names = in_both(table, release)
         private = [n for n in (self.columns or names) if n in names and schema.size([n]) > 1]
         if not private:
             raise DoesNotApply("there is no private column that the release has too")

@@ -64,7 +64,7 @@ def compare_job(
     def work(confidential: CodedTable) -> Exact:
         pair = [(copies, watch), ([relative] if relative else [], lambda phase: watch(f"public as it is: {phase}"))]
         found = [
-            compare(confidential, tables, schema, rng=r, metrics=metrics, watch=say) if tables else None
+            compare(confidential, tables, rng=r, metrics=metrics, watch=say) if tables else None
             for (tables, say), r in zip(pair, rng.spawn(2), strict=True)
         ]
         assert found[0] is not None

@@ -74,7 +74,7 @@ def test_the_library_and_our_own_solver_agree_to_eight_digits(errors: Errors) ->
 def test_the_metric_itself_may_be_fitted_by_the_library() -> None:
     pytest.importorskip("pyfixest")
     a, b, schema = workers()
-    ours, theirs = (LinearModel(formula=PAY, library=x).of(a, b, schema, rng=RNG) for x in ("hedgerow", "pyfixest"))
+    ours, theirs = (LinearModel(formula=PAY, library=x).of(a, b, rng=RNG) for x in ("hedgerow", "pyfixest"))
     assert ours.table["coefficient"].to_list() == theirs.table["coefficient"].to_list()
     assert ours.value == pytest.approx(theirs.value, rel=1e-7)
 
@@ -82,7 +82,7 @@ def test_the_metric_itself_may_be_fitted_by_the_library() -> None:
 def test_slopes_and_correlations_are_those_of_least_squares_and_keep_the_papers_identity() -> None:
     a, b, schema = workers()
     names = ("sex", "race", "education", "income")
-    pairs = level_pairs(a, b, schema, names)
+    pairs = level_pairs(a, b, names)
     wide = {k: (a.codes([n])[n] == c).astype(float) for k, (n, c) in enumerate(_levels(names, schema))}
     spread = {k: x.std() for k, x in wide.items()}
     usable = np.argwhere(pairs.usable)
@@ -108,19 +108,17 @@ def test_panels_a_and_b_are_those_of_groupby() -> None:
     p, q = (t.frame.group_by(names).len().with_columns(pl.col("len") / t.rows) for t in (a, b))
     both = p.join(q, on=names, how="full", coalesce=True).fill_null(0.0)
     one, other = both["len"].to_numpy(), both["len_right"].to_numpy()
-    panel = JointProportions(columns=tuple(names)).of(a, b, schema, rng=RNG)
+    panel = JointProportions(columns=tuple(names)).of(a, b, rng=RNG)
     assert panel.value == pytest.approx(np.abs(one - other).sum() / 2)
     shown = {r["category"]: (r["a"], r["b"]) for r in panel.table.iter_rows(named=True)}
     by_hand = {", ".join(r[:3]): r[3:] for r in both.iter_rows()}
     assert len(shown) > 20 and all(by_hand[c] == pytest.approx(v) for c, v in shown.items())
-    assert JointScatter(columns=tuple(names)).of(a, b, schema, rng=RNG).value == pytest.approx(
-        np.corrcoef(one, other)[0, 1]
-    )
+    assert JointScatter(columns=tuple(names)).of(a, b, rng=RNG).value == pytest.approx(np.corrcoef(one, other)[0, 1])
 
 
 def test_distances_of_ages_and_wages_are_those_of_scipy() -> None:
     a, b, schema = workers()
-    found = NumericDistances().of(a, b, schema, rng=RNG).table
+    found = NumericDistances().of(a, b, rng=RNG).table
     assert set(found["column"]) == set(NUMBERS)
     for row in found.iter_rows(named=True):
         x, y = (t.frame[row["column"]].to_numpy().astype(float) for t in (a, b))
@@ -132,7 +130,7 @@ def test_training_on_one_year_and_testing_on_the_next_is_what_scikit_learn_says(
     """Its own classifier with a split of its own: the two AUCs agree within what a split moves them."""
     ensemble, metrics = pytest.importorskip("sklearn.ensemble"), pytest.importorskip("sklearn.metrics")
     a, b, schema = workers()
-    found = TrainOnSynthetic(label="income", repeats=1).of(a, b, schema, rng=np.random.default_rng(1))
+    found = TrainOnSynthetic(label="income", repeats=1).of(a, b, rng=np.random.default_rng(1))
     names = [n for n in schema.attributes if n != "income"]
     x, y = (np.stack([t.codes([n])[n] for n in names], 1).astype(float) for t in (a, b))
     one, other = (t.codes(["income"])["income"] == schema.cell_labels("income").index("50000+.") for t in (a, b))
@@ -146,7 +144,7 @@ def test_training_on_one_year_and_testing_on_the_next_is_what_scikit_learn_says(
 def test_every_ordered_pair_of_levels_of_different_columns_has_its_own_slope() -> None:
     a, b, schema = workers()
     names = ("sex", "race", "income")
-    pairs, places = level_pairs(a, b, schema, names), _levels(names, schema)
+    pairs, places = level_pairs(a, b, names), _levels(names, schema)
     there = [len(np.unique(np.concatenate([t.codes([n])[n] for t in (a, b)]))) for n in names]
     assert int(pairs.usable.sum()) == sum(x * y for x, y in permutations(there, 2))
     assert len(pairs.labels) == len(places)

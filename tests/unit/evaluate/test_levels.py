@@ -20,7 +20,7 @@ def one_hot(codes: Any, size: int) -> Any:
 def test_slopes_and_correlations_of_adult_are_those_of_polyfit_and_corrcoef() -> None:
     a, b, schema = tables.adult()
     names = ("sex", "race", "relationship")
-    pairs = level_pairs(a, b, schema, names)
+    pairs = level_pairs(a, b, names)
     wide = np.concatenate([one_hot(a.codes([n])[n], schema.size([n])) for n in names], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         everywhere = np.corrcoef(wide.T)
@@ -36,7 +36,7 @@ def test_slopes_and_correlations_of_adult_are_those_of_polyfit_and_corrcoef() ->
 def test_the_papers_identity_holds_for_every_pair_of_levels() -> None:
     """r = slope sd(x) / sd(y), and the slope is a difference of two shares."""
     a, b, schema = tables.pair()
-    pairs = level_pairs(a, b, schema, ("sex", "race", "agency", "education"))
+    pairs = level_pairs(a, b, ("sex", "race", "agency", "education"))
     for t in (pairs.a, pairs.b):
         p = t.one / t.rows
         spread = np.sqrt(p * (1 - p))
@@ -56,8 +56,8 @@ def test_every_ordered_pair_has_a_slope_and_every_unordered_one_a_correlation() 
     settings = {"columns": ("sex", "race", "year"), "least": 1}
     unused = sizes[2] - len(np.unique(a.codes(["year"])["year"]))
     expected -= 2 * unused * (sizes[0] + sizes[1])
-    assert Slopes(**settings).of(a, b, schema, rng=RNG).parts["pairs"] == expected  # type: ignore[arg-type]
-    assert Correlations(**settings).of(a, b, schema, rng=RNG).parts["pairs"] == expected / 2  # type: ignore[arg-type]
+    assert Slopes(**settings).of(a, b, rng=RNG).parts["pairs"] == expected  # type: ignore[arg-type]
+    assert Correlations(**settings).of(a, b, rng=RNG).parts["pairs"] == expected / 2  # type: ignore[arg-type]
 
 
 def test_two_samples_agree_as_much_as_their_null_says() -> None:
@@ -67,7 +67,7 @@ def test_two_samples_agree_as_much_as_their_null_says() -> None:
     half = np.arange(frame.height) % 2 == 0
     a, b = (tables.table(frame.filter(k), schema) for k in (half, ~half))
     for metric in (Slopes(least=30), Correlations(least=30)):
-        found = metric.of(a, b, schema, rng=RNG)
+        found = metric.of(a, b, rng=RNG)
         assert found.null is not None and found.value is not None
         assert found.value == pytest.approx(found.null, abs=0.06)
         assert float(str(found.parts["beyond_chance"])) == pytest.approx(0.05, abs=0.03)

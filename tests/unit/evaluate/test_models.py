@@ -74,7 +74,7 @@ def test_the_true_gap_of_the_simulation_is_found_by_year() -> None:
     made, schema = tables.world(40_000, 7)
     a, b = tables.table(made.confidential, schema), tables.table(made.target, schema)
     found = LinearModel(formula=PAY.replace("sex", "C(sex, ref=M)"), errors="cluster", cluster="person").of(
-        a, b, schema, rng=RNG
+        a, b, rng=RNG
     )
     gaps = found.table.filter(pl.col("coefficient") == "sex[female]")
     assert gaps["at"].to_list() == ["2008", "2009", "2010", "2011"]
@@ -102,7 +102,7 @@ def test_logistic_coefficients_of_adult_are_those_of_statsmodels() -> None:
 def test_the_logistic_metric_leaves_out_levels_too_rare_to_compare() -> None:
     made, schema = tables.world(3000, 4)
     a, b = tables.table(made.confidential, schema), tables.table(made.target, schema)
-    found = LogisticModel(formula="sex=F ~ occupation + age", least=60).of(a, b, schema, rng=RNG)
+    found = LogisticModel(formula="sex=F ~ occupation + age", least=60).of(a, b, rng=RNG)
     counts = made.confidential["occupation"].value_counts()
     rare = counts.filter(pl.col("count") < 60)["occupation"].to_list()
     assert rare and not any(f"[{r}]" in c for r in rare for c in found.table["coefficient"])
@@ -120,7 +120,7 @@ def test_a_formula_that_cannot_be_read_is_refused_with_an_example(wrong: str) ->
 def test_a_model_of_absent_columns_does_not_apply() -> None:
     a, b, schema = tables.pair()
     with pytest.raises(DoesNotApply, match="wage"):
-        LinearModel(formula="wage ~ sex").of(a, b, schema, rng=RNG)
+        LinearModel(formula="wage ~ sex").of(a, b, rng=RNG)
 
 
 def test_the_reference_level_can_be_named_by_value_or_label() -> None:

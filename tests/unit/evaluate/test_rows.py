@@ -30,7 +30,7 @@ def letters(rows: int, seed: int, odd: float = 0.0) -> pl.DataFrame:
 
 def test_numeric_distances_are_those_of_scipy() -> None:
     a, b, schema = tables.pair()
-    found = NumericDistances().of(a, b, schema, rng=RNG)
+    found = NumericDistances().of(a, b, rng=RNG)
     for row in found.table.iter_rows(named=True):
         x, y = (t.frame[row["column"]].to_numpy().astype(float) for t in (a, b))
         assert row["distance"] == pytest.approx(stats.wasserstein_distance(x, y) / x.std())
@@ -43,7 +43,7 @@ def test_the_null_of_numeric_distances_is_what_two_samples_show() -> None:
     rng, seen = np.random.default_rng(3), []
     for _ in range(60):
         a, b = (tables.table(pl.DataFrame({"pay": rng.normal(0, 1, n)}), schema) for n in (500, 800))
-        found = NumericDistances().of(a, b, schema, rng=RNG)
+        found = NumericDistances().of(a, b, rng=RNG)
         seen.append((found.value, found.null))
     value, null = np.mean(np.array(seen, float), axis=0)
     assert value == pytest.approx(null, rel=0.15)
@@ -54,7 +54,7 @@ def test_pmse_is_that_of_scikit_learn() -> None:
     linear = pytest.importorskip("sklearn.linear_model")
     a, b, schema = tables.adult()
     names = ("sex", "race", "relationship")
-    found = TellingApart(columns=names, most=10**9).of(a, b, schema, rng=RNG)
+    found = TellingApart(columns=names, most=10**9).of(a, b, rng=RNG)
     codes = np.concatenate([np.stack([t.codes([n])[n] for n in names], 1) for t in (a, b)])
     label = np.repeat([0, 1], [a.rows, b.rows])
     wide = np.concatenate([(codes[:, [i]] == np.unique(codes[:, i])[1:]).astype(float) for i in range(3)], axis=1)
@@ -69,7 +69,7 @@ def test_the_pmse_of_two_samples_is_on_average_what_its_null_says(monkeypatch: p
     schema, ratios = Schema.loads(LETTERS), []
     for seed in range(60):
         a, b = (tables.table(letters(n, 2 * seed + i), schema) for i, n in enumerate((400, 600)))
-        parts = TellingApart().of(a, b, schema, rng=RNG).parts
+        parts = TellingApart().of(a, b, rng=RNG).parts
         ratios.append(float(str(parts["pmse_ratio"])))
         assert float(str(parts["snoke_ratio"])) == pytest.approx(ratios[-1] / 0.4)  # 1 - c, with 600 of 1,000 rows
     assert np.mean(ratios) == pytest.approx(1, abs=4 * np.std(ratios) / np.sqrt(len(ratios)))
@@ -79,7 +79,7 @@ def test_boosted_trees_see_what_a_linear_model_cannot() -> None:
     pytest.importorskip("sklearn")
     schema = Schema.loads(LETTERS)
     a, b = tables.table(letters(3000, 1), schema), tables.table(letters(3000, 2, odd=0.7), schema)
-    found = TellingApart().of(a, b, schema, rng=RNG).parts
+    found = TellingApart().of(a, b, rng=RNG).parts
     assert float(str(found["auc_boosting"])) > 0.65 > 0.55 > float(str(found["auc_logistic"]))
 
 
@@ -96,8 +96,8 @@ def test_training_on_a_table_without_the_relation_loses_the_prediction() -> None
     a = tables.table(letters(4000, 1, odd=0.6), schema)
     same, broken = tables.table(letters(4000, 2, odd=0.6), schema), tables.table(letters(4000, 3), schema)
     metric = TrainOnSynthetic(label="z", value="a", repeats=1)
-    assert abs(metric.of(a, same, schema, rng=RNG).value or 0) < 0.03
-    assert (metric.of(a, broken, schema, rng=RNG).value or 0) > 0.15
+    assert abs(metric.of(a, same, rng=RNG).value or 0) < 0.03
+    assert (metric.of(a, broken, rng=RNG).value or 0) > 0.15
 
 
 def test_without_scikit_learn_the_hint_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +106,8 @@ def test_without_scikit_learn_the_hint_says_what_to_type(monkeypatch: pytest.Mon
     for module in ("boosting", "telling_apart"):
         monkeypatch.setattr(f"hedgerow.evaluate.{module}.is_installed", lambda: False)
     with pytest.raises(DoesNotApply, match=r"hedgerow\[models\]"):
-        TrainOnSynthetic().of(a, b, schema, rng=RNG)
-    found = TellingApart().of(a, b, schema, rng=RNG)
+        TrainOnSynthetic().of(a, b, rng=RNG)
+    found = TellingApart().of(a, b, rng=RNG)
     assert "auc_boosting" not in found.parts and any("hedgerow[models]" in n for n in found.notes)
 
 
@@ -132,7 +132,7 @@ right = "age"
     b = pl.DataFrame(
         {"age": [12, 40, 50, 60], "service": [1, 50, 4, 4], "marital": ["married", "single", "?", "single"]}
     )
-    found = Validity().of(tables.table(a, schema), tables.table(b, schema), schema, rng=RNG)
+    found = Validity().of(tables.table(a, schema), tables.table(b, schema), rng=RNG)
     broken = dict(zip(found.table["rule"], found.table["b"], strict=True))
     assert broken["never marital in (married) and age < 15"] == 0.25
     assert broken["service <= age"] == 0.25
@@ -144,7 +144,7 @@ def test_unique_matches_are_counted_and_called_no_verdict() -> None:
     schema = Schema.loads(LETTERS)
     a = pl.DataFrame({"x": list("aabc"), "y": list("aabc"), "z": list("aabc")})
     b = pl.DataFrame({"x": list("abbd"), "y": list("abbd"), "z": list("abbd")})
-    found = UniqueMatches().of(tables.table(a, schema), tables.table(b, schema), schema, rng=RNG)
+    found = UniqueMatches().of(tables.table(a, schema), tables.table(b, schema), rng=RNG)
     assert found.table["value"].to_list() == [2, 1, 0, 3]  # b and c are unique; b is in B, twice; a, b, b are in A
     assert "not a privacy verdict" in found.sentence and UniqueMatches.appendix
 
@@ -152,7 +152,7 @@ def test_unique_matches_are_counted_and_called_no_verdict() -> None:
 def test_nearest_records_are_those_of_a_loop() -> None:
     schema = Schema.loads(LETTERS)
     a, b = letters(40, 1), letters(30, 2)
-    found = NearestRecords().of(tables.table(a, schema), tables.table(b, schema), schema, rng=RNG)
+    found = NearestRecords().of(tables.table(a, schema), tables.table(b, schema), rng=RNG)
     x, y = a.rows(), b.rows()
     near = [min(sum(p != q for p, q in zip(r, s, strict=True)) for s in x) for r in y]
     own = [

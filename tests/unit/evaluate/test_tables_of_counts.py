@@ -40,7 +40,7 @@ def test_marginal_distances_are_those_of_groupby(metric: Any, ways: int) -> None
     names = ["sex", "race", "education-num", "relationship", "age"]
     one, other = coded(a, names), coded(b, names)
     slow = {" x ".join(s): slow_distance(one, other, list(s)) for s in combinations(names, ways)}
-    found = metric(columns=tuple(names)).of(a, b, schema, rng=RNG)
+    found = metric(columns=tuple(names)).of(a, b, rng=RNG)
     got = dict(zip(found.table["table"], found.table["distance"], strict=True))
     assert got == pytest.approx(slow, abs=1e-12)
     assert found.value == pytest.approx(np.mean(list(slow.values())))
@@ -61,7 +61,7 @@ def test_k_marginal_on_acs_ma_is_the_slow_reference() -> None:
             within.append(counts / counts.groupby("PUMA").transform("sum"))
         total = total + within[0].subtract(within[1], fill_value=0).abs().groupby("PUMA").sum()
     groups = (2 - total / len(pairs)) * 500
-    found = KMarginal(group=("PUMA",)).of(a, b, schema, rng=RNG)
+    found = KMarginal(group=("PUMA",)).of(a, b, rng=RNG)
     labels = schema.cell_labels("PUMA")
     got = dict(zip(found.table["group"], found.table["score"], strict=True))
     assert found.value == pytest.approx(overall, abs=1e-9)
@@ -73,10 +73,10 @@ def test_k_marginal_on_acs_ma_is_the_slow_reference() -> None:
 def test_sparse_and_dense_counting_agree() -> None:
     a, b, schema = tables.pair()
     names = ("year", "sex", "race", "supervisory")
-    dense = next(every_cells(a, b, schema, [names]))
+    dense = next(every_cells(a, b, [names]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hedgerow.evaluate.cells.DENSE", 10)
-        sparse = joint_cells(a, b, schema, names)
+        sparse = joint_cells(a, b, names)
 
     def as_dict(cells: Cells) -> dict[tuple[int, ...], tuple[int, int]]:
         return {tuple(k): (int(x), int(y)) for k, x, y in zip(cells.codes.tolist(), cells.a, cells.b, strict=True)}
@@ -87,7 +87,7 @@ def test_sparse_and_dense_counting_agree() -> None:
 
 def test_panel_a_shows_the_shares_of_sex_race_and_a_third_column() -> None:
     a, b, schema = tables.pair()
-    found = JointProportions(columns=("sex", "race", "year")).of(a, b, schema, rng=RNG)
+    found = JointProportions(columns=("sex", "race", "year")).of(a, b, rng=RNG)
     frame = coded(a, ["sex", "race", "year"])
     top = frame.groupby(["sex", "race", "year"]).size().sort_values(ascending=False) / len(frame)
     assert found.table["a"][0] == pytest.approx(top.iloc[0])
@@ -101,7 +101,7 @@ def test_panel_b_is_the_correlation_over_cells_in_use() -> None:
     names = ["sex", "race", "education", "supervisory"]
     p, q = (coded(t, names).groupby(names).size() / t.rows for t in (a, b))
     both = pd.concat([p, q], axis=1).fillna(0)
-    found = JointScatter(columns=tuple(names)).of(a, b, schema, rng=RNG)
+    found = JointScatter(columns=tuple(names)).of(a, b, rng=RNG)
     assert found.value == pytest.approx(np.corrcoef(both[0], both[1])[0, 1])
     assert found.parts["categories"] == len(both)
 
@@ -135,7 +135,7 @@ def test_rare_cells_are_counted_by_their_size_in_a() -> None:
 
     a = pl.DataFrame({"one": ["x"] * 60 + ["y"] * 8 + ["z"] * 2, "two": ["x"] * 60 + ["y"] * 8 + ["z"] * 2})
     b = pl.DataFrame({"one": ["x"] * 30 + ["y"] * 40, "two": ["x"] * 30 + ["y"] * 39 + ["z"]})
-    found = RareCells().of(tables.table(a, schema), tables.table(b, schema), schema, rng=RNG)
+    found = RareCells().of(tables.table(a, schema), tables.table(b, schema), rng=RNG)
     rows = {r["rows_in_a"]: r for r in found.table.iter_rows(named=True)}
     assert rows["20 to 99"]["relative_error"] == pytest.approx(0.5)  # 60 becomes 30
     assert rows["5 to 19"]["relative_error"] == pytest.approx(31 / 8)  # 8 becomes 39
@@ -146,7 +146,7 @@ def test_rare_cells_are_counted_by_their_size_in_a() -> None:
 
 def test_small_groups_are_judged_within_themselves() -> None:
     a, b, schema = tables.pair()
-    found = SmallGroups(group="agency", small=10_000).of(a, b, schema, rng=RNG)
+    found = SmallGroups(group="agency", small=10_000).of(a, b, rng=RNG)
     one, other = (coded(t, ["agency", "sex"]) for t in (a, b))
     first = found.table.row(0, named=True)
     code = schema.cell_labels("agency").index(first["group"])
@@ -154,7 +154,7 @@ def test_small_groups_are_judged_within_themselves() -> None:
     only_sex = SmallGroups(group="agency", small=10_000)
     few = [c for c in schema.columns if c.name in ("agency", "sex")]
     narrow = Schema(tuple(few))
-    got = only_sex.of(tables.table(a.frame, narrow), tables.table(b.frame, narrow), narrow, rng=RNG)
+    got = only_sex.of(tables.table(a.frame, narrow), tables.table(b.frame, narrow), rng=RNG)
     row = next(r for r in got.table.iter_rows(named=True) if r["group"] == first["group"])
     mine = slow_distance(one[one.agency == code], other[other.agency == code], ["sex"])
     assert row["distance"] == pytest.approx(mine)
@@ -163,6 +163,6 @@ def test_small_groups_are_judged_within_themselves() -> None:
 def test_a_metric_says_why_it_does_not_apply() -> None:
     a, b, schema = tables.pair()
     with pytest.raises(DoesNotApply, match="height"):
-        OneWayDistance(columns=("height",)).of(a, b, schema, rng=RNG)
+        OneWayDistance(columns=("height",)).of(a, b, rng=RNG)
     with pytest.raises(DoesNotApply, match="fewer than 2"):
-        TwoWayDistance(columns=("sex",)).of(a, b, schema, rng=RNG)
+        TwoWayDistance(columns=("sex",)).of(a, b, rng=RNG)
