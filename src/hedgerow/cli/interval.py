@@ -90,11 +90,11 @@ def _draw(path: Path, asked: dict[str, Any], seed: int) -> None:
     import numpy as np
 
     from hedgerow.figures.sheet import check
-    from hedgerow.planning.interval_figures import draw
+    from hedgerow.planning.figures import draw_intervals
 
     try:
         check(path, _NOTHING)
-        draw(path, rng=np.random.default_rng(seed), **asked)
+        draw_intervals(path, rng=np.random.default_rng(seed), **asked)
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause
 

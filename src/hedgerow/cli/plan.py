@@ -41,7 +41,7 @@ def _draw(plan: "Plan", path: Path) -> None:
     import numpy as np
 
     from hedgerow.figures.sheet import check
-    from hedgerow.planning.table_figures import draw
+    from hedgerow.planning.figures import draw_errors
 
     if plan.imagined is None:
         raise JobError(
@@ -50,7 +50,7 @@ def _draw(plan: "Plan", path: Path) -> None:
         )
     try:
         check(path, _NOTHING)
-        draw(path, plan.imagined, plan.budget, np.random.default_rng(0))
+        draw_errors(path, plan.imagined, plan.budget, np.random.default_rng(0))
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause
     typer.echo(f"Drawn: {path}.", err=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hedgerow.planning.figures import DRAWS, simulated
 from hedgerow.planning.interval import interval
-from hedgerow.planning.interval_figures import DRAWS, simulated
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.conftest import hedgerow as hedgerow  # the fixture
 

@@ -1,22 +1,31 @@
-"""The papers' two figures: intervals against leaf size, and a simulation that must agree with them."""
+"""The figures of planning: the papers' intervals against leaf size, and the error of a table of counts.
+
+The papers' first figure shows intervals by p, n and epsilon; their second a simulation that must agree with them.
+The figure of a plan for a table of counts shows expected error against epsilon, for each recipe.
+"""
 
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.figures import Bar, Drawing, columns, faint, interval_groups
-from hedgerow.figures.sheet import Key, Section, sheet, write
+from hedgerow.figures import Bar, Drawing, LinePoint, Trace, columns, faint, interval_groups, log_lines
+from hedgerow.figures.sheet import Key, Section, series, sheet, write
+from hedgerow.figures.words import small
 from hedgerow.planning.interval import Interval, Kind, interval
+from hedgerow.planning.tables import Imagined, error_curves
+from hedgerow.public.costs import Budget
 
 SHARES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5)
 EPSILONS = tuple(i / 10 for i in range(1, 11))
 SIZES = (25, 50, 100, 250, 500, 1000, 2000)
 DRAWS = 10_000
 _WIDE, _ACROSS, _BARS = 380, 2, 45
+BUDGETS = ("0.1", "0.25", "0.5", "1", "2", "3", "5", "8", "10")
+_ALSO = {"dirichlet_multinomial": " (and its kin, where they apply)"}
 
 
-def draw(
+def draw_intervals(
     path: Path,
     *,
     rng: np.random.Generator,
@@ -95,3 +104,29 @@ def _histogram(found: Interval, counts: npt.NDArray[np.float64]) -> Drawing:
         axes=("synthetic share", "share of leaves"),
         wide=_WIDE,
     )
+
+
+def draw_errors(
+    path: Path, table: Imagined, budget: Budget, rng: np.random.Generator
+) -> dict[str, list[tuple[float, float]]]:
+    """Write the figure to ``path`` and give the curves in it: recipe -> [(epsilon, expected distance)]."""
+    budgets = [Budget(e, budget.delta) for e in sorted({*map(float, BUDGETS), float(budget.epsilon)})]
+    curves = error_curves(table, budgets, rng)
+    looks = {name: series(i) for i, name in enumerate(curves)}
+    traces = [
+        Trace(looks[name], tuple(LinePoint(e, far, said=f"{name}, epsilon {e:g}: {small(far)}") for e, far in points))
+        for name, points in curves.items()
+        if points
+    ]
+    rows, cells = round(float(table.counts.sum())), len(table.counts)
+    chart = log_lines(
+        traces,
+        said="Expected total-variation distance against epsilon",
+        show=small,
+        axes=("epsilon", "expected total-variation distance"),
+        here=float(budget.epsilon),
+    )
+    keys = [Key(name + _ALSO.get(name, ""), f"curve {looks[name]}") for name, points in curves.items() if points]
+    keys.append(Key("the epsilon of this job", "here"))
+    write(path, sheet([Section(f"{table.table}: {cells:,} cells, {rows:,} rows assumed", [("", chart)], keys=keys)]))
+    return curves
