@@ -5,11 +5,14 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from hedgerow.errors import JobError, MissingExtra
 from hedgerow.figures import Bar, LinePoint, Trace, bars, columns, interval_groups, lines, log_lines
 from hedgerow.figures.sheet import Key, Section, check, series, sheet, style, write
+from hedgerow.planning.figures import draw_intervals
+from tests.chromium import PROGRAM, WHY_NOT, chromium
 
 HOSTILE = '"></title><script>alert(1)</script>'
 COST = "Nothing was spent."
@@ -71,3 +74,33 @@ def test_other_formats_are_refused(tmp_path: Path) -> None:
         check(tmp_path / "a.pdf", COST)
     with pytest.raises(OSError):
         check(tmp_path / "nowhere" / "a.svg", COST)
+
+
+OVERLAPS = """(() => {
+  const found = [...document.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+  const whole = document.documentElement.getBoundingClientRect(), wrong = [];
+  found.forEach(([words, a], i) => {
+    const out = a.left < 0 || a.top < 0 || a.right > whole.right + 1 || a.bottom > whole.bottom + 1;
+    if (out) wrong.push("out: " + words);
+    found.slice(i + 1).forEach(([other, b]) => {
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 1 && high > 3) wrong.push(words + " | " + other);
+    });
+  });
+  return wrong;
+})()"""
+
+
+@pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
+def test_words_on_the_sheet_of_intervals_neither_overlap_nor_are_cut_off(tmp_path: Path) -> None:
+    place = tmp_path / "intervals.svg"
+    draw_intervals(place, rng=np.random.default_rng(0), p=0.03)
+    wide, high = map(int, re.findall(r'width="(\d+)" height="(\d+)" role', place.read_text("utf-8"))[0])
+    with chromium() as browser:
+        papers = []
+        for dark in (False, True):
+            browser.open(place, wide=wide, high=high, dark=dark)
+            assert browser.run(OVERLAPS) == [] and browser.complaints == []
+            papers.append(browser.run("getComputedStyle(document.querySelector('.paper')).fill"))
+    assert papers == ["rgb(255, 255, 255)", "rgb(28, 34, 30)"]
