@@ -15,7 +15,7 @@ _BLOCK = 1 << 18  # balls that are drawn at once: how many it is changes nothing
 def draw_urn(gate: Gate, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
     """Synthetic tables of ``question``, one per copy, from urns that hold its counts and the weights of ``urn``.
 
-    One row multiplies the chance of any outcome by at most ``Urn.ratio``; ``price`` refuses a cost below the
+    One row multiplies the chance of any outcome by at most ``Urn.ratio``; ``price_urn`` refuses a cost below the
     logarithm of that, times the rows of a unit.  Nothing but the drawn counts exists after the draw.
     """
     spend = price_urn(gate.tariff, question, urn, cost)
