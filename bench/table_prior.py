@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import project, whole_counts
-from hedgerow.model.tables.table_prior import shrink
 
 Floats = npt.NDArray[np.float64]
 DATA = Path(__file__).parents[2] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"
@@ -52,7 +52,7 @@ def once(true: Floats, prior: Floats, epsilon: float, rng: np.random.Generator) 
     """The distance of counts alone, and of counts drawn towards the prior, both made whole."""
     q = np.exp(-epsilon)
     noisy = true + rng.geometric(1 - q, len(true)) - rng.geometric(1 - q, len(true))
-    drawn = shrink(noisy, prior, 2 * q / (1 - q) ** 2).mean
+    drawn = shrink_by_gaps(noisy, prior, 2 * q / (1 - q) ** 2).mean
     made = []
     for cells in (noisy, drawn):
         total = max(round(float(cells.sum())), 1)

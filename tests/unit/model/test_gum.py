@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from hedgerow.model.records.descent import PairTargets, Records, pair_shares
 from hedgerow.model.records.fitters import gum, refine
+from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair
-from hedgerow.model.tables.toward_public import drawn_toward
+from hedgerow.public.costs.noise_laws import Gaussian
 
 SIZES = (3, 4, 2, 5)
+ROWS = 100_000
 
 
 def correlated(n: int, rng: np.random.Generator) -> Records:
@@ -105,7 +107,10 @@ def _drawn(noise: float, shift: float, cells: int, tables: int) -> tuple[float, 
         public = [rng.dirichlet(np.ones(cells)) for _ in range(tables)]
         truth = [(1 - shift) * p + shift * rng.dirichlet(np.ones(cells)) for p in public]
         noisy = [t + rng.normal(0, noise, cells) for t in truth]
-        for i, got in enumerate((noisy, public, drawn_toward(noisy, public, noise**2))):
+        variance = (ROWS * noise) ** 2
+        seen, prior = ROWS * np.concatenate(noisy), ROWS * np.concatenate(public)
+        shrunk = np.split(shrink_by_gaps(seen, prior, variance, law=Gaussian, scale=1.0).mean / ROWS, len(public))
+        for i, got in enumerate((noisy, public, shrunk)):
             total[i] += sum(float(((a - b) ** 2).sum()) for a, b in zip(got, truth, strict=True))
     return float(total[0]), float(total[1]), float(total[2])
 

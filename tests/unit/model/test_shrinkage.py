@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.tables.proportional_fitting import fit_margins, rake, rake_rows
+from hedgerow.model.tables.proportional_fitting import fit_margins, rake_rows
 from hedgerow.model.tables.shrinkage import Drift, drift_of, pooled_drifts, posterior, shrink
 
 
@@ -50,17 +50,17 @@ def test_margins_are_fitted_and_empty_cells_stay_empty() -> None:
 
 def test_raked_weights_meet_their_tables_and_keep_their_sum() -> None:
     rng = np.random.default_rng(3)
-    keys = [rng.integers(0, k, 4000).astype(np.int32) for k in (3, 5)]
-    wanted = [np.array([2000.0, 1500.0, 500.0]), np.array([1000.0, 900.0, 800.0, 700.0, 600.0])]
-    weights = rake(keys, wanted, np.ones(4000))
+    rows = np.stack([rng.integers(0, k, 4000) for k in (3, 5)], axis=1).astype(np.uint16)
+    wanted = {(0,): np.array([2000.0, 1500.0, 500.0]), (1,): np.array([1000.0, 900.0, 800.0, 700.0, 600.0])}
+    weights = rake_rows(rows, (3, 5), wanted, np.ones(4000), sweeps=20, power=0.5)
     assert weights.sum() == pytest.approx(4000)
-    for key, target in zip(keys, wanted, strict=True):
-        assert np.bincount(key, weights) == pytest.approx(target, rel=0.02)
+    for (i,), target in wanted.items():
+        assert np.bincount(rows[:, i], weights) == pytest.approx(target, rel=0.02)
 
 
 def test_a_row_without_weight_stays_without() -> None:
-    start = np.array([0.0, 1.0, 1.0])
-    weights = rake([np.array([0, 0, 1], np.int32)], [np.array([1.5, 0.5])], start)
+    rows, start = np.array([[0], [0], [1]], np.uint16), np.array([0.0, 1.0, 1.0])
+    weights = rake_rows(rows, (2,), {(0,): np.array([1.5, 0.5])}, start, sweeps=60, power=0.5)
     assert weights[0] == 0
     assert weights[1] == pytest.approx(1.5, rel=0.05)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.tables.smoothing import few_patterns, smoothed, smoothed_line
+from hedgerow.model.tables.smoothing import shrink_singular_values, smoothed, smoothed_line
 
 rng = np.random.default_rng
 
@@ -19,7 +19,7 @@ def test_smoothing_along_an_order_brings_a_sample_nearer_to_the_truth() -> None:
     truth = wave()
     seen = rng(0).poisson(truth).astype(float)
     raw, along, patterns = (
-        np.abs(t - truth).sum() for t in (seen, smoothed(seen, steps=(60, 0)), few_patterns(seen))
+        np.abs(t - truth).sum() for t in (seen, smoothed(seen, steps=(60, 0)), shrink_singular_values(seen))
     )
     assert along < 0.6 * raw
     assert along < patterns < raw
@@ -46,9 +46,9 @@ def test_a_smooth_line_gains_and_values_without_order_are_left_alone() -> None:
 def test_a_strong_association_without_order_survives() -> None:
     truth = 5.0 + 300 * np.eye(8)
     seen = rng(4).poisson(truth).astype(float)
-    assert np.abs(few_patterns(seen) - truth).sum() < 1.1 * np.abs(seen - truth).sum()
+    assert np.abs(shrink_singular_values(seen) - truth).sum() < 1.1 * np.abs(seen - truth).sum()
 
 
 @pytest.mark.parametrize("table", [np.zeros((3, 4)), np.array([[5.0, 0.0], [0.0, 0.0]]), np.ones((1, 4))])
 def test_tables_with_nothing_to_smooth_stay_as_they_are(table: np.ndarray) -> None:
-    assert few_patterns(table) == pytest.approx(table)
+    assert shrink_singular_values(table) == pytest.approx(table)

@@ -11,8 +11,8 @@ import pytest
 from hedgerow.api.job import Job
 from hedgerow.errors import JobError
 from hedgerow.model.tables.count_table import Margin, reconcile
+from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import project, whole_counts
-from hedgerow.model.tables.table_prior import shrink
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
@@ -88,7 +88,7 @@ def test_a_prior_is_never_much_worse_than_the_better_of_prior_and_counts() -> No
         true = rng.poisson(prior * np.exp(rng.normal(0, drift, 2000) - drift**2 / 2)).astype(np.float64)
         for scale in (1.0, 5.0, 50.0):
             noisy = true + rng.laplace(0, scale, 2000)
-            mean = shrink(noisy, prior, 2 * scale**2, scale=true.sum() / prior.sum()).mean
+            mean = shrink_by_gaps(noisy, prior, 2 * scale**2, scale=true.sum() / prior.sum()).mean
             alone, counts = np.abs(prior - true).sum(), np.abs(project(noisy, true.sum()) - true).sum()
             assert np.abs(project(mean, true.sum()) - true).sum() <= 1.03 * min(alone, counts)
 

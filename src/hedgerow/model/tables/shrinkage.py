@@ -1,5 +1,6 @@
-"""Noisy tables drawn towards a prior: the noise of nearly empty cells goes, what the noise cannot explain stays.
+"""Empirical-Bayes shrinkage of noisy tables towards a prior by the method of moments (after James and Stein).
 
+The noise of nearly empty cells goes, what the noise cannot explain stays.
 A true cell x is taken to lie around its prior mean m with variance phi u + kappa u^2, u = m (1 - m / total): the
 part phi for chance (that of a sample), kappa for real drift (of the odds of a cell).  Both are found by the method
 of moments from the noisy table itself, so that nothing is tuned.  The estimate of a cell is its posterior mean.
@@ -107,7 +108,7 @@ def posterior(table: npt.ArrayLike, mean: Floats, noise: Variance, drift: Drift)
 
 
 def shrink(table: npt.ArrayLike, mean: Floats, noise: Variance) -> Floats:
-    """One noisy table drawn towards ``mean`` by its own drift; the noise may differ from cell to cell."""
+    """One noisy table shrunk towards ``mean`` by its own drift; the noise may differ from cell to cell."""
     return posterior(table, mean, noise, drift_of([table], [mean], [noise]))
 
 

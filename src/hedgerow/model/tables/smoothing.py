@@ -3,8 +3,8 @@
 A cell of a sample has the variance of its mean.  So the error that smoothing leaves can be estimated without knowing
 the truth (Stein's unbiased estimate), and the width of smoothing that leaves least is taken.  Along columns with an
 order, neighbouring values lend each other strength; what is smoothed is the ratio to independence, so that heaps
-(age 40, 40 hours) stay.  Where there is no order, few patterns are sought instead (``few_patterns``).  Nothing is
-tuned, and the width 0, no smoothing, is always among the candidates.
+(age 40, 40 hours) stay.  Where there is no order, singular values are shrunk instead.  Nothing is tuned, and the
+width 0, no smoothing, is always among the candidates.
 """
 
 from collections.abc import Iterable
@@ -32,10 +32,10 @@ def smoothed(table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0
     alone = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(total, 1e-300)
     best, width = _kernel_smoothed(table, alone, unit * alone, steps)
     if not any(width):
-        return few_patterns(table, unit)
+        return shrink_singular_values(table, unit)
     mean = ((1 - _TRACE) * np.maximum(best, 0.0) + _TRACE * alone).ravel()
-    drawn = np.maximum(shrink(table.ravel(), mean, unit * mean), 0.0).reshape(table.shape)
-    return np.asarray(drawn * (total / drawn.sum()))
+    kept = np.maximum(shrink(table.ravel(), mean, unit * mean), 0.0).reshape(table.shape)
+    return np.asarray(kept * (total / kept.sum()))
 
 
 def smoothed_line(counts: Floats, unit: float = 1.0, *, steps: int = 0) -> Floats:
@@ -55,20 +55,20 @@ def smoothed_line(counts: Floats, unit: float = 1.0, *, steps: int = 0) -> Float
     if not any(width):
         return counts.copy()
     mean = np.maximum(best.ravel(), 1e-3)
-    drawn = np.maximum(shrink(line.ravel(), mean, unit * mean), 0.0)
-    return np.concatenate([drawn * (line.sum() / drawn.sum()), counts[steps:]])
+    kept = np.maximum(shrink(line.ravel(), mean, unit * mean), 0.0)
+    return np.concatenate([kept * (line.sum() / kept.sum()), counts[steps:]])
 
 
-def few_patterns(table: Floats, unit: float = 1.0) -> Floats:
-    """The part of a sampled table that few patterns explain, same total.
+def shrink_singular_values(table: Floats, unit: float = 1.0) -> Floats:
+    """A sampled table with the singular values of its association shrunk, same total: singular-value shrinkage.
 
     The scaled residuals (x - e) / sqrt(e) around independence have variance 1 where there is no association
-    (correspondence analysis).  A singular value that chance could make is dropped, a larger one is drawn in by
+    (correspondence analysis).  A singular value that chance could make is dropped, a larger one is shrunk by
     what chance added to it (the optimal shrinkage of a noisy matrix; Gavish and Donoho, 2017).
 
     >>> even = np.random.default_rng(0).poisson(20.0, (8, 9)).astype(float)
     >>> alone = np.outer(even.sum(axis=1), even.sum(axis=0)) / even.sum()
-    >>> bool(np.allclose(few_patterns(even), alone))
+    >>> bool(np.allclose(shrink_singular_values(even), alone))
     True
     """
     rows, columns, total = table.sum(axis=1), table.sum(axis=0), float(table.sum())

@@ -13,18 +13,17 @@ def pair_cells(schema: Schema, names: Sequence[str]) -> int:
     return (sum(shape) ** 2 - sum(s * s for s in shape)) // 2
 
 
-def pair_records_memory(schema: Schema, names: Sequence[str], *, records: int, support: int = 0) -> int:
+def pair_records_memory(schema: Schema, names: Sequence[str], *, records: int) -> int:
     """Bytes for records fitted to all pairs of ``names``.
 
     Answers, estimates and their variances: about a dozen numbers of 8 bytes a cell.  Record fitting: three square
-    arrays of 4 bytes over all values of all columns.  Records: a few copies of 2-byte codes, then the decoded
-    table.  ``support`` rows that are weighed hold the cell of each pair, twice, in 4 bytes.
+    arrays of 4 bytes over all values of all columns.  Records: a few copies of 2-byte codes, then the decoded table.
     """
     k = len(names)
     values = sum(schema.shape(names))
     fitting = 3 * 4 * values * (values + 16)
     rows = records * (8 * k + 24 * len(schema.columns))
-    return 100 * pair_cells(schema, names) + fitting + rows + support * (4 * k * (k - 1) + 16 * k)
+    return 100 * pair_cells(schema, names) + fitting + rows
 
 
 def noise_on_total(requests: Sequence[Spend]) -> int:

@@ -21,8 +21,8 @@ from hedgerow.model.tables.count_table import (
     check_columns,
     reconcile,
 )
+from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import project
-from hedgerow.model.tables.table_prior import shrink
 from hedgerow.public.costs import Budget, Counts, Marginal, Measurement, Noise, NoiseLaw, Spend, Tariff, law_of
 from hedgerow.public.schema import Flags, Schema, impossible
 from hedgerow.public.table import CodedTable, PublicData
@@ -137,7 +137,7 @@ class IntegerCounts(AbstractRecipe):
         variance = max(best.variance(tuple(range(len(self.table.columns)))), _LEAST)
         rows, squares = max(float(prior.sum()), 1.0), max(float(prior @ prior), 1.0)
         told = self.total is not None or best.variance(()) < variance * rows * rows / squares
-        drawn = shrink(
+        drawn = shrink_by_gaps(
             best.table.ravel(),
             prior,
             variance,

@@ -31,7 +31,7 @@ from hedgerow.recipes.dpsyn.budget import (
     split_budget,
     total_share,
 )
-from hedgerow.recipes.dpsyn.tables import MOST_KEYS, PaperWay, RepairedWay
+from hedgerow.recipes.dpsyn.tables import PaperWay, RepairedWay
 
 
 @final
@@ -124,11 +124,8 @@ class DPSyn(AbstractRecipe):
         """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
         columns, known = self._columns(public), _relative(public).rows
         records = self._records(public, rows)
-        tables = max(len(columns) * (len(columns) - 1) // 2, 1)
-        support = min(known, max(MOST_KEYS // tables, 1))
-        return (
-            pair_records_memory(public.schema, columns, records=records, support=support) + 8 * len(columns) * known
-        )
+        weighing = known * (16 * len(columns) + 40)
+        return pair_records_memory(public.schema, columns, records=records) + weighing
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """What noise adds to the group sizes. As the paper has it, those below zero do not make up for it."""

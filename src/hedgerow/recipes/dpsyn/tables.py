@@ -8,14 +8,14 @@ from typing import final
 import numpy as np
 
 from hedgerow.model.records.descent import PairTargets, Records, pair_shares
-from hedgerow.model.records.fitters import AbstractFitter, Descent, Exchange, GradualUpdate
+from hedgerow.model.records.fitters import AbstractFitter, Exchange, GradualUpdate
 from hedgerow.model.records.models import fixed_stream
+from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import Floats, Pair, project, systematic_counts
-from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake
-from hedgerow.model.tables.toward_public import drawn_and_followed
+from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake_rows
 from hedgerow.public.costs import Measurement, law_of
 
-MOST_KEYS = 50_000_000  # keys of public records held at once: 200 MB
+RAKING = (10, 0.25)  # sweeps and power with which public records are weighed
 _STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
 
 
@@ -63,7 +63,7 @@ class PaperWay(AbstractWay):
         tables = pair_shares(self.public, self.sizes)
         if not answers:
             return Material(self.public, PairTargets(self.sizes, tables), update)
-        noisy, _ = shares_of(answers)
+        noisy = shares_of(answers)
         if len(answers[0].question.columns) == 1:
             ones = [project(t, 1.0) for t in noisy]
             tables = _with_margins(tables, ones)
@@ -81,68 +81,55 @@ class PaperWay(AbstractWay):
 @final
 @dataclass(frozen=True, eq=False)
 class RepairedWay(AbstractWay):
-    """Noisy tables drawn towards the public ones; public records weighed anew, and exchanged whole."""
+    """Noisy tables shrunk towards the public ones; public records weighed anew, and exchanged whole."""
 
     def made_of(self, answers: Sequence[Measurement]) -> Material:
-        """The weighed records' own tables are aimed at, unless they are expected to be further from the truth."""
+        """The weighed records' own tables are aimed at: what they cannot show is mostly noise."""
         tables = pair_shares(self.public, self.sizes)
         if not answers:
             targets = PairTargets(self.sizes, tables)
             return Material(self.public, targets, Exchange(self.public, self.sweeps))
-        noisy, variance = shares_of(answers)
-        one_way = len(answers[0].question.columns) == 1
-        if one_way:
-            prior = [np.bincount(self.public[:, i], minlength=s) / len(self.public) for i, s in enumerate(self.sizes)]
-            near, followed = drawn_and_followed(noisy, prior, variance)
-            tables = _with_margins(tables, [project(t, 1.0) for t in near])
+        if len(answers[0].question.columns) == 1:
+            ones = [np.bincount(self.public[:, i], minlength=s) / len(self.public) for i, s in enumerate(self.sizes)]
+            tables = _with_margins(tables, [project(t, 1.0) for t in shrunk_shares(answers, ones)])
         else:
-            prior = list(tables.values())
-            near, followed = drawn_and_followed(list(_shaped(noisy, tables).values()), prior, variance)
-            tables = consistent(dict(zip(tables, near, strict=True)))
-        wanted = PairTargets(self.sizes, tables)
-        rows, weights, reached = public_pool(self.public, wanted)
-        order = np.lexsort(rows.T[::-1])
-        pool = np.repeat(rows[order], systematic_counts(weights[order], self.pool, fixed_stream()), axis=0)
-        answered = np.concatenate(noisy)
-        if not one_way and _risk(answered, wanted.shares, variance, followed) < _risk(
-            answered, reached.shares, variance
-        ):
-            pool, reached = Descent().fit(pool, wanted, _STATE), wanted
+            tables = consistent(_shaped(shrunk_shares(answers, list(tables.values())), tables))
+        weights, reached = public_weights(self.public, PairTargets(self.sizes, tables))
+        order = np.lexsort(self.public.T[::-1])
+        pool = np.repeat(self.public[order], systematic_counts(weights[order], self.pool, fixed_stream()), axis=0)
         return Material(pool, reached, Exchange(pool, self.sweeps))
 
 
-def shares_of(answers: Sequence[Measurement]) -> tuple[list[Floats], float]:
-    """The noisy tables as shares of their mean sum, and the variance of the noise on a share."""
-    number = max(float(np.mean([m.counts.sum() for m in answers])), 1.0)
-    return [m.counts / number for m in answers], law_of(answers[0].noise).variance / number**2
+def shares_of(answers: Sequence[Measurement]) -> list[Floats]:
+    """The noisy tables as shares of their mean sum."""
+    rows = rows_of(answers)
+    return [m.counts / rows for m in answers]
 
 
-def _risk(noisy: Floats, estimate: Floats, variance: float, followed: float = 0.0) -> float:
-    """The expected squared error of an estimate, up to a constant, judged by the noisy tables themselves (Stein).
-
-    An estimate that follows the noise seems nearer to it than to the truth: by twice the noise variance times how
-    much of a change of each cell it follows, summed over the cells.
-    """
-    return float(np.sum((noisy - estimate) ** 2)) + 2 * variance * followed
+def rows_of(answers: Sequence[Measurement]) -> float:
+    """The mean sum of the noisy tables, at least 1."""
+    return max(float(np.mean([m.counts.sum() for m in answers])), 1.0)
 
 
-def public_pool(public: Records, targets: PairTargets, *, sweeps: int = 20) -> tuple[Records, Floats, PairTargets]:
-    """Public records; their weights, with which their tables are near ``targets``; and the tables they have then.
+def shrunk_shares(answers: Sequence[Measurement], public: Sequence[Floats]) -> list[Floats]:
+    """The noisy tables as shares, shrunk towards the public ones as far as all cells together recommend; flat."""
+    rows, law = rows_of(answers), law_of(answers[0].noise)
+    noisy = np.concatenate([m.counts for m in answers]).astype(np.float64)
+    prior = rows * np.concatenate([t.ravel() for t in public])
+    shares = shrink_by_gaps(noisy, prior, law.variance, law=type(law), scale=1.0).mean / rows
+    return np.split(shares, np.cumsum([t.size for t in public])[:-1])
 
-    What the weighted records cannot show is mostly noise of the targets, so their own tables are the better
-    ones to aim at as long as the public records have room for what changed.  Very many records are thinned.
-    """
-    keep = min(len(public), max(MOST_KEYS // max(len(targets.tables), 1), 1))
-    rows = public[np.arange(keep) * len(public) // keep]
-    keys = np.empty((len(targets.tables), keep), np.int32)
-    for key, (a, b) in zip(keys, targets.tables, strict=True):
-        key[:] = rows[:, a].astype(np.int32) * np.int32(targets.sizes[b]) + rows[:, b]
-    weights = rake(list(keys), [t.ravel() * keep for t in targets.tables.values()], np.ones(keep), sweeps=sweeps)
-    reached = {
-        pair: np.bincount(key, weights, wanted.size) / keep
-        for key, (pair, wanted) in zip(keys, targets.tables.items(), strict=True)
-    }
-    return rows, weights, PairTargets(targets.sizes, reached)
+
+def public_weights(public: Records, targets: PairTargets) -> tuple[Floats, PairTargets]:
+    """Weights of the public records with which their tables are near ``targets``, and the tables they have then."""
+    number, (sweeps, power) = len(public), RAKING
+    wanted = {key: table.ravel() * number for key, table in targets.tables.items()}
+    weights = rake_rows(public, targets.sizes, wanted, np.ones(number), sweeps=sweeps, power=power)
+    reached = {}
+    for a, b in targets.tables:
+        cell = public[:, a].astype(np.int64) * targets.sizes[b] + public[:, b]
+        reached[a, b] = np.bincount(cell, weights, targets.sizes[a] * targets.sizes[b]) / number
+    return weights, PairTargets(targets.sizes, reached)
 
 
 def _with_margins(tables: Mapping[Pair, Floats], ones: Sequence[Floats]) -> dict[Pair, Floats]:

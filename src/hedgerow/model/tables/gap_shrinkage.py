@@ -1,4 +1,4 @@
-"""Empirical-Bayes shrinkage of noisy counts towards a public prior, its trust learnt from the noisy counts.
+"""Empirical-Bayes shrinkage of noisy counts towards a public prior, its trust read from absolute gaps.
 
 The true count of a cell is taken to lie around c mu, its prior count scaled, with variance psi + phi mu +
 kappa mu^2: something everywhere, something like sampling, something like drift.  All four are fitted to the noisy
@@ -7,8 +7,12 @@ worse than the better of prior alone and counts alone: the prior is scaled by th
 by the noisy sum of all; spread is read from absolute gaps, which a few wild cells cannot rule; and it must be
 seen beyond doubt before a prior is left, but in a table of few cells, where doubt never ends, at once.
 
+Beside ``shrinkage`` (moments, no psi) it is the one for a public prior that may be wrong anywhere.  On twelve tables
+of personnel and seven epsilons its error is 0.89 of the better of both, at worst 1.03; moments have 0.97 and 6.3
+(bench/bake_off.py, small tables).  For pairs around independence moments are better: 0.83 against 0.93 in Illinois.
+
     >>> noisy = np.array([105.0, 48.0, -3.0, 1.0])
-    >>> near = shrink(noisy, np.array([100.0, 50.0, 0.0, 1.0]), 25.0)
+    >>> near = shrink_by_gaps(noisy, np.array([100.0, 50.0, 0.0, 1.0]), 25.0)
     >>> bool(abs(near.mean[0] - 102) < 3), abs(near.mean[2].item()) < 3
     (True, True)
 """
@@ -47,7 +51,7 @@ class Shrunk:
     scale: float
 
 
-def shrink(
+def shrink_by_gaps(
     noisy: Floats,
     prior: Floats,
     variance: float,
