@@ -28,7 +28,7 @@ from hedgerow.recipes import RECIPES
 from hedgerow.records.drawing import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
-from hedgerow.stand_in.stand_in import Stage
+from hedgerow.stand_in.stand_in import StandIn
 from hedgerow.uses import AbstractUse, Mean, Quantile, Rate, Table
 
 PRIVATE = ("sex", "race")
@@ -75,7 +75,7 @@ def _errors(relative: str, rows: int, world: int, name: str, budget: Budget) -> 
     public = PublicData(schema, CodedTable.read(tables.public, schema), target)
     given = tuple(bare.columns) if attaches else ()
     guarantee = Guarantee("person", 4, recipe.relation, given, "person")
-    stage = Stage(
+    stand_in = StandIn(
         recipe,
         public,
         Tariff(schema.coding, guarantee, budget.measure),
@@ -84,7 +84,7 @@ def _errors(relative: str, rows: int, world: int, name: str, budget: Budget) -> 
         tables.public["person"].cast(pl.String),
     )
     rng = np.random.default_rng([5, world])
-    played = rehearse(stage, budget=budget, epsilons=[Fraction(budget.epsilon)], runs=2, workers=1, rng=rng)
+    played = rehearse(stand_in, budget=budget, epsilons=[Fraction(budget.epsilon)], runs=2, workers=1, rng=rng)
     with tempfile.TemporaryDirectory() as folder:
         gate = open_gate(
             tables.confidential,

@@ -22,7 +22,7 @@ from hedgerow.job.values import Public, Target, name_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
-from hedgerow.planning.forecast import Plan, forecast
+from hedgerow.planning.forecast import Plan, forecast, outline
 from hedgerow.planning.memory_check import machine_memory
 from hedgerow.private import Gate, relabel, urns
 from hedgerow.public.costs import Budget, Guarantee, PublicInput, Relation, Statement, Tariff
@@ -38,8 +38,8 @@ from hedgerow.release.journal import Journal, flatten
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.stand_in.curve import Rehearsal
 from hedgerow.stand_in.rehearsal import RUNS
-from hedgerow.stand_in.rehearsal import rehearse as rehearse_stage
-from hedgerow.stand_in.stand_in import Stage, lacking, persons
+from hedgerow.stand_in.rehearsal import rehearse as rehearse_stand_in
+from hedgerow.stand_in.stand_in import StandIn, lacking, persons
 from hedgerow.uses import Verdict
 
 Watch = Callable[[str], None]
@@ -122,30 +122,33 @@ class PreparedJob:
         """What the job will ask, cost and need. Nothing is fitted; every mistake in what is public shows here."""
         for use in self.job.uses:
             use.check(self.schema)
-        return self._forecast(())
+        return outline(
+            self.job.recipe,
+            self.public,
+            tariff=self.tariff,
+            budget=self.job.budget,
+            rows=self.job.confidential.assumed_rows,
+            rng=np.random.default_rng(self.job.seed),
+            limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
+        )
 
-    def forecast(self) -> tuple[Verdict, ...]:
+    def forecast(self, watch: Watch = lambda phase: None) -> tuple[Verdict, ...]:
         """How each use is expected to fare: by its rehearsal if there was one, else by fits on the public table."""
-        return self.rehearsed or self._forecast(self.job.uses).verdicts
+        return self.rehearsed or forecast(
+            self.outline,
+            self.job.recipe,
+            self.public,
+            self.job.uses,
+            person=self.person,
+            rng=np.random.default_rng(self.job.seed),
+            watch=watch,
+        )
 
     @property
     def rehearsed(self) -> tuple[Verdict, ...]:
         """What a rehearsal of this very job found at its epsilon; none when there was none."""
         point = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
         return point.verdicts if point else ()
-
-    def _forecast(self, uses: Sequence[Any]) -> Plan:
-        return forecast(
-            self.job.recipe,
-            self.public,
-            tariff=self.tariff,
-            budget=self.job.budget,
-            uses=uses,
-            rows=self.job.confidential.assumed_rows,
-            person=self.person,
-            rng=np.random.default_rng(self.job.seed),
-            limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
-        )
 
     @cached_property
     def person(self) -> pl.Series | None:
@@ -212,13 +215,12 @@ def plan(prepared: PreparedJob, *, watch: Watch = lambda phase: None) -> Plan:
     """The plan of a job, its uses forecast on the public table. Reads no confidential row and costs nothing."""
     job, found = prepared.job, prepared.outline
     if job.uses:
-        watch("forecasting the intended uses on the public table")
-        found = replace(found, verdicts=prepared.forecast())
+        found = replace(found, verdicts=prepared.forecast(watch))
     rng = np.random.default_rng([job.seed, 1])
     return with_attach(found, job.recipe, prepared.public, wanted=job.interval, rng=rng)
 
 
-def stage_of(prepared: PreparedJob) -> Stage:
+def stand_in_of(prepared: PreparedJob) -> StandIn:
     """The job with its public table in the confidential one's place."""
     job, relative = prepared.job, prepared.public.relative
     if relative is None:
@@ -239,7 +241,7 @@ def stage_of(prepared: PreparedJob) -> Stage:
     for use in job.uses:
         use.check(prepared.schema)
     rows = job.confidential.assumed_rows or relative.rows
-    return Stage(job.recipe, prepared.public, prepared.tariff, job.uses, rows, prepared.person)
+    return StandIn(job.recipe, prepared.public, prepared.tariff, job.uses, rows, prepared.person)
 
 
 def rehearse(
@@ -253,8 +255,8 @@ def rehearse(
 ) -> Rehearsal:
     """The job played on its public table at several epsilons. Nothing confidential is read or spent."""
     job = prepared.job
-    found = rehearse_stage(
-        stage_of(prepared),
+    found = rehearse_stand_in(
+        stand_in_of(prepared),
         budget=job.budget,
         key=prepared.rehearsal_key,
         epsilons=epsilons,
@@ -321,8 +323,9 @@ def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
         return replace(outline, verdicts=prepared.rehearsed)
     if not wanted:
         return replace(outline, verdicts=tuple(Verdict(u, None, None, _NO_FORECAST) for u in uses))
-    watch("forecasting the intended uses on the public table (--no-forecast leaves this out)")
-    return replace(outline, verdicts=prepared.forecast())
+    return replace(
+        outline, verdicts=prepared.forecast(lambda phase: watch(f"{phase} (--no-forecast leaves this out)"))
+    )
 
 
 def _open(prepared: PreparedJob, source: Source, name: str, journal: Journal) -> RecordedAnswers:

@@ -18,7 +18,7 @@ from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.steward.report import write_report
 from tests.chromium import PROGRAM, WHY_NOT, Chromium, chromium
-from tests.unit.planning.test_rehearsal import stage
+from tests.unit.planning.test_rehearsal import a_stand_in
 from tests.unit.release.made import a_release
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
-    found = rehearse(stage(), budget=Budget("1"), runs=2, workers=1, rng=np.random.default_rng(0))
+    found = rehearse(a_stand_in(), budget=Budget("1"), runs=2, workers=1, rng=np.random.default_rng(0))
     write_bundle(folder / "release", a_release(pairs=True, copies=2, rehearsal=found))
     write(found, folder / "rehearsal")
     _inside_and_compared(folder)

@@ -77,7 +77,7 @@ def _price(asked: "Choosing") -> str:
     left = asked.road.left()
     return "\n".join(
         [
-            f"This chooses among {len(asked.texts)} settings on {asked.job.table!r}, for epsilon "
+            f"This chooses among {len(asked.candidates)} settings on {asked.job.table!r}, for epsilon "
             f"{float(asked.budget.epsilon):g} in all, however many runs there are.",
             f"Every run has epsilon {float(answers):.4g} for its answers and {float(score):.4g} for its score; about "
             f"{expected_runs(asked.stopping):.0f} runs are expected. How many there were is part of the secret,",

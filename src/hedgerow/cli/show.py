@@ -140,18 +140,18 @@ def use_lines(rows: "Iterable[UseRow]") -> list[str]:
 
 def _fates(plan: "Plan") -> list[str]:
     """The recipes for a table of counts, side by side."""
-    if not plan.fates:
+    if not plan.recipe_forecasts:
         return []
     rows = []
-    for f in plan.fates:
+    for f in plan.recipe_forecasts:
         figures = ("-", "-", "-")
         if f.prior_weight is not None:
             figures = f"{100 * f.prior_weight:.0f} %", f"{f.total_variation:.4f}", _off(f.small_cell_error)
         rows.append((f.recipe + " (this job)" * f.chosen, *figures, f.note))
     lines = ["", *aligned(("recipe for this table", "prior weight", "distance", "cell of 10", ""), rows, left=(0, 4))]
     lines.append("prior weight: the share of what is published that is prior; distance: total variation, expected")
-    chosen = [f.warning for f in plan.fates if f.warning and f.chosen]
-    return lines + [f"WARNING    {w}" for w in chosen or [f.warning for f in plan.fates if f.warning][:1]]
+    chosen = [f.warning for f in plan.recipe_forecasts if f.warning and f.chosen]
+    return lines + [f"WARNING    {w}" for w in chosen or [f.warning for f in plan.recipe_forecasts if f.warning][:1]]
 
 
 def _off(error: float | None) -> str:

@@ -6,24 +6,23 @@ the public table costs nothing and comes first; this is for when the two tables 
 """
 
 import json
-import tomllib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from hedgerow import __version__
 from hedgerow.answers.recorded import RecordedAnswers, Reply
-from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import HedgerowError, JobError
+from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.job import JobValues
-from hedgerow.job.file import loads
+from hedgerow.job.file import values_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Drawn, PreparedJob, draw_copies, recording
@@ -38,7 +37,7 @@ from hedgerow.release.bundle import complete
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
 from hedgerow.release.journal import flatten
-from hedgerow.stand_in.stand_in import lacking
+from hedgerow.stand_in.stand_in import Parts, fit_once, lacking
 
 _NOTHING = "No confidential row was read and nothing was spent."
 _VARIED = ("job.recipe",)
@@ -84,7 +83,7 @@ class Choosing:
     @cached_property
     def job(self) -> JobValues:
         """The job whose settings are chosen."""
-        return loads(self.grid.own_job, self.grid.job_path)
+        return self.grid.job_of()
 
     @cached_property
     def road(self) -> PreparedJob:
@@ -92,17 +91,16 @@ class Choosing:
         return PreparedJob(self.job)
 
     @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """The job file of every setting, with the budget of one run's answers."""
-        epsilon = self.of_run.epsilon
-        said = float(epsilon) if Fraction(str(float(epsilon))) == epsilon else str(epsilon)
-        made = (tomllib.loads(self.grid.job_text(cell)) for cell in self.grid.design.cells)
-        return tuple(document({**data, "budget": {"epsilon": said}}) for data in made)
-
-    @cached_property
     def jobs(self) -> tuple[JobValues, ...]:
-        """The job of every setting."""
-        return tuple(loads(t, self.grid.job_path) for t in self.texts)
+        """The job of every setting, with the budget of one run's answers."""
+        path = self.grid.job_path
+        return tuple(JobValues(**values_of(self.tables_of(cell), path)) for cell in self.grid.design.cells)
+
+    def tables_of(self, cell: Cell) -> dict[str, Any]:
+        """The job file of a setting, as tables."""
+        epsilon = self.of_run.epsilon
+        exact = Fraction(str(float(epsilon))) == epsilon
+        return {**self.grid.job_tables(cell), "budget": {"epsilon": float(epsilon) if exact else str(epsilon)}}
 
     @property
     def of_run(self) -> Budget:
@@ -147,8 +145,9 @@ def try_settings(choosing: "Choosing") -> None:
             relative = road.public.relative
             if job.recipe.name not in played and relative is not None and not lacking(relative):
                 rng = np.random.Generator(np.random.PCG64(0))
-                gate = StandInGate(choosing.tariff, choosing.of_run, relative, relative.rows, rng)
-                _estimates(job.recipe.fit(gate, road.public), choosing.tables)
+                parts = Parts(relative, road.public, relative)
+                fitted = fit_once(job.recipe, parts, tariff=choosing.tariff, budget=choosing.of_run, rng=rng)
+                _estimates(fitted, choosing.tables)
             played.add(job.recipe.name)
         except HedgerowError as wrong:
             said = " ".join(str(wrong).removesuffix(_NOTHING).split()).rstrip(".")
@@ -221,7 +220,7 @@ def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Drawn)
         for frame in frames:
             frame.write_parquet(folder / f"{name}.parquet")
     texts = {
-        "job.toml": said + without_passwords(choosing.texts[made.chosen]),
+        "job.toml": said + without_passwords(document(choosing.tables_of(choosing.grid.design.cells[made.chosen]))),
         "schema.toml": choosing.road.schema.dumps(),
         PAGE: page(made),
     }

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
-from hedgerow.job.file import known_keys, name_of_recipe
+from hedgerow.job import JobValues
+from hedgerow.job.file import known_keys, name_of_recipe, values_of
 from hedgerow.public.schema import nearest
-from hedgerow.public.toml import document
 from hedgerow.recipes import RECIPES
 
 _NOTHING = "No confidential row was read and nothing was spent."
@@ -176,27 +176,30 @@ class Grid:
         chosen = {f.set: f.levels[at] for f, at in zip(self.factors, cell, strict=True)}
         for f in self.factors:
             if f.times:
-                base = chosen.get(f.times, _look_up(tomllib.loads(self.job), f.times))
+                base = chosen.get(f.times, _look_up(self.tables, f.times))
                 chosen[f.set] = _product(f, chosen[f.set], base)
         return chosen
 
-    def job_text(self, cell: Cell) -> str:
-        """The job of a cell, as a file that would run by itself: of recipes' settings only those it uses."""
-        data = deepcopy(tomllib.loads(self.job))
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        """The tables of the job file as it stands."""
+        return tomllib.loads(self.job)
+
+    def job_tables(self, cell: Cell) -> dict[str, Any]:
+        """The tables of the job of a cell, which would run by itself: of recipes' settings only those it uses."""
+        data = deepcopy(self.tables)
         for key, value in self.settings(cell).items():
             *tables, last = key.split(".")
             place = data
             for t in tables:
                 place = place.setdefault(t, {})
             place[last] = value
-        return document(_of_its_recipe(data))
+        return _of_its_recipe(data)
 
-    @cached_property
-    def own_job(self) -> str:
-        """The job as it stands, but for settings of recipes that only some cells use."""
-        data = tomllib.loads(self.job)
-        kept = _of_its_recipe(data)
-        return self.job if len(kept) == len(data) else document(kept)
+    def job_of(self, cell: Cell | None = None) -> JobValues:
+        """The job of a cell; without one the job as it stands, less settings of recipes that only some cells use."""
+        data = _of_its_recipe(self.tables) if cell is None else self.job_tables(cell)
+        return JobValues(**values_of(data, self.job_path, text=self.job))
 
     def _check_names(self) -> None:
         names, measures = [f.name for f in self.factors], [m.name for m in self.file.measure]
@@ -225,7 +228,7 @@ class Grid:
         """What is wrong with the keys that factors set: no such key, no such recipe, a recipe that no cell uses."""
         known = known_keys()
         varied = next((f.levels for f in self.factors if f.set == "job.recipe"), ())
-        used = {*map(str, varied)} or {name_of_recipe(tomllib.loads(self.job))}
+        used = {*map(str, varied)} or {name_of_recipe(self.tables)}
         for name in sorted(used - set(RECIPES)):
             yield f"there is no recipe {name!r}; {nearest(name, RECIPES).rstrip('.')}"
         for f in self.factors:

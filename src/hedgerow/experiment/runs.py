@@ -1,26 +1,179 @@
-"""All cells of a grid on all cores. What is done is on disk, so a crash or a stop loses only what was under way."""
+"""The cells of a grid on a public table: what one of them does, and all of them on all cores.
+
+What is done is on disk, so a crash or a stop loses only what was under way.
+"""
 
 import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
-from time import monotonic
-from typing import final
+from time import monotonic, perf_counter
+from typing import Any, final
 
+import numpy as np
 import polars as pl
 
 from hedgerow import __version__
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
-from hedgerow.experiment.stage import Stage, play_to_table
-from hedgerow.public.files.places import file_hash
-from hedgerow.stand_in.worker_pool import company
+from hedgerow.experiment.measured import Figures, Reading, figures, readings
+from hedgerow.job import JobValues
+from hedgerow.pipeline import PreparedJob
+from hedgerow.public.costs import Tariff
+from hedgerow.public.files.places import file_hash, same_file
+from hedgerow.public.files.sources import open_source
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable, PublicData
+from hedgerow.public.toml import document
+from hedgerow.stand_in.stand_in import Parts, lacking, parts_of, persons, run_once, split_rows
+from hedgerow.stand_in.worker_pool import worker_pool
+
+_SPLIT = "half of the rows, persons whole"  # cells on disk that were split otherwise are run again
+_NOTHING = "No confidential row was read and nothing was spent."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GridStandIn:
+    """What the cells of a grid have in common: the public table, split in halves anew for every seed."""
+
+    grid: Grid
+    _latest: dict[tuple[int, str], tuple[Parts, tuple[Figures, ...]]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def job(self) -> JobValues:
+        """The job as it stands, before anything is varied."""
+        return self.grid.job_of()
+
+    @cached_property
+    def prepared(self) -> PreparedJob:
+        """The job with its public tables."""
+        if self.job.public is None:
+            raise JobError(
+                "An experiment plays the job on its public table, but the job names none.\n"
+                f"Add [public] table = '...' to {self.grid.job_path}. {_NOTHING}"
+            )
+        return PreparedJob(self.job)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """What columns mean when results are measured."""
+        return self.prepared.schema
+
+    @cached_property
+    def public(self) -> CodedTable:
+        """The public table."""
+        table = self.prepared.public.relative
+        assert table is not None
+        if absent := lacking(table):
+            raise TableMismatch(f"The table {table.name} lacks the columns {', '.join(absent)}. {_NOTHING}")
+        return table
+
+    @cached_property
+    def private(self) -> tuple[str, ...]:
+        """The columns that a recipe of the attach kind writes: those the target lacks, or that are named private."""
+        if self.job.target is None:
+            return self.job.recipe.private_columns
+        header = open_source(self.job.target.table).columns
+        return tuple(c.name for c in self.schema.columns if c.name not in header)
+
+    @cached_property
+    def other(self) -> Path | None:
+        """The table that plays the confidential one, where the grid names one besides the job's public table."""
+        named = self.grid.file.experiment.stand_in
+        place = (self.grid.path.parent / named).resolve()
+        if named and same_file(place, self.job.confidential.table):
+            raise JobError(
+                f"stand_in names the confidential table itself, {place.name}. An experiment has no budget:\n"
+                f"name a public table, or leave stand_in out to split the public one. {_NOTHING}"
+            )
+        return place if named else None
+
+    def halves(self, seed: int) -> tuple[CodedTable, pl.Series | None, CodedTable]:
+        """Of a seed: the table that plays the confidential one, whose its rows are, and the one for its relative.
+
+        The public table is split in halves, by person where it names them; one that the grid names is taken whole.
+        """
+        table, person = self.public, self.prepared.person
+        if self.other is not None:
+            name = self.job.guarantee.person
+            return CodedTable.read(self.other, self.schema), persons(open_source(self.other), name), table
+        rng = np.random.Generator(np.random.PCG64([self.grid.file.experiment.split_seed, seed]))
+        half = table.rows // 2
+        ours, theirs = split_rows(table.rows, (half, table.rows - half), person, rng)
+        return table.take(ours), None if person is None else person[ours], table.take(theirs)
+
+    def parts(self, seed: int, schema: Schema) -> tuple[Parts, tuple[Figures, ...]]:
+        """Who plays what in a seed, in the terms of a schema, and what is true of it by each measure.
+
+        The latest are kept, for the next cell of the same seed.
+        """
+        key = (seed, schema.dumps())
+        if key not in self._latest:
+            self._latest.clear()  # before others are read: two seeds need not fit in memory
+            truth, person, relative = self.halves(seed)
+            here, there = truth, relative
+            if schema != self.schema:
+                here, there = (CodedTable.read(t.frame, schema) for t in (truth, relative))
+            kept = [c for c in here.frame.columns if c not in self.private]
+            target = here.take(np.arange(here.rows), kept) if self.private else None
+            parts = parts_of(here, person, PublicData(schema, there, target), self.job.guarantee)
+            true = tuple(figures(m, truth) for m in self.grid.file.measure)
+            self._latest[key] = replace(parts, truth=truth), true
+        return self._latest[key]
+
+    def schema_of(self, job: JobValues) -> Schema:
+        """The schema of a cell: its own when the schema file is among the factors."""
+        same = job.schema == self.job.schema and job.public == self.job.public
+        return self.schema if same else PreparedJob(job).schema
+
+
+def _readings(tables: GridStandIn, cell: Cell, seed: int) -> Iterator[Reading]:
+    """Carry out one cell on the stand-in, and measure what comes out."""
+    job = tables.grid.job_of(cell)
+    schema, recipe = tables.schema_of(job), job.recipe
+    parts, truths = tables.parts(seed, schema)
+    if "seed" in {f.name for f in fields(recipe)}:  # type: ignore[arg-type]
+        recipe = replace(recipe, seed=seed)  # type: ignore[type-var]
+    made = run_once(
+        recipe,
+        parts,
+        tariff=Tariff(schema.coding, job.guarantee, job.budget.measure),
+        budget=job.budget,
+        noising=np.random.Generator(np.random.PCG64([1, seed, *cell])),
+        drawing=np.random.Generator(np.random.PCG64([seed, 0])),
+    )
+    for measure, true in zip(tables.grid.file.measure, truths, strict=True):
+        yield from readings(measure, true, figures(measure, made))
+
+
+def run_cell(tables: GridStandIn, cell: Cell, seed: int) -> pl.DataFrame:
+    """The readings of one cell as tidy rows: factors, measure, term, group, authentic, synthetic, error."""
+    start = perf_counter()
+    try:
+        readings, note = list(_readings(tables, cell, seed)), ""
+    except HedgerowError as refusal:  # a setting that the recipe refuses is a result too
+        readings, note = [], " ".join(str(refusal).removesuffix(_NOTHING).split())
+    if not readings:
+        nan = float("nan")
+        readings = [Reading(m.name, "", "", nan, nan, nan) for m in tables.grid.file.measure]
+    levels: dict[str, Any] = {
+        f.name: f.levels[at] if isinstance(f.levels[at], int | float | str) else f.label(at)
+        for f, at in zip(tables.grid.factors, cell, strict=True)
+    }
+    frame = pl.DataFrame([vars(r) for r in readings], infer_schema_length=None)
+    return frame.select(
+        *(pl.lit(v).alias(k) for k, v in levels.items()),
+        pl.lit(seed).alias("seed"),
+        pl.all(),
+        pl.lit(perf_counter() - start).alias("seconds"),
+        pl.lit(note).alias("note"),
+    )
 
 
 @final
@@ -47,83 +200,68 @@ class CellFailed(HedgerowError):
     """A run of an experiment ended for a reason that is not a refusal."""
 
 
-def run_all(stage: Stage, *, workers: int, watch: Watch = lambda progress: None) -> pl.DataFrame:
+def run_all(tables: GridStandIn, *, workers: int, watch: Watch = lambda progress: None) -> pl.DataFrame:
     """The tidy rows of all cells and seeds; those on disk are not run again."""
-    grid = stage.grid
+    grid = tables.grid
     folder = grid.out / "cells"
     folder.mkdir(parents=True, exist_ok=True)
-    common = _common(stage)
+    common = _common(tables)
     files = {
         (cell, seed): folder / f"{_name(grid, cell, seed, common)}.parquet"
         for seed in range(grid.file.experiment.seeds)  # cell by cell of one seed: its tables are read once
         for cell in grid.design.cells
     }
-    todo = [k for k, path in files.items() if not path.exists()]
-    watch(Progress(len(files) - len(todo), len(files), None))
-    start, before = monotonic(), len(files) - len(todo)
-    for done, _ in enumerate(_carried_out(grid, {k: files[k] for k in todo}, workers), 1):
+    todo = {k: path for k, path in files.items() if not path.exists()}
+    before = len(files) - len(todo)
+    watch(Progress(before, len(files), None))
+    start = monotonic()
+    for done, _ in enumerate(_carried_out(tables, todo, workers), 1):
         left = (monotonic() - start) / done * (len(todo) - done)
         watch(Progress(before + done, len(files), left))
     return pl.concat([pl.read_parquet(path) for path in files.values()], how="vertical_relaxed")
 
 
-def _carried_out(grid: Grid, files: Mapping[tuple[Cell, int], Path], workers: int) -> Iterator[None]:
-    """Run every cell, in processes of one thread each; yields after each one."""
-    if workers == 1 or len(files) < 2:
-        for (cell, seed), path in files.items():
-            run_one(str(grid.path), cell, seed, str(path))
-            yield
-        return
-    with company(min(workers, len(files))) as pool:
-        under_way: set[Future[None]] = {
-            pool.submit(run_one, str(grid.path), cell, seed, str(path)) for (cell, seed), path in files.items()
-        }
-        try:
-            while under_way:
-                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                    yield
-        except BrokenProcessPool:
-            raise CellFailed(
-                "A process of this experiment was ended from outside: memory may be short. What is done is kept;\n"
-                "type the same command again to go on, perhaps with --workers 1. Nothing was spent."
-            ) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+def _carried_out(
+    tables: GridStandIn, files: Mapping[tuple[Cell, int], Path], workers: int
+) -> Iterator[tuple[int, None]]:
+    """Run every cell; yields after each one."""
+    try:
+        with worker_pool(min(workers, len(files)), tables) as perform:
+            yield from perform(run_to_file, [(cell, seed, path) for (cell, seed), path in files.items()])
+    except BrokenProcessPool:
+        raise CellFailed(
+            "A process of this experiment was ended from outside: memory may be short. What is done is kept;\n"
+            "type the same command again to go on, perhaps with --workers 1. Nothing was spent."
+        ) from None
 
 
-def run_one(grid: str, cell: Cell, seed: int, path: str) -> None:
+def run_to_file(tables: GridStandIn, cell: Cell, seed: int, path: Path) -> None:
     """One cell in this process; its rows are on disk, whole, when this returns."""
-    table = play_to_table(_stage(grid), cell, seed)
+    found = run_cell(tables, cell, seed)
     unfinished = Path(f"{path}.{os.getpid()}.part")
-    table.write_parquet(unfinished)
+    found.write_parquet(unfinished)
     os.replace(unfinished, path)
 
 
-@lru_cache(maxsize=1)
-def _stage(path: str) -> Stage:
-    return Stage(Grid.load(path))
-
-
-def _common(stage: Stage) -> str:
+def _common(tables: GridStandIn) -> str:
     """A hash of all that every cell depends on: data, schema, measures, version."""
-    job, experiment = stage.job, stage.grid.file.experiment
+    job, experiment = tables.job, tables.grid.file.experiment
     assert job.public is not None
-    tables = [job.public.table]
+    files = [job.public.table]
     if experiment.stand_in:
-        tables.append((stage.grid.path.parent / experiment.stand_in).resolve())
+        files.append((tables.grid.path.parent / experiment.stand_in).resolve())
     facts = [
         __version__,
-        stage.schema.dumps(),
+        tables.schema.dumps(),
         experiment.split_seed,
-        list(stage.private),
-        [m.model_dump() for m in stage.grid.file.measure],
-        [file_hash(t) for t in tables],
+        _SPLIT,
+        list(tables.private),
+        [m.model_dump() for m in tables.grid.file.measure],
+        [file_hash(t) for t in files],
     ]
     return json.dumps(facts, sort_keys=True, default=str)
 
 
 def _name(grid: Grid, cell: Cell, seed: int, common: str) -> str:
-    facts = json.dumps([common, [f.name for f in grid.factors], grid.job_text(cell), cell, seed])
+    facts = json.dumps([common, [f.name for f in grid.factors], document(grid.job_tables(cell)), cell, seed])
     return hashlib.sha256(facts.encode()).hexdigest()[:24]

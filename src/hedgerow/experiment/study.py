@@ -1,6 +1,5 @@
 """An experiment from its grid file to tables, figures and a page that says what they show."""
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from hedgerow.experiment.effects import Effects, effects_on, errors_of_runs
 from hedgerow.experiment.findings import FindingResult, judge
 from hedgerow.experiment.grid import Grid, Picture
 from hedgerow.experiment.measured import wanted
-from hedgerow.experiment.runs import Watch, run_all
-from hedgerow.experiment.stage import Stage
+from hedgerow.experiment.runs import GridStandIn, Watch, run_all
 from hedgerow.public.formula import Formula
+from hedgerow.stand_in.worker_pool import worker_count
 
 COST = (
     "The public table played the confidential one, so this experiment read no confidential row and cost nothing. "
@@ -91,10 +90,10 @@ class Study:
 def experiment(path: str | Path, *, workers: int = 0, watch: Watch = lambda progress: None) -> Study:
     """Run the grid in ``path`` as far as it is not done yet, and write tables, figures and a page to its folder."""
     grid = Grid.load(path)
-    stage = Stage(grid)
-    _check(stage)
+    tables = GridStandIn(grid)
+    _check(tables)
     grid.out.mkdir(parents=True, exist_ok=True)
-    results = run_all(stage, workers=workers or os.cpu_count() or 1, watch=watch)
+    results = run_all(tables, workers=worker_count(workers), watch=watch)
     if results.height and (results["note"] != "").all():
         raise JobError(
             f"Every run was refused, the first with: {results['note'][0]}\n"
@@ -107,15 +106,15 @@ def experiment(path: str | Path, *, workers: int = 0, watch: Watch = lambda prog
     return study
 
 
-def _check(stage: Stage) -> None:
+def _check(tables: GridStandIn) -> None:
     """Every mistake that shows without a run, shown before the first."""
-    stage.halves(0)
-    for cell in stage.grid.design.cells:
-        stage.grid.settings(cell)
-    for m in stage.grid.file.measure:
+    tables.halves(0)
+    for cell in tables.grid.design.cells:
+        tables.grid.settings(cell)
+    for m in tables.grid.file.measure:
         if m.model:
-            wanted(m, Formula.parse(m.model, m.reference).bound(stage.schema), stage.schema)
-        stage.schema.shape([*m.columns, *filter(None, [m.by])])
+            wanted(m, Formula.parse(m.model, m.reference).bound(tables.schema), tables.schema)
+        tables.schema.shape([*m.columns, *filter(None, [m.by])])
 
 
 def _write(study: Study) -> None:

@@ -128,7 +128,12 @@ def values(text: str, path: Path, schema: Schema | None = None) -> dict[str, Any
 
     With ``schema`` it is the job of a bundle, which has its own.
     """
-    data = tables(text, path)
+    return values_of(tables(text, path), path, schema, text)
+
+
+def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None, text: str = "") -> dict[str, Any]:
+    """The same of the tables of a job file; ``text`` is what they were read from, to name the line of a mistake."""
+    data = dict(data)
     name = name_of_recipe(data)
     settings = data.pop(name, {})
     uses = data.pop("use", ())

@@ -7,12 +7,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
 from hedgerow.public.costs import Marginal, Relation, epsilon_of
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
+from hedgerow.stand_in.stand_in import Parts, fit_once
 
 _MOST = 100_000  # public rows of the pretended run
 _RUNS = 3  # that a run plays before it asks, if it has uses
@@ -175,11 +175,11 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
     had = set(public.target.frame.columns) if public.target else set[str]()
     target = second.take(np.arange(second.rows), [c for c in second.frame.columns if c not in private - had])
     rows = second.rows if recipe.own_rows or not plan.assumed_rows else plan.assumed_rows
-    gate, begun = StandInGate(plan.tariff, plan.budget, second, rows, rng), process_time()
-    model = recipe.fit(gate, PublicData(schema, first, target, rows))
+    parts, begun = Parts(second, PublicData(schema, first, target, rows), second, rows / second.rows), process_time()
+    model = fit_once(recipe, parts, tariff=plan.tariff, budget=plan.budget, rng=rng)
     took, real = process_time() - begun, relative.rows + rows + (public.target.rows if public.target else 0)
     given = [a for a in schema.attributes if a not in labels and not set(schema.coding.needs([a])) & private]
-    errors = []
+    errors, gate = [], parts.gate(plan.tariff, plan.budget, rng)
     for a in given[:30]:
         question = Marginal((a, *labels))
         got, true = model.expected(question), np.asarray(gate.truth([question])[0], np.float64)

@@ -1,6 +1,6 @@
 """What a job will ask, cost and give, computed before any confidential row is read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 
 from hedgerow.planning.memory_check import check_fits
-from hedgerow.planning.tables import Fate, Imagined, imagined, side_by_side
+from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public.costs import Budget, PricedQuestion, Spend, Tariff, law_of, spend_to_json
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in.rehearsal import quick
-from hedgerow.stand_in.stand_in import FEWEST, Stage, lacking
+from hedgerow.stand_in.stand_in import FEWEST, StandIn, lacking
 from hedgerow.uses import AbstractUse, Verdict
 
 _RUNS = 3
@@ -46,8 +46,8 @@ class Plan:
         memory: bytes the run will need, about.
         seconds: CPU seconds it will need, about.
         remarks: what the recipe has to say of its plan.
-        fates: for a table of counts, how each recipe for tables would fare.
-        imagined: the table that these fates are worked out for.
+        recipe_forecasts: for a table of counts, how each recipe for tables would fare.
+        imagined: the table that these recipe_forecasts are worked out for.
         attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
 
@@ -60,7 +60,7 @@ class Plan:
     memory: int
     seconds: float
     remarks: tuple[str, ...] = ()
-    fates: tuple[Fate, ...] = ()
+    recipe_forecasts: tuple[RecipeForecast, ...] = ()
     imagined: Imagined | None = None
     attach: AbstractDetails | None = None
 
@@ -111,33 +111,28 @@ class Plan:
             "uses": [v.to_json() for v in self.verdicts],
             "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
-            "tables_side_by_side": [f.to_json() for f in self.fates],
+            "tables_side_by_side": [f.to_json() for f in self.recipe_forecasts],
             **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
         }
 
 
-def forecast(  # noqa: PLR0913  all of it public, each by name
+def outline(
     recipe: AbstractRecipe,
     public: PublicData,
     *,
     tariff: Tariff,
     budget: Budget,
-    uses: Sequence[AbstractUse] = (),
     rows: int | None = None,
-    person: pl.Series | None = None,
     rng: np.random.Generator,
     limit: int | None = None,
 ) -> Plan:
-    """The plan of ``recipe``; errors are rehearsed on the public table, or come from noise scales alone without it.
+    """What ``recipe`` will ask, cost and need. Cheap: nothing is fitted, and no use is judged.
 
-    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.
-    ``person`` says whose each public row is, where that is known.  A plan that needs more than ``limit`` bytes of
-    memory is refused before anything is worked out.
+    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.  A plan that
+    needs more than ``limit`` bytes of memory is refused.
     """
     requests = recipe.requests(tariff, budget, public)
-    for use in uses:
-        use.check(public.schema)
     relative = public.relative
     assumed = rows if rows is not None else relative.rows if relative is not None else None
     cells = sum(a.cells for r in requests for a in r.asked)
@@ -145,24 +140,44 @@ def forecast(  # noqa: PLR0913  all of it public, each by name
     most = size + recipe.surplus(requests)
     memory = 200_000_000 + 40 * cells + recipe.memory(public, most)
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
-    if relative is not None and relative.rows >= FEWEST and not lacking(relative) and assumed and uses:
-        verdicts = quick(Stage(recipe, public, tariff, tuple(uses), assumed, person), budget, _RUNS, rng)
-    else:
-        verdicts = tuple(_from_scales(use, requests, tariff, assumed) for use in uses)
     table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
         tariff=tariff,
         budget=budget,
         requests=requests,
-        verdicts=verdicts,
+        verdicts=(),
         assumed_rows=assumed,
         memory=memory,
         seconds=1.0 + cells * 2e-7 + recipe.seconds(public, size),
         remarks=recipe.remarks(tariff, budget, public),
-        fates=() if table is None else side_by_side(recipe, table, budget, rng),
+        recipe_forecasts=() if table is None else side_by_side(recipe, table, budget, rng),
         imagined=table,
     )
+
+
+def forecast(
+    plan: Plan,
+    recipe: AbstractRecipe,
+    public: PublicData,
+    uses: Sequence[AbstractUse],
+    *,
+    person: pl.Series | None = None,
+    rng: np.random.Generator,
+    watch: Callable[[str], None] = lambda phase: None,
+) -> tuple[Verdict, ...]:
+    """How each use is expected to fare under ``plan``: by a few runs on the public table, which take a while.
+
+    Without a public table to run on, the errors come from noise scales alone.  ``person`` says whose each public row
+    is, where that is known.  ``watch`` is told before anything is fitted.
+    """
+    for use in uses:
+        use.check(public.schema)
+    relative, rows = public.relative, plan.assumed_rows
+    if relative is None or relative.rows < FEWEST or lacking(relative) or not rows or not uses:
+        return tuple(_from_scales(use, plan.requests, plan.tariff, rows) for use in uses)
+    watch("forecasting the intended uses on the public table")
+    return quick(StandIn(recipe, public, plan.tariff, tuple(uses), rows, person), plan.budget, _RUNS, rng)
 
 
 def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -> str:

@@ -32,7 +32,7 @@ _MOST_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
-class Fate:
+class RecipeForecast:
     """How one recipe would fare on the table.
 
     Attributes:
@@ -142,38 +142,38 @@ def imagined(
 
 def side_by_side(
     recipe: AbstractRecipe, table: Imagined, budget: Budget, rng: np.random.Generator
-) -> tuple[Fate, ...]:
-    """The fates of all recipes for tables of counts, the job's own among them."""
+) -> tuple[RecipeForecast, ...]:
+    """The forecasts of all recipes for tables of counts, the job's own among them."""
     last = table.tariff.coding.cells(table.table.columns[-1:])
-    fates = [_fate(IntegerCounts.name, recipe, lambda: table.noisy(budget, rng))]
+    found = [_expected(IntegerCounts.name, recipe, lambda: table.noisy(budget, rng))]
     if isinstance(recipe, IntegerCounts) and recipe.prior == "public":
-        fates[0] = replace(fates[0], note="without its prior, which can only help")
-    fates.append(_fate(DirichletMultinomial.name, recipe, lambda: table.drawn(budget, rng)))
+        found[0] = replace(found[0], note="without its prior, which can only help")
+    found.append(_expected(DirichletMultinomial.name, recipe, lambda: table.drawn(budget, rng)))
     if last != 2:
         note = f"needs a column of two cells; {table.table.columns[-1]} has {last}"
-        fates.append(Fate(BetaBinomial.name, False, note=note))
+        found.append(RecipeForecast(BetaBinomial.name, False, note=note))
     else:
-        fates.append(_same(BetaBinomial.name, recipe, fates[1]))
+        found.append(_same(BetaBinomial.name, recipe, found[1]))
     if table.groups:
-        fates.append(Fate(GammaPoisson.name, False, note="has no groups: its sum is that of all cells"))
+        found.append(RecipeForecast(GammaPoisson.name, False, note="has no groups: its sum is that of all cells"))
     else:
-        fates.append(_same(GammaPoisson.name, recipe, fates[1]))
-    return tuple(fates)
+        found.append(_same(GammaPoisson.name, recipe, found[1]))
+    return tuple(found)
 
 
-def _fate(name: str, recipe: AbstractRecipe, figures: Callable[[], tuple[float, float, float]]) -> Fate:
+def _expected(name: str, recipe: AbstractRecipe, figures: Callable[[], tuple[float, float, float]]) -> RecipeForecast:
     chosen = recipe.name == name
     try:
         prior, distance, small = figures()
     except HedgerowError as refusal:
-        return Fate(name, chosen, note=str(refusal).splitlines()[0])
-    return Fate(name, chosen, prior, distance, small, warning=_warning(name, prior))
+        return RecipeForecast(name, chosen, note=str(refusal).splitlines()[0])
+    return RecipeForecast(name, chosen, prior, distance, small, warning=_warning(name, prior))
 
 
-def _same(name: str, recipe: AbstractRecipe, like: Fate) -> Fate:
+def _same(name: str, recipe: AbstractRecipe, like: RecipeForecast) -> RecipeForecast:
     figures = (like.prior_weight, like.total_variation, like.small_cell_error)
     note = f"here the law of {like.recipe}"
-    return Fate(name, recipe.name == name, *figures, note, like.warning.replace(like.recipe, name))
+    return RecipeForecast(name, recipe.name == name, *figures, note, like.warning.replace(like.recipe, name))
 
 
 def _counts(question: Marginal, public: PublicData, rows: int | None, cells: int) -> Floats | None:

@@ -1,9 +1,22 @@
-"""The whole job on its public table, many times over: the error of each use against epsilon, at no cost."""
+"""The whole job on its public table, many times over: the error of each use against epsilon, at no cost.
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
-from contextlib import contextmanager
+From the errors on parts of a public table to those on whole tables: what is sampling error grows smaller.
+In a rehearsal both tables are parts of one public table, so both are smaller than the real ones and differ more
+from each other by chance.  The square of an error is taken to be a part that sizes do not touch (noise on the
+assumed number of rows, what a model leaves out) and a part in proportion to the sampling variance of the difference
+of the two tables, 1/t + 1/r for t rows that play the confidential table and r that play its relative.  The same run
+on half of both parts has twice that variance; so the two runs tell the parts of the error, and the error at
+1/n + 1/p, the variance of the real tables of n and p rows, lies on the straight line through them:
+
+    error^2 = e^2 - (half^2 - e^2) (1 - (1/n + 1/p) / (1/t + 1/r)).
+
+    >>> round(at_full_size([0.02, 0.02], [0.02, 0.02], 0.5), 3)  # noise only: sizes do not matter
+    1.0
+    >>> round(at_full_size([0.02, 0.02], [0.028, 0.028], 0.5), 2)  # sampling error only: sqrt(1/2)
+    0.72
+"""
+
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,9 +28,8 @@ import numpy as np
 
 from hedgerow.public.costs import Budget
 from hedgerow.stand_in.curve import Point, Rehearsal, band
-from hedgerow.stand_in.size_correction import at_full_size, surplus
-from hedgerow.stand_in.stand_in import Stage, half_sample_errors, parted, play
-from hedgerow.stand_in.worker_pool import company
+from hedgerow.stand_in.stand_in import StandIn, half_sample_errors, use_errors
+from hedgerow.stand_in.worker_pool import worker_count, worker_pool
 from hedgerow.uses import Verdict
 from hedgerow.uses.base import UseError, like_sample
 
@@ -31,23 +43,22 @@ _WORST, _MOST_PARTS = 8, 20_000
 _WORTH = 50  # rows of a part: with fewer, half of it tells nothing of how errors go with sizes
 Run = tuple[tuple[UseError, ...], tuple[UseError, ...]]
 """An error per use: of the job on two parts of the public table, and on half of both."""
-Task = tuple[Budget, np.random.Generator]
 
 
-def verdicts(stage: Stage, runs: Sequence[Run], spreads: Sequence[float]) -> tuple[Verdict, ...]:
+def verdicts(stand_in: StandIn, runs: Sequence[Run], spreads: Sequence[float]) -> tuple[Verdict, ...]:
     """How each use fared over some runs at one epsilon; ``spreads`` are the errors of random halves."""
-    more, found = surplus(stage.rows, stage.table.rows, parted(stage)), []
+    more, found = surplus(stand_in.rows, stand_in.table.rows, stand_in.sizes), []
     for i, spread in enumerate(spreads):
         here, halved = [r[0][i] for r in runs], [r[1][i] for r in runs]
         times = at_full_size([j.error for j in here], [j.error for j in halved], more)
         found.append(
-            _verdict(stage, i, [replace(j, error=j.error * times, parts=j.parts * times) for j in here], spread)
+            _verdict(stand_in, i, [replace(j, error=j.error * times, parts=j.parts * times) for j in here], spread)
         )
     return tuple(found)
 
 
-def _verdict(stage: Stage, i: int, runs: Sequence[UseError], spread: float) -> Verdict:
-    use, errors = stage.uses[i], [j.error for j in runs]
+def _verdict(stand_in: StandIn, i: int, runs: Sequence[UseError], spread: float) -> Verdict:
+    use, errors = stand_in.uses[i], [j.error for j in runs]
     if not np.isfinite(errors).all():
         many = f"{use.least_rows:,} rows" if use.least_rows else "a row"
         return Verdict(use, None, None, f"no {use.unit} of the public table reaches {many}")
@@ -61,11 +72,11 @@ def _verdict(stage: Stage, i: int, runs: Sequence[UseError], spread: float) -> V
         low,
         high,
         None if kept[0] is None else all(kept),
-        _worst(stage, i, runs),
+        _worst(stand_in, i, runs),
     )
 
 
-def _worst(stage: Stage, i: int, runs: Sequence[UseError]) -> tuple[tuple[str, float], ...]:
+def _worst(stand_in: StandIn, i: int, runs: Sequence[UseError]) -> tuple[tuple[str, float], ...]:
     """The cells or groups that are furthest off on average, worst first."""
     if not 1 < len(runs[0].parts) <= _MOST_PARTS:
         return ()
@@ -73,21 +84,21 @@ def _worst(stage: Stage, i: int, runs: Sequence[UseError]) -> tuple[tuple[str, f
     parts = np.where(judged, np.mean([np.nan_to_num(j.parts) for j in runs], axis=0), -1.0)
     places = np.argsort(-parts, kind="stable")[:_WORST]
     places = places[parts[places] > 0]
-    named = stage.uses[i].labels(stage.public.schema, places)
+    named = stand_in.uses[i].labels(stand_in.public.schema, places)
     return tuple(zip(named, parts[places].tolist(), strict=True))
 
 
-def quick(stage: Stage, budget: Budget, runs: int, rng: np.random.Generator) -> tuple[Verdict, ...]:
+def quick(stand_in: StandIn, budget: Budget, runs: int, rng: np.random.Generator) -> tuple[Verdict, ...]:
     """The verdicts of a few runs at one epsilon, in this process: what a plan says."""
     return verdicts(
-        stage, [_one(stage, budget, r) for r in rng.spawn(runs)], half_sample_errors(stage, rng.spawn(1)[0])
+        stand_in, [_one(stand_in, budget, r) for r in rng.spawn(runs)], half_sample_errors(stand_in, rng.spawn(1)[0])
     )
 
 
-def _one(stage: Stage, budget: Budget, rng: np.random.Generator) -> Run:
+def _one(stand_in: StandIn, budget: Budget, rng: np.random.Generator) -> Run:
     """One run, and the same on half of the rows, unless there are too few to halve."""
-    here = play(stage, budget, deepcopy(rng))
-    return here, play(stage, budget, rng, halved=True) if min(parted(stage)) >= _WORTH else here
+    here = use_errors(stand_in, budget, deepcopy(rng))
+    return here, use_errors(stand_in, budget, rng, halved=True) if min(stand_in.sizes) >= _WORTH else here
 
 
 @final
@@ -108,7 +119,7 @@ class _Clock:
 
 
 def rehearse(
-    stage: Stage,
+    stand_in: StandIn,
     *,
     budget: Budget,
     key: str = "",
@@ -124,18 +135,22 @@ def rehearse(
     epsilon, so curves are smooth.  ``workers`` processes work at once: as many as there are cores when 0.
     """
     tried = sorted({*(epsilons or (budget.epsilon * t for t in TIMES)), budget.epsilon})
-    workers = workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = worker_count(workers)
     generators, other = rng.spawn(runs), rng.spawn(1)[0]
-    spreads = half_sample_errors(stage, other)
+    spreads = half_sample_errors(stand_in, other)
     clock = _Clock(watch, (len(tried) + CLOSER * (not epsilons)) * runs, workers)
     found: dict[Fraction, Point] = {}
-    with _players(stage, min(workers, len(tried) * runs)) as perform:
+    with worker_pool(min(workers, len(tried) * runs), stand_in) as perform:
 
         def attempt(wanted: Sequence[Fraction]) -> None:
-            tasks = [(Budget(str(e), str(budget.delta)), g) for e in wanted for g in generators]
-            done = perform(tasks, clock.tick)
+            tasks = [(Budget(str(e), str(budget.delta)), deepcopy(g)) for e in wanted for g in generators]
+            done: dict[int, Run] = {}
+            for place, run in perform(_one, tasks):
+                done[place] = run
+                clock.tick()
             for i, e in enumerate(wanted):
-                found[e] = Point(e, verdicts(stage, done[i * runs : (i + 1) * runs], spreads))
+                here = [done[k] for k in range(i * runs, (i + 1) * runs)]
+                found[e] = Point(e, verdicts(stand_in, here, spreads))
 
         attempt(tried)
         for _ in range(0 if epsilons else CLOSER):
@@ -144,12 +159,12 @@ def rehearse(
             attempt([between])
     return Rehearsal(
         key=key,
-        recipe=stage.recipe.name,
+        recipe=stand_in.recipe.name,
         epsilon=budget.epsilon,
         delta=budget.delta,
         runs=runs,
-        rows=stage.rows,
-        parts=parted(stage),
+        rows=stand_in.rows,
+        parts=stand_in.sizes,
         points=tuple(found[e] for e in sorted(found)),
     )
 
@@ -174,46 +189,22 @@ def round_up(number: float) -> Fraction:
     return -((-Fraction(number)) // power) * power
 
 
-Perform = Callable[[Sequence[Task], Callable[[], None]], list[Run]]
+def surplus(rows: int, public: int, parts: tuple[int, int]) -> float:
+    """The share of the sampling variance of two parts that tables of ``rows`` and ``public`` rows do not have.
+
+    >>> surplus(1000, 1000, (500, 500)), round(surplus(100, 1000, (100, 900)), 3)
+    (0.5, 0.01)
+    """
+    return 1 - (1 / rows + 1 / public) / (1 / parts[0] + 1 / parts[1])
 
 
-@contextmanager
-def _players(stage: Stage, workers: int) -> Iterator[Perform]:
-    """Who plays the runs: this process, or several that each hold the stage and one thread."""
-    if workers <= 1:
+def at_full_size(errors: Sequence[float], halved: Sequence[float], surplus: float) -> float:
+    """By what the errors of runs are to be multiplied; ``halved`` are those of the same runs on half of the rows.
 
-        def alone(tasks: Sequence[Task], tick: Callable[[], None]) -> list[Run]:
-            found = []
-            for budget, rng in tasks:
-                found.append(_one(stage, budget, deepcopy(rng)))
-                tick()
-            return found
-
-        yield alone
-        return
-    with company(workers, _enter, stage) as pool:
-
-        def together(tasks: Sequence[Task], tick: Callable[[], None]) -> list[Run]:
-            waiting = {pool.submit(_play, budget, rng): i for i, (budget, rng) in enumerate(tasks)}
-            found: dict[int, Run] = {}
-            try:
-                for done in as_completed(waiting):
-                    found[waiting[done]] = done.result()
-                    tick()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-            return [found[i] for i in range(len(tasks))]
-
-        yield together
-
-
-_ON: list[Stage] = []
-
-
-def _enter(stage: Stage) -> None:
-    _ON[:] = [stage]
-
-
-def _play(budget: Budget, rng: np.random.Generator) -> Run:
-    return _one(_ON[0], budget, rng)
+    Never more than 1, and never less than if all were sampling error: few runs must not carry the line too far.
+    """
+    here, less = float(np.mean(errors)), float(np.mean(halved))
+    if not (np.isfinite(less) and here > 0):
+        return 1.0
+    sampled = min(max((less / here) ** 2 - 1, 0.0), 1.0)
+    return float(np.sqrt(1 - surplus * sampled))

@@ -1,10 +1,11 @@
-"""A public table in two parts: one plays the confidential table, the other its public relative.
+"""A public table in the confidential one's place: two parts of it, and one run of a job on them.
 
 Nothing confidential is touched, so whatever is done with the parts costs nothing.  The parts share no row and,
 where the public table names persons, no person; so a recipe that leans on its relative meets rows it has not seen.
+Rehearsals, plans, experiments, choices and attacks all run a job through ``fit_once`` and ``run_once``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -12,13 +13,13 @@ import polars as pl
 
 from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
+from hedgerow.model.base import Fitted
 from hedgerow.public.coding import as_text, person_cap
-from hedgerow.public.costs import Budget, Tariff
+from hedgerow.public.costs import Budget, Guarantee, Tariff
 from hedgerow.public.files.sources import Source
-from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, Places, PublicData
 from hedgerow.recipes import AbstractRecipe
-from hedgerow.records.drawing import Copy, draw_one
+from hedgerow.records.drawing import draw_one
 from hedgerow.uses import AbstractUse
 from hedgerow.uses.base import UseError
 
@@ -30,8 +31,8 @@ MOST = 100_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class Stage:
-    """A job, ready to be played on its public table.
+class StandIn:
+    """A job, ready to be carried out on its public table.
 
     Attributes:
         recipe: the recipe with its settings.
@@ -55,6 +56,12 @@ class Stage:
         assert self.public.relative is not None, "there is nothing to rehearse on"
         return self.public.relative
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many public rows play the confidential table, and how many its relative; persons are kept together."""
+        ours = min(self.rows, self.table.rows // 2, MOST)
+        return ours, min(self.table.rows - ours, MOST)
+
 
 def lacking(table: CodedTable) -> tuple[str, ...]:
     """The columns of the schema that a public table would need to play the confidential one, and does not have."""
@@ -71,101 +78,130 @@ def persons(source: Source, person: str) -> pl.Series | None:
 @final
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The two parts of a public table.
+    """Public tables in the places of a job's own.
 
     Attributes:
-        truth: plays the confidential table.
-        counted: those of its rows that a gate would count: at most so many of a person.
-        relative: plays the public relative.
+        counted: the rows that a gate would count of the table that plays the confidential one.
+        public: what plays the schema, the relative and the target.
+        truth: all rows of the table that plays the confidential one, by which uses are judged.
         scale: how many rows one row of ``truth`` stands for.
     """
 
-    truth: CodedTable
     counted: CodedTable
-    relative: CodedTable
-    scale: float
+    public: PublicData
+    truth: CodedTable
+    scale: float = 1.0
+
+    @property
+    def relative(self) -> CodedTable:
+        """What plays the public relative."""
+        assert self.public.relative is not None, "a split has two parts"
+        return self.public.relative
+
+    def gate(self, tariff: Tariff, budget: Budget, rng: np.random.Generator) -> StandInGate:
+        """The gate of a run on these tables: it answers with the noise that ``budget`` buys."""
+        return StandInGate(tariff, budget, self.counted, max(1, round(self.scale * self.counted.rows)), rng)
+
+    def with_target(self, target: CodedTable | None, rng: np.random.Generator) -> "Parts":
+        """The same, with rows of the truth in the target's place: as many, without the columns that it lacks."""
+        if target is None:
+            return self
+        shared = [c for c in self.truth.frame.columns if c in target.frame.columns]
+        whole, rest = divmod(target.rows, self.truth.rows)
+        rows = [np.tile(np.arange(self.truth.rows), whole), rng.permutation(self.truth.rows)[:rest]]
+        return replace(self, public=replace(self.public, target=self.truth.take(np.concatenate(rows), shared)))
 
 
-def split(stage: Stage, rng: np.random.Generator, *, halved: bool = False) -> Parts:
-    """Two random parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; others.
+def split_rows(
+    n: int, sizes: tuple[int, int], person: pl.Series | None, rng: np.random.Generator, *, halved: bool = False
+) -> tuple[Places, Places]:
+    """So many of ``n`` rows at random, and so many others, each in the order they stand; no person is on both sides.
 
+    The rows of a person have the same rank in a random order; a row that names nobody is by itself.
     ``halved``: of either part only the first half, which is a part of what it is otherwise.
     """
-    n = stage.table.rows
     if n < FEWEST:
         raise JobError(
             f"The public table has {n} rows: too few to be split in two. Nothing confidential was read or spent."
         )
-    rank = _ranks(stage.person, n, rng)
+    rank = rng.permutation(n) if person is None else _by_person(person, rng)
     order = np.sort(rank, kind="stable")
-    first, second = parted(stage)
-    cut, end = order[first - 1], order[first + second - 1]
+    cut, end = order[sizes[0] - 1], order[sum(sizes) - 1]
     ours, theirs = np.flatnonzero(rank <= cut), np.flatnonzero((rank > cut) & (rank <= end))
     if not len(theirs):
         raise JobError("All public rows belong to one person: there is nothing to split. Nothing was read or spent.")
     if halved:
         ours = ours[rank[ours] <= order[(len(ours) - 1) // 2]]
         theirs = theirs[rank[theirs] <= np.sort(rank[theirs])[(len(theirs) - 1) // 2]]
-    truth = capped = stage.table.take(ours)
-    if stage.person is not None:
-        counts = person_cap(stage.person[ours], stage.tariff.guarantee.rows_per_person)
-        capped = stage.table.take(ours[counts.to_numpy()])
-    if not capped.rows:
+    return ours, theirs
+
+
+def _by_person(person: pl.Series, rng: np.random.Generator) -> Places:
+    named = person.rank("dense").cast(pl.Int64)
+    who = named.fill_null(pl.int_range(len(person), eager=True) + len(person)).rank("dense").cast(pl.Int64)
+    at = who.to_numpy() - 1
+    return np.asarray(rng.permutation(int(at.max()) + 1)[at])
+
+
+def parts_of(
+    truth: CodedTable, person: pl.Series | None, public: PublicData, guarantee: Guarantee, scale: float = 1.0
+) -> Parts:
+    """``truth`` in the confidential table's place: of each ``person`` as many rows count as the gate would count."""
+    if person is None:
+        return Parts(truth, public, truth, scale)
+    counted = truth.take(np.flatnonzero(person_cap(person, guarantee.rows_per_person).to_numpy()))
+    if not counted.rows:
         raise JobError(
-            f"Hardly a public row names a person in {stage.tariff.guarantee.person!r}; the gate counts no others.\n"
+            f"Hardly a public row names a person in {guarantee.person!r}; the gate counts no others.\n"
             "Fill that column in, or leave it out of the public table. Nothing confidential was read or spent."
         )
-    return Parts(truth, capped, stage.table.take(theirs), stage.rows / len(ours))
+    return Parts(counted, public, truth, scale)
 
 
-def parted(stage: Stage) -> tuple[int, int]:
-    """How many public rows play the confidential table, and how many its relative, but for persons kept together."""
-    ours = min(stage.rows, stage.table.rows // 2, MOST)
-    return ours, min(stage.table.rows - ours, MOST)
+def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) -> Parts:
+    """Two random parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; others."""
+    table, person = stand_in.table, stand_in.person
+    ours, theirs = split_rows(table.rows, stand_in.sizes, person, rng, halved=halved)
+    public = replace(stand_in.public, relative=table.take(theirs), target=None, assumed_rows=stand_in.rows)
+    whose = None if person is None else person[ours]
+    return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, stand_in.rows / len(ours))
 
 
-def _ranks(person: pl.Series | None, n: int, rng: np.random.Generator) -> Places:
-    """A random order of rows, in which the rows of a person have the same rank; a row without one is by itself."""
-    if person is None:
-        return rng.permutation(n)
-    named = person.rank("dense").cast(pl.Int64)
-    who = named.fill_null(pl.int_range(n, eager=True) + n).rank("dense").cast(pl.Int64).to_numpy() - 1
-    return np.asarray(rng.permutation(int(who.max()) + 1)[who])
+def fit_once(
+    recipe: AbstractRecipe, parts: Parts, *, tariff: Tariff, budget: Budget, rng: np.random.Generator
+) -> Fitted:
+    """Measure with the noise that ``budget`` buys, and fit."""
+    return recipe.fit(parts.gate(tariff, budget, rng), parts.public)
 
 
-def play(stage: Stage, budget: Budget, rng: np.random.Generator, *, halved: bool = False) -> tuple[UseError, ...]:
-    """The whole job once, with parts of the public table in the places of the confidential one and its relative.
-
-    Split, measure with the noise that ``budget`` buys, fit, draw, decode, judge: by the very code of a run, but
-    for the gate, in whose place ``StandInGate`` answers.  One error per use.
-    """
-    parting, noising, drawing = rng.spawn(3)
-    parts = split(stage, parting, halved=halved)
-    tariff = Tariff(stage.tariff.coding, stage.tariff.guarantee, budget.measure)
-    rows = max(1, round(parts.scale * parts.counted.rows))
-    target = None if stage.public.target is None else _target(stage.public.target, parts, drawing)
-    public = PublicData(stage.public.schema, parts.relative, target, stage.rows, stage.public.wanted)
-    fitted = stage.recipe.fit(StandInGate(tariff, budget, parts.counted, rows, noising), public)
-    made, truth = judged(draw_one(fitted, public, drawing), public.schema), parts.truth
-    return tuple(u.error(u.figures(made), u.figures(truth), scale=parts.scale) for u in stage.uses)
-
-
-def judged(copy: Copy, schema: Schema) -> CodedTable:
-    """A synthetic copy as a use sees it."""
+def run_once(
+    recipe: AbstractRecipe,
+    parts: Parts,
+    *,
+    tariff: Tariff,
+    budget: Budget,
+    noising: np.random.Generator,
+    drawing: np.random.Generator,
+) -> CodedTable:
+    """The synthetic table of one run: measure, fit, draw, decode by the very code of a run, but for the gate."""
+    copy = draw_one(fit_once(recipe, parts, tariff=tariff, budget=budget, rng=noising), parts.public, drawing)
+    schema = parts.truth.schema
     return CodedTable.of_counts(schema, copy.frame) if copy.counted else CodedTable(schema, copy.frame)
 
 
-def half_sample_errors(stage: Stage, rng: np.random.Generator) -> tuple[float, ...]:
+def use_errors(
+    stand_in: StandIn, budget: Budget, rng: np.random.Generator, *, halved: bool = False
+) -> tuple[UseError, ...]:
+    """The whole job once, on two parts of the public table: the error of every use."""
+    parting, noising, drawing = rng.spawn(3)
+    parts = split(stand_in, parting, halved=halved).with_target(stand_in.public.target, drawing)
+    tariff = replace(stand_in.tariff, measure=budget.measure)
+    made = run_once(stand_in.recipe, parts, tariff=tariff, budget=budget, noising=noising, drawing=drawing)
+    return tuple(u.error(u.figures(made), u.figures(parts.truth), scale=parts.scale) for u in stand_in.uses)
+
+
+def half_sample_errors(stand_in: StandIn, rng: np.random.Generator) -> tuple[float, ...]:
     """For each use, the expected error of publishing a random half of the rows that are assumed."""
-    parts = split(stage, rng)
+    parts = split(stand_in, rng)
     truth = parts.truth
-    return tuple(u.half_sample_error(truth, u.figures(truth), rng, scale=parts.scale) for u in stage.uses)
-
-
-def _target(target: CodedTable, parts: Parts, rng: np.random.Generator) -> CodedTable:
-    """Rows of the truth without the columns that the real target lacks, as many as it has."""
-    shared = [c for c in parts.truth.frame.columns if c in target.frame.columns]
-    n = parts.truth.rows
-    whole, rest = divmod(target.rows, n)
-    rows = np.concatenate([np.tile(np.arange(n), whole), rng.permutation(n)[:rest]])
-    return parts.truth.take(rows, shared)
+    return tuple(u.half_sample_error(truth, u.figures(truth), rng, scale=parts.scale) for u in stand_in.uses)

@@ -1,24 +1,54 @@
 """Processes that work beside this one: a single thread each, and gone when this one is gone, however it ended."""
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from contextvars import ContextVar
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import Any
 
 _THREADS = ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+_HELD: ContextVar[Any] = ContextVar("held")
+
+Perform = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterator[tuple[int, Any]]]
+"""Does a piece of work for each of several tasks; gives the place of each task and its result as they come in."""
+
+
+def worker_count(asked: int) -> int:
+    """How many processes: as many as are asked for or, when that is 0, as there are cores for this one."""
+    if asked:
+        return asked
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
-def company(workers: int, enter: Callable[..., None] | None = None, *given: Any) -> Iterator[ProcessPoolExecutor]:
-    """``workers`` processes; each calls ``enter`` with what is ``given`` before it does anything else."""
+def worker_pool(workers: int, held: Any) -> Iterator[Perform]:
+    """This process, or ``workers`` others; each does ``work(held, *task)``, and is sent ``held`` once.
+
+    >>> with worker_pool(1, 10) as perform:
+    ...     list(perform(pow, [(2,), (3,)]))
+    [(0, 100), (1, 1000)]
+    """
+    if workers <= 1:
+        yield lambda work, tasks: ((i, work(held, *task)) for i, task in enumerate(tasks))
+        return
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))  # children inherit it; this process has read it already
     try:
-        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(enter, given)) as pool:
-            yield pool
+        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(held,)) as pool:
+
+            def perform(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+                waiting = {pool.submit(_do, work, task): i for i, task in enumerate(tasks)}
+                try:
+                    for done in as_completed(waiting):
+                        yield waiting[done], done.result()
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+
+            yield perform
     finally:
         for name, value in before.items():
             os.environ.pop(name, None)
@@ -26,10 +56,13 @@ def company(workers: int, enter: Callable[..., None] | None = None, *given: Any)
                 os.environ[name] = value
 
 
-def _begin(enter: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
+def _begin(held: Any) -> None:
     Thread(target=_leave_with_parent, daemon=True).start()
-    if enter is not None:
-        enter(*given)
+    _HELD.set(held)
+
+
+def _do(work: Callable[..., Any], task: tuple[Any, ...]) -> Any:
+    return work(_HELD.get(), *task)
 
 
 def _leave_with_parent() -> None:

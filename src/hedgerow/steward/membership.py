@@ -18,17 +18,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.evaluate.telling_apart import auc
 from hedgerow.job import JobValues
-from hedgerow.model.base import AbstractAttachment, AbstractModel
 from hedgerow.public.coding import Codes
 from hedgerow.public.costs import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
-from hedgerow.records.draw import draw_records
+from hedgerow.stand_in.stand_in import Parts, run_once
 
 Watch = Callable[[str], None]
 Floats = npt.NDArray[np.float64]
@@ -157,16 +155,10 @@ class _World:
         frame = pl.concat([self.others, self.canary if there else self.instead])
         stand_in = CodedTable.read(frame, self.schema)
         tariff = Tariff(self.schema.coding, self.job.guarantee, self.job.budget.measure)
-        gate = StandInGate(tariff, self.job.budget, stand_in, stand_in.rows, rng)
-        fitted = self.job.recipe.fit(gate, self.known)
-        if isinstance(fitted, AbstractModel):
-            drawn = draw_records(fitted, self.schema, fitted.total, rng)
-        elif isinstance(fitted, AbstractAttachment):
-            assert self.known.target is not None
-            drawn = fitted.attach(self.known.target, rng)
-        else:
+        parts, budget = Parts(stand_in, self.known, stand_in), self.job.budget
+        made = run_once(self.job.recipe, parts, tariff=tariff, budget=budget, noising=rng, drawing=rng)
+        if made.counts is not None:
             raise JobError("A membership test needs a recipe that makes records. Nothing was read or spent.")
-        made = CodedTable.read(drawn, self.schema, role="synthetic")
         base = self.expected
         return float(((self.like_canary(made) - base) / np.sqrt(base + 1)).sum())
 

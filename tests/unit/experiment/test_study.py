@@ -10,8 +10,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.experiment import runs
 from hedgerow.experiment.grid import Grid
-from hedgerow.experiment.runs import Progress
-from hedgerow.experiment.stage import Stage, play_to_table
+from hedgerow.experiment.runs import GridStandIn, Progress, run_cell
 from hedgerow.experiment.study import experiment
 from hedgerow.job.file import loads
 from hedgerow.private.rows import ConfidentialRows
@@ -83,13 +82,13 @@ def test_a_second_call_runs_nothing_and_a_changed_level_runs_only_what_is_new(
     done: tuple[Path, list[Progress]], grid: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[object] = []
-    original = runs.run_one
+    original = runs.run_to_file
 
-    def run_one(*args: object) -> None:
+    def run_to_file(*args: object) -> None:
         ran.append(args[1:3])
         original(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(runs, "run_one", run_one)
+    monkeypatch.setattr(runs, "run_to_file", run_to_file)
     first = experiment(grid, workers=1).results
     assert ran == []
     one = next((done[0] / "cells").glob("*.parquet"))
@@ -112,19 +111,24 @@ def test_a_second_call_runs_nothing_and_a_changed_level_runs_only_what_is_new(
 
 
 def test_a_run_does_not_depend_on_who_ran_before_it(grid: Path) -> None:
-    stage = Stage(Grid.load(grid))
-    one = play_to_table(stage, (1, 1), 1)
-    play_to_table(stage, (0, 0), 0)
-    two = play_to_table(stage, (1, 1), 1)
+    tables = GridStandIn(Grid.load(grid))
+    one = run_cell(tables, (1, 1), 1)
+    run_cell(tables, (0, 0), 0)
+    two = run_cell(tables, (1, 1), 1)
     assert one.drop("seconds").equals(two.drop("seconds"))
 
 
 def test_halves_share_no_person_and_no_row(grid: Path) -> None:
-    stage = Stage(Grid.load(grid))
-    one, two = stage.halves(0), stage.halves(1)
-    assert one.authentic.height + one.relative.height == stage.public.height
-    assert not set(one.authentic["person"]) & set(one.relative["person"])
-    assert not one.authentic.equals(two.authentic)
+    tables = GridStandIn(Grid.load(grid))
+    (one, mine, other), (two, *_) = tables.halves(0), tables.halves(1)
+    assert one.rows + other.rows == tables.public.rows
+    person = tables.prepared.person
+    assert mine is not None and person is not None
+    mine_counts, all_counts = (
+        s.value_counts().sort("person") for s in (mine.alias("person"), person.alias("person"))
+    )
+    assert mine_counts.equals(all_counts.filter(pl.col("person").is_in(mine.unique().implode()))), "persons are whole"
+    assert not one.frame.equals(two.frame)
 
 
 def test_a_setting_that_the_recipe_refuses_is_a_result(tmp_path: Path) -> None:
@@ -186,7 +190,8 @@ def test_the_confidential_table_cannot_be_the_stand_in(tmp_path: Path) -> None:
 
 def test_the_job_of_a_cell_is_a_job_file_that_says_the_same(grid: Path) -> None:
     loaded = Grid.load(grid)
-    job = loads(loaded.job_text((0, 1)), loaded.job_path)
+    job = loads(document(loaded.job_tables((0, 1))), loaded.job_path)
+    assert loaded.job_of((0, 1)) == job
     assert job.recipe.name == "public_blend" and float(job.budget.epsilon) == 0.05
     data = {"a": 1, "t": {"x": [1, "two"], "in": {"y z": True}}, "l": [{"k": 1.5}, {"k": "\u00e9"}]}
     import tomllib
@@ -200,8 +205,8 @@ def test_settings_of_a_recipe_leave_cells_of_other_recipes_alone(tmp_path: Path)
     path.write_text(text.replace("{set}", 'set = "public_blend.tail"\nlevels = [0.05, 20.0]'), "utf-8")
     loaded = Grid.load(path)
     assert "public_blend.tail" in loaded.settings((1, 0))
-    assert loads(loaded.job_text((1, 0)), loaded.job_path).recipe.name == "independent"
-    assert "tail = 20.0" in loaded.job_text((1, 1))
+    assert loaded.job_of((1, 0)).recipe.name == "independent"
+    assert loaded.job_tables((1, 1))["public_blend"] == {"tail": 20.0}
 
 
 COUNTED = """
@@ -256,8 +261,8 @@ def test_an_experiment_counts_the_rows_that_a_gate_counts(tmp_path: Path, suffix
     table = pl.concat([table, table, table, table])  # so that the cap of four rows bites
     getattr(table, f"write_{suffix}")(tmp_path / f"other.{suffix}")
     path.write_text(GRID.replace("seeds = 2", f'seeds = 2\nstand_in = "other.{suffix}"'), "utf-8")
-    stage = Stage(Grid.load(path))
-    counted = stage.tables(0, stage.schema).counted
+    stage = GridStandIn(Grid.load(path))
+    counted = stage.parts(0, stage.schema)[0].counted
     rows = ConfidentialRows(open_source(tmp_path / f"other.{suffix}"), stage.schema.coding, stage.job.guarantee)
     question = Marginal(("sex", "race"))
     (gate,) = rows.count(CountPlan([question], stage.schema.coding))

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from hedgerow.planning.attach import with_attach
-from hedgerow.planning.forecast import Plan, forecast
+from hedgerow.planning.forecast import Plan, outline
 from hedgerow.planning.interval import least_n
 from hedgerow.planning.tree_report import Wanted
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
@@ -50,7 +50,7 @@ def planned(
     )
     tariff = Tariff(SCHEMA.coding, guarantee, budget.measure)
     rng = np.random.default_rng(0)
-    plan = forecast(recipe, public, tariff=tariff, budget=budget, rows=4000, rng=rng)
+    plan = outline(recipe, public, tariff=tariff, budget=budget, rows=4000, rng=rng)
     return with_attach(plan, recipe, public, wanted=Wanted(width=width), rng=rng)
 
 
@@ -108,7 +108,7 @@ def test_years_that_the_public_table_lacks_are_guessed_from_the_target() -> None
     public = PublicData(SCHEMA, CodedTable.read(old, SCHEMA), CodedTable.read(new.select(GIVEN), SCHEMA, "target"))
     recipe, tariff = RandomTrees(by="age", trees=1, n_b=100), Tariff(SCHEMA.coding, LABEL_CHANGE, "pure")
     rng = np.random.default_rng(0)
-    plan = forecast(recipe, public, tariff=tariff, budget=Budget("2"), rows=4000, rng=rng)
+    plan = outline(recipe, public, tariff=tariff, budget=Budget("2"), rows=4000, rng=rng)
     plan = with_attach(plan, recipe, public, wanted=Wanted(), rng=rng)
     told = details(plan)["trees"][0]
     assert told["expected_from"] == "target" and told["expected_rows"][3] > 100

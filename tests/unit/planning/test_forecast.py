@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.planning.forecast import forecast
+from hedgerow.planning.forecast import forecast, outline
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Noise
@@ -30,16 +30,12 @@ RACE = Table(["race"], tolerance=0.01)
 
 def planned(use: AbstractUse, *, rows: int | None = None, relative: bool = False, epsilon: str = "1") -> float | None:
     table = CodedTable.read(frame(ROWS * 250), SCHEMA_) if relative else None
-    plan = forecast(
-        Independent(),
-        PublicData(SCHEMA_, table),
-        tariff=TARIFF,
-        budget=Budget(epsilon),
-        uses=[use],
-        rows=rows,
-        rng=np.random.default_rng(0),
-    )
-    return plan.verdicts[0].error
+    public, rng = PublicData(SCHEMA_, table), np.random.default_rng(0)
+    plan = outline(Independent(), public, tariff=TARIFF, budget=Budget(epsilon), rows=rows, rng=rng)
+    told: list[str] = []
+    (verdict,) = forecast(plan, Independent(), public, [use], rng=rng, watch=told.append)
+    assert len(told) == relative, "fits are announced"
+    return verdict.error
 
 
 def test_the_error_falls_as_one_over_epsilon_and_rows() -> None:
@@ -73,9 +69,9 @@ def test_a_part_of_a_joined_column_is_judged_by_the_sum_of_its_cells() -> None:
 
 def test_a_plan_says_what_part_of_the_budget_it_cannot_list_yet() -> None:
     public = PublicData(SCHEMA_, CodedTable.read(frame(ROWS * 250), SCHEMA_))
-    given: dict[str, Any] = {"tariff": TARIFF, "budget": Budget("1"), "uses": [], "rng": np.random.default_rng(0)}
-    assert forecast(Independent(), public, **given).kept == 0
-    assert forecast(PublicBlend(first_share=0.3), public, **given).kept == pytest.approx(0.7)
+    given: dict[str, Any] = {"tariff": TARIFF, "budget": Budget("1"), "rng": np.random.default_rng(0)}
+    assert outline(Independent(), public, **given).kept == 0
+    assert outline(PublicBlend(first_share=0.3), public, **given).kept == pytest.approx(0.7)
 
 
 def test_the_mean_size_of_laplace_noise_is_exact() -> None:

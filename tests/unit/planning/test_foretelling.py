@@ -19,7 +19,7 @@ from hedgerow.recipes import RECIPES
 from hedgerow.records.drawing import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
-from hedgerow.stand_in.stand_in import Stage
+from hedgerow.stand_in.stand_in import StandIn
 from hedgerow.uses import Mean, Table
 
 YEARS, ROWS, WORLDS = (2010, 2011), 5000, 8  # fewer worlds are ruled by the luck of single tables
@@ -36,9 +36,9 @@ def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]
     schema, budget = Schema.loads(personnel_schema()), Budget("2")
     tariff = Tariff(schema.coding, Guarantee("person", 2, "add-remove", (), "person"), budget.measure)
     public = PublicData(schema, CodedTable.read(tables.public, schema))
-    stage = Stage(RECIPES[recipe](), public, tariff, USES, ROWS, tables.public["person"].cast(pl.String))
+    stand_in = StandIn(RECIPES[recipe](), public, tariff, USES, ROWS, tables.public["person"].cast(pl.String))
     rng = np.random.default_rng([1, world])
-    found = rehearse(stage, budget=budget, epsilons=[Fraction(2)], runs=2, workers=1, rng=rng)
+    found = rehearse(stand_in, budget=budget, epsilons=[Fraction(2)], runs=2, workers=1, rng=rng)
     secret = CodedTable.read(tables.confidential, schema)
     gate = StandInGate(tariff, budget, secret, secret.rows, rng)
     made = CodedTable(schema, draw_one(RECIPES[recipe]().fit(gate, public), public, rng).frame)

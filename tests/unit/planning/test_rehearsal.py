@@ -15,7 +15,7 @@ from hedgerow.recipes import RECIPES
 from hedgerow.stand_in import stand_in
 from hedgerow.stand_in.curve import Point, Rehearsal, band
 from hedgerow.stand_in.rehearsal import rehearse
-from hedgerow.stand_in.stand_in import Stage, split
+from hedgerow.stand_in.stand_in import StandIn, split
 from hedgerow.uses import AbstractUse, Mean, Table, Verdict
 from tests.contract.test_every_recipe import SETTINGS
 from tests.privacy.world import SCHEMA, frame
@@ -34,7 +34,7 @@ USES = (
 )
 
 
-def stage(
+def a_stand_in(
     rows: int = 400,
     *,
     recipe: str = "independent",
@@ -42,21 +42,21 @@ def stage(
     uses: tuple[AbstractUse, ...] = USES,
     person: pl.Series | None = None,
     guarantee: Guarantee | None = None,
-) -> Stage:
+) -> StandIn:
     table = frame((ROWS * rows)[:rows])
     target = CodedTable.read(table.drop("race"), SCHEMA_, role="target")  # for recipes that attach columns
     public = PublicData(SCHEMA_, CodedTable.read(table, SCHEMA_), target)
     tariff = Tariff(SCHEMA_.coding, guarantee or Guarantee(), "pure")
-    return Stage(RECIPES[recipe](**SETTINGS[recipe]), public, tariff, uses, assumed or rows, person)
+    return StandIn(RECIPES[recipe](**SETTINGS[recipe]), public, tariff, uses, assumed or rows, person)
 
 
-def made(here: Stage, epsilon: str = "1", **more: object) -> Rehearsal:
+def made(here: StandIn, epsilon: str = "1", **more: object) -> Rehearsal:
     rng = np.random.default_rng(3)
     return rehearse(here, budget=Budget(epsilon), workers=1, rng=rng, **more)  # type: ignore[arg-type]
 
 
 def test_the_parts_share_no_row_and_make_up_the_table() -> None:
-    here = stage(401)
+    here = a_stand_in(401)
     parts = split(here, np.random.default_rng(0))
     assert (parts.truth.rows, parts.relative.rows) == (200, 201)
     assert parts.counted is parts.truth and parts.scale == 401 / 200
@@ -65,14 +65,14 @@ def test_the_parts_share_no_row_and_make_up_the_table() -> None:
 
 
 def test_a_small_confidential_table_takes_no_more_rows_than_it_is_assumed_to_have() -> None:
-    parts = split(stage(400, assumed=50), np.random.default_rng(0))
+    parts = split(a_stand_in(400, assumed=50), np.random.default_rng(0))
     assert (parts.truth.rows, parts.relative.rows, parts.scale) == (50, 350, 1.0)
 
 
 def test_a_huge_public_table_is_not_played_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stand_in, "MOST", 60)
     for halved, due in ((False, 60), (True, 30)):
-        parts = split(stage(400), np.random.default_rng(0), halved=halved)
+        parts = split(a_stand_in(400), np.random.default_rng(0), halved=halved)
         assert (parts.truth.rows, parts.relative.rows, parts.scale) == (due, due, 400 / due)
 
 
@@ -81,7 +81,7 @@ def test_a_person_is_on_one_side_only_and_counts_as_often_as_the_gate_would_coun
     promise = Guarantee(unit="person", person="id", rows_per_person=2)
     marked = frame(tuple((*ROWS[i % 4][:2], str(i % 40), *ROWS[i % 4][3:]) for i in range(400)))
     public = PublicData(SCHEMA_, CodedTable.read(marked, SCHEMA_))
-    here = Stage(RECIPES["independent"](), public, Tariff(SCHEMA_.coding, promise, "pure"), USES, 400, who)
+    here = StandIn(RECIPES["independent"](), public, Tariff(SCHEMA_.coding, promise, "pure"), USES, 400, who)
     parts = split(here, np.random.default_rng(1))
     assert 200 <= parts.truth.rows <= 205
     assert parts.truth.rows + parts.relative.rows == 400
@@ -91,9 +91,9 @@ def test_a_person_is_on_one_side_only_and_counts_as_often_as_the_gate_would_coun
 
 def test_half_of_both_parts_is_a_part_of_them() -> None:
     for here in (
-        stage(401),
-        stage(400, assumed=50),
-        stage(400, person=pl.Series([f"p{i // 4}" for i in range(400)])),
+        a_stand_in(401),
+        a_stand_in(400, assumed=50),
+        a_stand_in(400, person=pl.Series([f"p{i // 4}" for i in range(400)])),
     ):
         whole = split(here, np.random.default_rng(0))
         half = split(here, np.random.default_rng(0), halved=True)
@@ -106,24 +106,27 @@ def test_half_of_both_parts_is_a_part_of_them() -> None:
 def test_a_table_that_hardly_names_a_person_is_refused() -> None:
     promise = Guarantee(unit="person", person="id", rows_per_person=2)
     with pytest.raises(JobError, match="Hardly a public row names a person in 'id'"):
-        split(stage(40, person=pl.Series([None] * 40, dtype=pl.String), guarantee=promise), np.random.default_rng(0))
+        split(
+            a_stand_in(40, person=pl.Series([None] * 40, dtype=pl.String), guarantee=promise),
+            np.random.default_rng(0),
+        )
 
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_too_few_rows_are_refused(rows: int) -> None:
     with pytest.raises(JobError, match="too few"):
-        split(stage(rows), np.random.default_rng(0))
+        split(a_stand_in(rows), np.random.default_rng(0))
 
 
 def test_one_person_cannot_be_split() -> None:
     with pytest.raises(JobError, match="one person"):
-        split(stage(40, person=pl.Series(["me"] * 40)), np.random.default_rng(0))
+        split(a_stand_in(40, person=pl.Series(["me"] * 40)), np.random.default_rng(0))
 
 
 def test_a_use_that_a_table_of_counts_cannot_answer_is_refused() -> None:
     for recipe in {"integer_counts", "dirichlet_multinomial", "gamma_poisson"} & set(RECIPES):
         with pytest.raises(JobError, match="does not have"):
-            made(stage(recipe=recipe, uses=USES[2:]), runs=2, epsilons=[Fraction(1)])
+            made(a_stand_in(recipe=recipe, uses=USES[2:]), runs=2, epsilons=[Fraction(1)])
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -132,13 +135,13 @@ def test_every_recipe_can_be_rehearsed(recipe: str) -> None:
     named = SETTINGS[recipe].get("columns", SETTINGS[recipe].get("column"))
     columns = [named] if isinstance(named, str) else named
     kept = tuple(Table([str(c)], tolerance=0.1) for c in columns) if isinstance(columns, list) else USES
-    found = made(stage(recipe=recipe, uses=kept), runs=2, epsilons=[Fraction(1)])
+    found = made(a_stand_in(recipe=recipe, uses=kept), runs=2, epsilons=[Fraction(1)])
     assert [v.met is not None for v in found.here.verdicts] == [True] * len(kept)
     assert all(v.low is not None and v.high is not None and v.low <= v.high for v in found.here.verdicts)
 
 
 def test_errors_fall_with_epsilon_and_the_least_that_will_do_is_named() -> None:
-    found = made(stage(), runs=3)
+    found = made(a_stand_in(), runs=3)
     errors = [p.verdicts[0].error for p in found.points]
     assert all(a is not None and b is not None and a >= b for a, b in zip(errors, errors[1:], strict=False))
     assert found.smallest is None, "independence cannot meet the pair"
@@ -150,8 +153,8 @@ def test_errors_fall_with_epsilon_and_the_least_that_will_do_is_named() -> None:
 
 
 def test_around_the_least_epsilon_more_are_tried() -> None:
-    plain = made(stage(uses=USES[:1]), runs=3, epsilons=[Fraction(1, 8), Fraction(1)])
-    closer = made(stage(uses=USES[:1]), runs=3)
+    plain = made(a_stand_in(uses=USES[:1]), runs=3, epsilons=[Fraction(1, 8), Fraction(1)])
+    closer = made(a_stand_in(uses=USES[:1]), runs=3)
     assert len(plain.points) == 2
     assert closer.smallest is not None
     assert len(closer.points) > 6
@@ -162,13 +165,13 @@ def test_around_the_least_epsilon_more_are_tried() -> None:
 
 
 def test_the_same_seed_gives_the_same_rehearsal_in_one_process_or_in_two() -> None:
-    alone = made(stage(uses=USES[:2]), runs=2, epsilons=[Fraction(1)])
-    again = made(stage(uses=USES[:2]), runs=2, epsilons=[Fraction(1)])
+    alone = made(a_stand_in(uses=USES[:2]), runs=2, epsilons=[Fraction(1)])
+    again = made(a_stand_in(uses=USES[:2]), runs=2, epsilons=[Fraction(1)])
     assert alone == again
     rng = np.random.default_rng(3)
     told: list[tuple[int, int]] = []
     two = rehearse(
-        stage(uses=USES[:2]),
+        a_stand_in(uses=USES[:2]),
         budget=Budget("1"),
         runs=2,
         epsilons=[Fraction(1)],
@@ -181,7 +184,7 @@ def test_the_same_seed_gives_the_same_rehearsal_in_one_process_or_in_two() -> No
 
 
 def test_a_rehearsal_reads_back() -> None:
-    found = made(stage(), runs=2)
+    found = made(a_stand_in(), runs=2)
     assert Rehearsal.from_json(found.to_json()) == found
     assert found.to_json()["confidential_rows_read"] == 0
 

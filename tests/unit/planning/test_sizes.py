@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.stand_in.size_correction import at_full_size, surplus
+from hedgerow.stand_in.rehearsal import at_full_size, surplus
 
 CELLS = np.array([0.5, 0.3, 0.15, 0.04, 0.01])
 

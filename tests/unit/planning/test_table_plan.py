@@ -29,10 +29,10 @@ def test_all_recipes_stand_side_by_side_in_text_and_json(ce: Path) -> None:
         for name in ("integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poisson"):
             assert name in said.output
     found = json.loads(CliRunner().invoke(app, ["plan", str(ce / "integer.toml"), "--json"]).stdout)
-    fates = {f["recipe"]: f for f in found["tables_side_by_side"]}
-    assert len(fates) == 4 and fates["integer_counts"]["chosen"]
-    assert fates["beta_binomial"]["total_variation"] is None and "two cells" in fates["beta_binomial"]["note"]
-    assert fates["gamma_poisson"]["prior_weight"] == fates["dirichlet_multinomial"]["prior_weight"]
+    forecasts = {f["recipe"]: f for f in found["tables_side_by_side"]}
+    assert len(forecasts) == 4 and forecasts["integer_counts"]["chosen"]
+    assert forecasts["beta_binomial"]["total_variation"] is None and "two cells" in forecasts["beta_binomial"]["note"]
+    assert forecasts["gamma_poisson"]["prior_weight"] == forecasts["dirichlet_multinomial"]["prior_weight"]
     assert found["confidential_rows_read"] == 0
 
 

@@ -12,7 +12,7 @@ from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.records import fitters
 from hedgerow.pipeline import draw_copies
-from hedgerow.planning.forecast import forecast
+from hedgerow.planning.forecast import outline
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
@@ -98,7 +98,7 @@ def plan(recipe: DPSyn, guarantee: Guarantee, *, limit: int | None = None) -> An
     budget = Budget("5", "1e-6")
     tariff, rng = Tariff(SCHEMA.coding, guarantee, budget.measure), np.random.default_rng(0)
     public = replace(PUBLIC, assumed_rows=50_000)
-    return forecast(recipe, public, tariff=tariff, budget=budget, rows=50_000, rng=rng, limit=limit)
+    return outline(recipe, public, tariff=tariff, budget=budget, rows=50_000, rng=rng, limit=limit)
 
 
 def joint(guarantee: Guarantee) -> float:
@@ -156,7 +156,7 @@ def test_a_budget_that_drowns_the_number_of_records_in_noise_is_refused_unless_i
     def planned(**settings: Any) -> Any:
         recipe = RECIPES[name](**settings)
         rng = np.random.default_rng(0)
-        return forecast(recipe, PUBLIC, tariff=tariff, budget=budget, rows=2000, rng=rng, limit=210_000_000)
+        return outline(recipe, PUBLIC, tariff=tariff, budget=budget, rows=2000, rng=rng, limit=210_000_000)
 
     with pytest.raises(JobError, match=rf"noise alone may add .* records to 2,000(.|\n)*\[{name}\] rows = "):
         planned()

@@ -143,8 +143,8 @@ def test_the_plan_warns_when_the_prior_is_most_of_what_is_published(tmp_path: Pa
     for file in EXAMPLE.iterdir():
         text = file.read_text().replace("epsilon = 5", "epsilon = 1")
         (tmp_path / file.name).write_text(text)
-    fates = {f.recipe: f for f in Job.load(tmp_path / "dirichlet.toml").plan().fates}
-    assert fates["dirichlet_multinomial"].prior_weight == pytest.approx(0.7774, abs=1e-3)
-    assert "mostly its prior: 78 %" in fates["dirichlet_multinomial"].warning
-    ours, paper = (fates[r].total_variation for r in ("integer_counts", "dirichlet_multinomial"))
+    forecasts = {f.recipe: f for f in Job.load(tmp_path / "dirichlet.toml").plan().recipe_forecasts}
+    assert forecasts["dirichlet_multinomial"].prior_weight == pytest.approx(0.7774, abs=1e-3)
+    assert "mostly its prior: 78 %" in forecasts["dirichlet_multinomial"].warning
+    ours, paper = (forecasts[r].total_variation for r in ("integer_counts", "dirichlet_multinomial"))
     assert ours is not None and paper is not None and ours < 0.02 < paper
