@@ -9,17 +9,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-import hedgerow as hr
+from hedgerow.answers.recorded import RecordedAnswers
 from hedgerow.counting.plan import leaf_of
-from hedgerow.private import noise
+from hedgerow.ledger.account import RunAccount
+from hedgerow.ledger.book import Ledger
+from hedgerow.private import Gate, noise
+from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Noise
-from hedgerow.public.table import PublicData
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files.sources import open_source
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.trees.random_trees import RandomTrees
 from tests.privacy.leaf_attack import reconstructed
 
 GIVEN = ("a", "b", "c", "d", "e", "f")
 TREES = 40
-SCHEMA = hr.Schema.loads(
+SCHEMA = Schema.loads(
     '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n'
     + "\n".join(f'[columns.{n}]\nkind = "categorical"\nvalues = ["1", "2", "3", "4"]' for n in GIVEN)
 )
@@ -30,18 +36,13 @@ def attacked(folder: Path, seed: int) -> float:
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({n: np.array(list("1234"))[rng.integers(0, 4, 300)] for n in GIVEN})
     secret = frame.with_columns(sex=pl.Series(np.array(["F", "M"])[rng.integers(0, 2, 300)]))
-    given = hr.CodedTable.read(frame, SCHEMA, role="target")
-    gate = hr.open_gate(
-        secret,
-        SCHEMA,
-        hr.Budget(epsilon=1.0),
-        relation="label-change",
-        public_columns=GIVEN,
-        name=f"coins {seed}",
-        ledger=folder / "ledger.db",
-    )
+    given = CodedTable.read(frame, SCHEMA, role="target")
+    guarantee, budget = Guarantee(relation="label-change", public_columns=GIVEN), Budget(1.0)
+    account = RunAccount(Ledger.open(str(folder / "ledger.db")), table=f"coins {seed}", run=f"coins {seed}")
+    live = Gate(open_source(secret), Tariff(SCHEMA.coding, guarantee, budget.measure), budget, account)
+    gate = RecordedAnswers(live.tariff, budget, [], live)
     recipe = RandomTrees(columns=("sex",), trees=TREES, n_b=3, seed=seed)
-    relative = hr.CodedTable.read(secret.with_columns(sex=pl.lit("F")), SCHEMA)
+    relative = CodedTable.read(secret.with_columns(sex=pl.lit("F")), SCHEMA)
     recipe.fit(gate, PublicData(SCHEMA, relative, given))
     leaves, counts = [], []
     for answer in gate.record:
@@ -51,7 +52,7 @@ def attacked(folder: Path, seed: int) -> float:
                 counts.append(m.counts.reshape(-1, 2))
     assert len(leaves) == TREES, "the attack must see every tree"
     guess = reconstructed(leaves, counts)
-    truth = hr.CodedTable.read(secret, SCHEMA).codes(["sex"])["sex"]
+    truth = CodedTable.read(secret, SCHEMA).codes(["sex"])["sex"]
     return float(np.mean(guess == truth))
 
 
