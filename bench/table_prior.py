@@ -21,6 +21,7 @@ import polars as pl
 
 from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import project, whole_counts
+from hedgerow.public.shares import shares, total_variation
 
 Floats = npt.NDArray[np.float64]
 DATA = Path(__file__).parents[2] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"
@@ -45,7 +46,7 @@ def tables_of(cells: pl.DataFrame, columns: tuple[str, ...]) -> dict[int, Floats
 
 def distance(a: Floats, b: Floats) -> float:
     """Half the summed difference of shares."""
-    return float(np.abs(a / max(a.sum(), 1) - b / max(b.sum(), 1)).sum() / 2)
+    return total_variation(shares(a), shares(b))
 
 
 def once(true: Floats, prior: Floats, epsilon: float, rng: np.random.Generator) -> tuple[float, float]:

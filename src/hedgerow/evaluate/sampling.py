@@ -1,12 +1,10 @@
 """What chance alone does to shares: the null expectation of distances between tables, and errors as sample sizes."""
 
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Shares = npt.NDArray[np.float64]
+from hedgerow.public.shares import Shares
 
 
 def expected_distance(p: Shares, n: int, m: int) -> float:
@@ -33,14 +31,3 @@ def like_sample(distance: float, p: Shares, n: int) -> float | None:
         return None
     spread = sqrt(2 / pi) / 2 * float(np.sqrt(p * (1 - p)).sum())
     return spread**2 / (spread**2 + n * distance**2) if spread > 0 or distance > 0 else 1.0
-
-
-def shares(counts: npt.NDArray[Any]) -> Shares:
-    """Counts as shares of their sum; all 0 where there is nothing."""
-    total = counts.sum()
-    return counts / total if total > 0 else np.zeros(counts.shape)
-
-
-def total_variation(p: Shares, q: Shares) -> float:
-    """Half the sum of the differences: the share of rows that must move to make one table the other."""
-    return float(np.abs(p - q).sum() / 2)

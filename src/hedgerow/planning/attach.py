@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.tree_report import TreeReport, Wanted, is_banded, tree_report
 from hedgerow.public.costs import Marginal, Relation, epsilon_of
+from hedgerow.public.shares import shares, total_variation
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in.stand_in import Parts, fit_once
@@ -183,7 +184,7 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
     for a in given[:30]:
         question = Marginal((a, *labels))
         got, true = model.expected(question), np.asarray(gate.truth([question])[0], np.float64)
-        errors.append(float(np.abs(got / max(got.sum(), 1) - true / max(true.sum(), 1)).sum() / 2))
+        errors.append(total_variation(shares(got), shares(true)))
     return _Played(
         float(np.mean(errors)) if errors else None,
         took * (real / (first.rows + second.rows + target.rows) + (_RUNS if plan.verdicts else 0)),

@@ -16,6 +16,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.model.tables.projection import project
 from hedgerow.public.costs import Budget, Marginal, Tariff, law_of, noise_for
 from hedgerow.public.costs.urn import Urn
+from hedgerow.public.shares import shares, total_variation
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe, IntegerCounts
 from hedgerow.recipes.counts.beta_binomial import BetaBinomial
@@ -101,8 +102,8 @@ class Imagined:
         rows, prior, size = float(self.counts.sum()), float(alphas.sum()), int(sizes.sum())
 
         def one() -> Floats:
-            shares = [rng.gamma(w) for w in weights]
-            parts = [rng.multinomial(s, g / max(g.sum(), 1e-300)) for s, g in zip(sizes, shares, strict=True)]
+            drawn = [rng.gamma(w) for w in weights]
+            parts = [rng.multinomial(s, g / max(g.sum(), 1e-300)) for s, g in zip(sizes, drawn, strict=True)]
             return np.concatenate(parts).astype(np.float64)
 
         share = min((SMALL + float(alphas.mean())) / (rows + prior), 1.0)
@@ -116,10 +117,10 @@ class Imagined:
         return plan.urn(self.tariff, budget.total, self.public)
 
     def _distance(self, one: Callable[[], Floats]) -> float:
-        shares = self.counts / max(self.counts.sum(), 1.0)
-        runs = max(1, min(_MOST_RUNS, _WORK // len(shares)))
+        known = shares(self.counts)
+        runs = max(1, min(_MOST_RUNS, _WORK // len(known)))
         made = (one() for _ in range(runs))
-        return float(np.mean([np.abs(z / max(z.sum(), 1.0) - shares).sum() / 2 for z in made]))
+        return float(np.mean([total_variation(shares(z), known) for z in made]))
 
 
 def imagined(

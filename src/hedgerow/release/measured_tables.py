@@ -16,6 +16,7 @@ import polars as pl
 
 from hedgerow.public.costs import Counts, Marginal, Measurement, law_of
 from hedgerow.public.schema import Schema
+from hedgerow.public.shares import shares, total_variation
 from hedgerow.public.table import CodedTable
 from hedgerow.release.contents import Contents
 from hedgerow.release.measurements import Answers
@@ -52,8 +53,7 @@ class OneWayTable:
     @property
     def distance(self) -> float:
         """Half the summed difference of shares, noisy against synthetic."""
-        measured = np.maximum(self.noisy, 0) / max(int(np.maximum(self.noisy, 0).sum()), 1)
-        return float(np.abs(measured - self.synthetic / max(self.synthetic.sum(), 1)).sum() / 2)
+        return total_variation(shares(np.maximum(self.noisy, 0)), shares(self.synthetic))
 
     @property
     def within(self) -> float:
@@ -158,7 +158,7 @@ class JointTable:
     def distance(self) -> float:
         """Half the summed difference of shares, noisy (cut at 0) against synthetic."""
         kept = np.maximum(self.noisy, 0)
-        return float(np.abs(kept / max(int(kept.sum()), 1) - self.synthetic / max(self.synthetic.sum(), 1)).sum() / 2)
+        return total_variation(shares(kept), shares(self.synthetic))
 
     def named(self, schema: Schema, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Labels of the cells at ``places``."""

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.plan import CountPlan
@@ -16,6 +14,7 @@ from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs import Marginal
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
+from hedgerow.public.shares import shares, total_variation
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, write_inside
 
@@ -36,8 +35,7 @@ class SideBySide:
     @property
     def distance(self) -> float:
         """Half the summed difference of shares."""
-        shares = [_shares(self.table[c].to_numpy()) for c in ("original", "synthetic")]
-        return float(np.abs(shares[0] - shares[1]).sum() / 2)
+        return total_variation(*(shares(self.table[c].to_numpy()) for c in ("original", "synthetic")))
 
     def __repr__(self) -> str:
         return "SideBySide(hidden)"
@@ -134,7 +132,3 @@ def _rows(pair: SideBySide) -> str:
         said = html.escape(" · ".join(map(str, labels)))
         cells.append(f"<tr><td>{said}</td><td>{original:,}</td><td>{synthetic:,}</td><td>{gap:+,}</td></tr>")
     return f"<table><tr>{head}</tr>{''.join(cells)}</table>"
-
-
-def _shares(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    return np.asarray(counts / max(int(counts.sum()), 1))

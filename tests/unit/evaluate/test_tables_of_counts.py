@@ -14,9 +14,10 @@ from hedgerow.evaluate.joint_scatter import JointScatter
 from hedgerow.evaluate.k_marginal import KMarginal
 from hedgerow.evaluate.marginals import OneWayDistance, ThreeWayDistance, TwoWayDistance
 from hedgerow.evaluate.rare_cells import RareCells
-from hedgerow.evaluate.sampling import expected_distance, like_sample, shares, total_variation
+from hedgerow.evaluate.sampling import expected_distance, like_sample
 from hedgerow.evaluate.small_groups import SmallGroups
 from hedgerow.public.schema import Schema
+from hedgerow.public.shares import shares, total_variation
 from hedgerow.public.table import CodedTable
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
