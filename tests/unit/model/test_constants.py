@@ -6,12 +6,23 @@ from typing import Any
 import pytest
 
 from hedgerow.model.constants import constants_table
+from hedgerow.model.tables.constants import DPSYN, INTEGER_COUNTS, PUBLIC_BLEND, TREE_BLEND
 from hedgerow.model.trees import GUIDED_TREE, RANDOM_TREES
 
 PAGES = Path(__file__).parents[3] / "docs" / "recipes"
 
 
-@pytest.mark.parametrize(("page", "constants"), [("guided_tree", GUIDED_TREE), ("random_trees", RANDOM_TREES)])
+CONSTANTS = {
+    "guided_tree": GUIDED_TREE,
+    "random_trees": RANDOM_TREES,
+    "tree_blend": TREE_BLEND,
+    "public_blend": PUBLIC_BLEND,
+    "dpsyn": DPSYN,
+    "integer_counts": INTEGER_COUNTS,
+}
+
+
+@pytest.mark.parametrize(("page", "constants"), CONSTANTS.items())
 def test_the_page_lists_the_constants_of_the_code(page: str, constants: Any) -> None:
     assert constants_table(constants) in (PAGES / f"{page}.md").read_text("utf-8"), (
         f"put this under 'Constants' in docs/recipes/{page}.md:\n\n{constants_table(constants)}"

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.model.tables.gap_shrinkage import HIDDEN, Floats, prior_spread, shrink_by_gaps
+from hedgerow.model.tables.constants import INTEGER_COUNTS
+from hedgerow.model.tables.gap_shrinkage import Floats, prior_spread, shrink_by_gaps
 from hedgerow.model.tables.projection import project
 from hedgerow.public.costs.noise_laws import Gaussian, Laplace, NoiseLaw
 
@@ -44,7 +45,10 @@ def test_the_scale_of_the_prior_comes_from_the_cells_that_know_it() -> None:
 
 def test_noise_that_rounding_hides_is_left_alone() -> None:
     noisy = np.array([3.0, 0.0, 7.0, 1.0])
-    assert shrink_by_gaps(noisy, np.array([30.0, 0.0, 1.0, 2.0]), HIDDEN / 2).mean.tolist() == noisy.tolist()
+    assert (
+        shrink_by_gaps(noisy, np.array([30.0, 0.0, 1.0, 2.0]), INTEGER_COUNTS.hidden_noise / 2).mean.tolist()
+        == noisy.tolist()
+    )
 
 
 @pytest.mark.parametrize("law", [Laplace, Gaussian])

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from numba import njit
 
 from hedgerow.counting.kernel import compiled
+from hedgerow.model.tables.constants import BLEND
 from hedgerow.model.tables.projection import Floats, Pair, Tables
 
 Records = npt.NDArray[np.uint16]
@@ -126,7 +127,7 @@ def descend(records: Records, targets: PairTargets, rng: np.random.Generator, *,
     columns = records.shape[1]
     for _ in range(sweeps):
         order = rng.permutation(columns)
-        if _sweep(fitted, layout.starts, residual, layout.weight, pull, order) * 500 < len(records):
+        if _sweep(fitted, layout.starts, residual, layout.weight, pull, order) * BLEND.descent_end < len(records):
             break
     return fitted
 

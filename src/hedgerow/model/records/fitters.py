@@ -18,10 +18,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.records.descent import PairTargets, Records, descend, quick
-
-_OFFERS = 6  # pool records that a record is offered at once: the best is taken
-_STILL, _NEAR = 200, 50  # a pass that moves fewer than one record in so many is the last; as many records as the
-# pool has, or more, are near it before they start
+from hedgerow.model.tables.constants import DPSYN
 
 
 class AbstractFitter(ABC):
@@ -183,9 +180,9 @@ def refine(records: Records, pool: Records, targets: PairTargets, *, sweeps: int
     now = records + starts
     gap = targets.square.target * np.float32(-len(records) / targets.total)
     _add_up(now, gap)
-    stream, still = stream_of(state), _STILL if len(records) < len(pool) else _NEAR
-    for offered in range(0, sweeps, _OFFERS):
-        moved = _pass(now, pool, starts, gap, min(_OFFERS, sweeps - offered), stream)
+    stream, still = stream_of(state), DPSYN.exchange_end if len(records) < len(pool) else DPSYN.large_exchange_end
+    for offered in range(0, sweeps, DPSYN.offers):
+        moved = _pass(now, pool, starts, gap, min(DPSYN.offers, sweeps - offered), stream)
         if moved * still < len(records):
             break
     return np.asarray(now - starts, np.uint16)

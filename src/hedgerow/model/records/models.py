@@ -18,6 +18,7 @@ from hedgerow.model.base import AbstractModel, Expected
 from hedgerow.model.records.descent import PairTargets, Records, descend
 from hedgerow.model.records.fitters import AbstractFitter, fit_groups
 from hedgerow.model.records.tree import JunctionModel, TreeModel
+from hedgerow.model.tables.constants import BLEND
 from hedgerow.model.tables.projection import pooled_total, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import Floats, rake_rows
 from hedgerow.public.coding import Codes, Coding, code_type
@@ -25,7 +26,6 @@ from hedgerow.public.costs import Marginal, Measurement, law_of
 from hedgerow.public.schema import Schema, column_codes
 
 _SHOWN = 200_000  # the most records from which expected counts are worked out
-_SWEEPS, _POWER, _LAST_SWEEPS = 4, 0.5, 10  # of raking to wider tables: more brings them no nearer
 
 
 @final
@@ -245,8 +245,11 @@ class WiderTables(AbstractModel):
         pulls = {tuple(at[c] for c in columns): t for (columns, _), t in zip(self.tables, wanted, strict=True)}
         rows = np.stack([codes[a].astype(np.uint16) for a in self.attributes], axis=1)
         shape = [self.coding.sizes[a] for a in self.attributes]
-        weights = rake_rows(rows, shape, kept | pulls, np.ones(n), sweeps=_SWEEPS, power=_POWER)
-        weights = rake_rows(rows, shape, pulls, weights, sweeps=_LAST_SWEEPS, spare=0.0)  # the last word is theirs
+        sweeps, power = BLEND.wider_raking
+        weights = rake_rows(rows, shape, kept | pulls, np.ones(n), sweeps=sweeps, power=power)
+        weights = rake_rows(
+            rows, shape, pulls, weights, sweeps=BLEND.wider_last_sweeps, spare=0.0
+        )  # the last word is theirs
         order = np.lexsort([codes[a] for a in self.attributes[::-1]])
         chosen = np.repeat(order, systematic_counts(weights[order], n, rng))
         chosen = rng.permutation(chosen)

@@ -30,7 +30,9 @@ class BlendConstants:
     wider_trace: Annotated[
         float, Origin("share", "of evenness in what a model expects of a table of three or more columns", _ONCE)
     ] = 0.01
-    wider_fit_sweeps: Annotated[int, Origin("sweeps", "of proportional fitting of such a table to its pairs", _ONCE)] = 12
+    wider_fit_sweeps: Annotated[
+        int, Origin("sweeps", "of proportional fitting of such a table to its pairs", _ONCE)
+    ] = 12
     wider_raking: Annotated[
         tuple[int, float], Origin("sweeps, power", "of weighing records to such tables and their pairs", _ONCE)
     ] = (4, 0.5)
@@ -68,7 +70,8 @@ class PublicBlendConstants(BlendConstants):
         ),
     ] = 4.3
     pool_drift_sure: Annotated[
-        float, Origin("standard normal", "taken off the drift of all tables: noise makes it once in a hundred", _LOOKED)
+        float,
+        Origin("standard normal", "taken off the drift of all tables: noise makes it once in a hundred", _LOOKED),
     ] = 2.3
     known_chance: Annotated[
         float, Origin("variance over mean", "the least drift: both tables are samples", _LOOKED)

@@ -24,15 +24,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.model.tables.constants import INTEGER_COUNTS
 from hedgerow.public.costs import Laplace, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
-_SCALINGS = 3
-_ROUNDS = 6
-_DOUBT = 15.0  # squared standard errors that a part of the spread must stand above zero in a large table
-_FEW = 20.0  # cells for each of them: a table of n cells asks for n / 20 at most
 _FITTED = 4  # figures that are learnt from the table
-HIDDEN = 0.25  # a variance of noise that rounding to whole numbers hides: there is nothing to gain
 
 
 @final
@@ -61,10 +57,10 @@ def shrink_by_gaps(
 ) -> Shrunk:
     """The posterior mean and variance of every cell; ``scale`` of the prior where it is known."""
     c, spread = 1.0, np.zeros_like(prior)
-    for _ in range(_SCALINGS if scale is None else 1):
+    for _ in range(INTEGER_COUNTS.scale_rounds if scale is None else 1):
         c = scale if scale is not None else _scale(noisy, prior, variance + spread)
         spread = prior_spread(np.abs(noisy - c * prior), c * prior, variance, law=law)
-    if variance < HIDDEN:
+    if variance < INTEGER_COUNTS.hidden_noise:
         return Shrunk(noisy, np.full_like(noisy, variance), c)
     doubted = variance * (1 - min(_FITTED, len(prior) - 1) / len(prior))  # what was learnt leans on the same noise
     weight = spread / (spread + doubted)
@@ -87,11 +83,11 @@ def prior_spread(gaps: Floats, prior: Floats, variance: float, *, law: type[Nois
     unit = max(float(np.sqrt((prior * prior).mean())), 1e-300)
     powers, spread, trust = prior / unit, np.zeros_like(prior), 1.0
     kept: tuple[int, ...] = (0, 1, 2)
-    for turn in range(_ROUNDS):
+    for turn in range(INTEGER_COUNTS.spread_rounds):
         mean = np.sqrt(a * variance + b * spread)
         told = spread + (gaps - mean) * (2 * mean / b)
         weight = (b / (2 * mean * mean)) ** 2 / varies
-        toll = min(_DOUBT, len(prior) / _FEW) if turn == 0 else 0.0
+        toll = min(INTEGER_COUNTS.spread_doubt, len(prior) / INTEGER_COUNTS.cells_per_doubt) if turn == 0 else 0.0
         found, gain = _nonnegative_fit(powers, told, weight, kept, toll)
         if gain <= 0:
             return np.zeros_like(prior) if turn == 0 else trust * spread

@@ -14,10 +14,10 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.model.tables.constants import PUBLIC_BLEND
+
 Floats = npt.NDArray[np.float64]
 Variance = float | Floats
-_SURE = 4.3  # a chance of one in 10^5, as a standard normal number: there are many tables
-_DOUBT = 2.3  # one in a hundred: there is one pool
 
 
 @final
@@ -121,7 +121,7 @@ def pooled_drifts(
     at least 0: a table that the noise does not tell apart from the others has their drift.
     ``least`` is the smallest ``chance``: 1 when the true counts are themselves a sample.
     """
-    pool = drift_of(tables, means, variances, caution=_DOUBT, least=least)
+    pool = drift_of(tables, means, variances, caution=PUBLIC_BLEND.pool_drift_sure, least=least)
     found = []
     for y, mean, noise in zip(tables, means, variances, strict=True):
         own, chance = drift_of([y], [mean], [noise], least=least), []
@@ -129,7 +129,7 @@ def pooled_drifts(
             basis = _open(mean) ** power
             weighted = basis / (noise + 1 + _open(mean) + (0.1 * _open(mean)) ** 2) ** 2
             expected = weighted * (noise + pool.variance(mean))
-            rare = _rare(_SURE, float(expected.sum()), float((expected**2).sum()))
+            rare = _rare(PUBLIC_BLEND.own_drift_sure, float(expected.sum()), float((expected**2).sum()))
             rare /= max(float((weighted * basis).sum()), 1e-150)
             trust = max(0.0, 1 - rare**2 / max((one - all_) ** 2, 1e-300))
             chance.append(trust * one + (1 - trust) * all_)

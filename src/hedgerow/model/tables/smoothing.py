@@ -13,11 +13,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.model.tables.constants import PUBLIC_BLEND
 from hedgerow.model.tables.shrinkage import shrink
 
 Floats = npt.NDArray[np.float64]
-_WIDTHS = (0, 1, 2, 4, 8, 16, 32)
-_TRACE = 0.01  # of independence, so that no cell is impossible
 
 
 def smoothed(table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0)) -> Floats:
@@ -33,7 +32,8 @@ def smoothed(table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0
     best, width = _kernel_smoothed(table, alone, unit * alone, steps)
     if not any(width):
         return shrink_singular_values(table, unit)
-    mean = ((1 - _TRACE) * np.maximum(best, 0.0) + _TRACE * alone).ravel()
+    trace = PUBLIC_BLEND.smoothing_trace  # so that no cell is impossible
+    mean = ((1 - trace) * np.maximum(best, 0.0) + trace * alone).ravel()
     kept = np.maximum(shrink(table.ravel(), mean, unit * mean), 0.0).reshape(table.shape)
     return np.asarray(kept * (total / kept.sum()))
 
@@ -109,7 +109,7 @@ def _kernel_smoothed(
 
 
 def _widths(steps: int) -> Iterable[int]:
-    return [w for w in _WIDTHS if w == 0 or w < steps]
+    return [w for w in PUBLIC_BLEND.smoothing_widths if w == 0 or w < steps]
 
 
 def _kernel(size: int, steps: int, width: int) -> Floats:

@@ -18,12 +18,12 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.model.tables.constants import BLEND
 from hedgerow.model.tables.projection import Floats, Key, Pair
 from hedgerow.public.costs import Tariff
 
 _MEAN = sqrt(2 / pi)  # the mean size of a standard normal number
 _ROUNDS = 30
-_LEAST = 0.05  # of an equal share: less than this is not worth a question
 
 
 @final
@@ -82,9 +82,9 @@ def shares_by_gain(
         slope = slope * matters
         shares = shares * np.sqrt(np.maximum(slope, 1e-300))
         shares = shares / shares.sum()
-        shares[shares < _LEAST / len(shares)] = 1e-9
+        shares[shares < BLEND.least_share / len(shares)] = 1e-9
         shares = shares / shares.sum()
-    shares[shares < _LEAST / len(shares)] = 0.0
+    shares[shares < BLEND.least_share / len(shares)] = 0.0
     return in_steps(shares)
 
 
@@ -208,5 +208,5 @@ def shares_by_error(
         gain = stakes.slopes(precision, keys) * power * np.array(new)  # per share of share
         shares = np.sqrt(np.maximum(gain * shares, 1e-300))
         shares = np.maximum(shares / shares.sum(), 1e-9)
-    shares[shares < _LEAST / len(shares)] = 0.0
+    shares[shares < BLEND.least_share / len(shares)] = 0.0
     return in_steps(shares)

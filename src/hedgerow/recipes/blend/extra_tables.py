@@ -17,6 +17,7 @@ from hedgerow.model.base import AbstractModel
 from hedgerow.model.records.descent import Records
 from hedgerow.model.records.models import BlendModel, WiderTables
 from hedgerow.model.records.tree import Triple, paths
+from hedgerow.model.tables.constants import BLEND, TREE_BLEND
 from hedgerow.model.tables.projection import Floats, Key, project
 from hedgerow.model.tables.proportional_fitting import fit_margins
 from hedgerow.model.tables.shrinkage import shrink
@@ -24,13 +25,6 @@ from hedgerow.public.table import PublicData
 from hedgerow.recipes.blend.allocation import Price, moved
 from hedgerow.recipes.blend.axes import MOST_CELLS, Axes
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
-
-MOST_OF_TRIPLE = 3000  # cells of a triple that is chosen by itself
-_TRACE = 0.01  # of evenness in what a model expects, so that no cell is impossible
-_FIT_SWEEPS = 12  # of proportional fitting to all pairs of a table
-_STILL = 0.1  # of the rows may be moved by the noise of a path: three columns show less than two
-_CALM = 0.06  # and this is the most for the middle one of all paths: pairs need the budget more where it is above
-_CHOICE = Fraction(1, 5)  # of what a path costs is for choosing it
 
 
 def tables_of_uses(axes: Axes, public: PublicData) -> tuple[Key, ...]:
@@ -73,7 +67,7 @@ def strong_triples(rows: Records, shape: Sequence[int], count: int) -> tuple[Key
     found = []
     for key in combinations(range(len(shape)), 3):
         sizes = tuple(shape[i] for i in key)
-        if count and prod(sizes) <= MOST_OF_TRIPLE:
+        if count and prod(sizes) <= BLEND.widest_triple:
             flat = np.ravel_multi_index([rows[:, i].astype(np.intp) for i in key], sizes)
             table = np.bincount(flat, minlength=prod(sizes)).astype(np.float64).reshape(sizes)
             found.append((interaction(table), key))
@@ -86,11 +80,11 @@ def estimated(model: AbstractModel, noisy: NoisyTables, key: Key) -> Floats:
     Its pairs are the model's, which knows more of them: the sums of this table, and their own noisy counts.
     """
     expected = model.expected(noisy.question(key))
-    mean = (1 - _TRACE) * expected + _TRACE * expected.sum() / len(expected)
+    mean = (1 - BLEND.wider_trace) * expected + BLEND.wider_trace * expected.sum() / len(expected)
     table, variance = noisy.pooled(key)
     shrunk = project(shrink(table, mean, variance), float(noisy.total)) + 1e-6 * mean
     pairs = {(a, b): model.expected(noisy.question((key[a], key[b]))) for a, b in combinations(range(len(key)), 2)}
-    return fit_margins(shrunk.reshape([noisy.shape[i] for i in key]), pairs, sweeps=_FIT_SWEEPS).ravel()
+    return fit_margins(shrunk.reshape([noisy.shape[i] for i in key]), pairs, sweeps=BLEND.wider_fit_sweeps).ravel()
 
 
 def with_tables(model: AbstractModel, noisy: NoisyTables, keys: Sequence[Key]) -> AbstractModel:
@@ -111,7 +105,7 @@ def without_interaction(table: Floats) -> Floats:
     """
     even = np.full(table.shape, float(table.sum()) / table.size)
     pairs = {(0, 1): table.sum(axis=2), (0, 2): table.sum(axis=1), (1, 2): table.sum(axis=0)}
-    return fit_margins(even, pairs, sweeps=_FIT_SWEEPS)
+    return fit_margins(even, pairs, sweeps=BLEND.wider_fit_sweeps)
 
 
 def interaction(table: Floats) -> float:
@@ -128,12 +122,12 @@ def quiet_paths(noisy: NoisyTables, price: Price, cost: Fraction) -> list[Triple
     """The paths of the tree, not too wide, whose noise is small when each has ``cost``; none if most are noisy."""
     if cost <= 0:
         return []
-    sd = sqrt(price.variance(float(cost * (1 - _CHOICE))))
-    narrow = [k for k in paths(noisy.tree()) if prod(noisy.shape[i] for i in k) <= MOST_OF_TRIPLE]
+    sd = sqrt(price.variance(float(cost * (1 - TREE_BLEND.choice_part))))
+    narrow = [k for k in paths(noisy.tree()) if prod(noisy.shape[i] for i in k) <= BLEND.widest_triple]
     loss = {k: moved(independent(noisy, k), sd) for k in narrow}
-    if not narrow or float(np.median(list(loss.values()))) > _CALM:
+    if not narrow or float(np.median(list(loss.values()))) > TREE_BLEND.middle_path_noise:
         return []
-    return [k for k in narrow if k not in noisy.tables and loss[k] <= _STILL]
+    return [k for k in narrow if k not in noisy.tables and loss[k] <= TREE_BLEND.path_noise]
 
 
 def with_worst_triples(gate: Answers, noisy: NoisyTables, count: int, cost: Fraction) -> BlendModel:
@@ -149,9 +143,9 @@ def with_worst_triples(gate: Answers, noisy: NoisyTables, count: int, cost: Frac
         if not open_:
             break
         guesses = {q: np.rint(model.expected(q)).astype(np.int64) for q in open_}
-        worst = gate.select(guesses, cost * _CHOICE)
+        worst = gate.select(guesses, cost * TREE_BLEND.choice_part)
         key = open_[worst]
-        (answer,) = gate.measure([worst], cost * (1 - _CHOICE))
+        (answer,) = gate.measure([worst], cost * (1 - TREE_BLEND.choice_part))
         noisy = noisy.plus({key: answer})
         cliques[key] = estimated(model, noisy, key)
         model = noisy.model(cliques)

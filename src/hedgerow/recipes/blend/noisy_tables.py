@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hedgerow.model.records.descent import PairTargets
 from hedgerow.model.records.models import BlendModel
 from hedgerow.model.records.tree import JunctionModel, TreeModel, spanning_forest
+from hedgerow.model.tables.constants import BLEND
 from hedgerow.model.tables.projection import Floats, Key, Pair, pooled_total, project
 from hedgerow.model.tables.proportional_fitting import fit_margins
 from hedgerow.model.tables.shrinkage import drift_of, shrink
@@ -181,7 +182,8 @@ class NoisyTables:
     def _under(self, tree: TreeModel, margins: Sequence[Floats], pairs: Sequence[Pair]) -> dict[Pair, Floats]:
         """What the tree says of ``pairs``, and a trace of independence."""
         said = tree_pairs(tree, pairs)
-        return {p: 0.98 * self.total * said[p] + 0.02 * outer(margins, *p) for p in pairs}
+        trace = BLEND.tree_trace
+        return {p: (1 - trace) * self.total * said[p] + trace * outer(margins, *p) for p in pairs}
 
 
 def tree_pairs(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:

@@ -11,6 +11,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.records.descent import MOST
 from hedgerow.model.records.models import CrossedModel
+from hedgerow.model.tables.constants import PUBLIC_BLEND
 from hedgerow.model.tables.projection import Key
 from hedgerow.public.costs import Budget, Spend, Tariff
 from hedgerow.public.table import PublicData
@@ -27,8 +28,6 @@ from hedgerow.recipes.blend.extra_tables import (
 from hedgerow.recipes.blend.memory import noise_on_total, pair_cells, pair_records_memory
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
 from hedgerow.recipes.blend.public_prior import PublicPrior
-
-_BEARABLE = 0.5  # of the rows may be moved by the noise of a table that is measured for a use
 
 
 @final
@@ -118,7 +117,7 @@ class PublicBlend(AbstractRecipe):
         noisy = NoisyTables(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
         used = tables_of_uses(axes, public) if self.uses else ()
         kept = float(gate.left) * self.table_share
-        used = worth_their_noise(used, noisy, Price(gate.tariff), kept, bearable=_BEARABLE)
+        used = worth_their_noise(used, noisy, Price(gate.tariff), kept, bearable=PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *used, *strong_triples(rows, axes.shape, self.triples))))
         again = self._shares(gate, noisy, rows, chosen)
         second = gate.measure([axes.question(k) for k in again], gate.left, weights=list(again.values()))

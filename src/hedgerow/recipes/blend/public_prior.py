@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.model.records.descent import PairTargets, Records
 from hedgerow.model.records.models import SupportModel, fixed_stream
 from hedgerow.model.records.tree import TreeModel, spanning_forest, stratified
+from hedgerow.model.tables.constants import BLEND, PUBLIC_BLEND
 from hedgerow.model.tables.projection import Floats, Key, project
 from hedgerow.model.tables.proportional_fitting import Keys, fit_margins, rake_rows
 from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior
@@ -17,16 +18,6 @@ from hedgerow.model.tables.smoothing import smoothed, smoothed_line
 from hedgerow.public.schema import BINNED, Column
 from hedgerow.recipes.blend.allocation import Stakes
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer, tree_pairs
-
-_TRACE = 0.003  # of independence in the public tables, so that no cell is impossible
-_LEAST = 1.5  # of chance: both tables are samples, and the public one is smoothed
-_FOREIGN = 0.5  # of trust: below, a column of the public table is taken to be about other people
-_TAIL = 0.01  # of all weight lies on the extra rows before they are raked
-_LIGHTLY = (
-    5,
-    0.25,
-)  # sweeps and power where drawn records are refined: more brings their pairs no nearer, triples less
-_FULLY = (30, 0.5)  # where the weights alone must meet the estimates
 
 
 @final
@@ -59,9 +50,9 @@ class PublicPrior:
         extra = max(round(tail * len(rows)), e.total - len(rows) if tail else 0)
         if extra and len(e.names) > 1:
             rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
-            new = max(_TAIL, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))
+            new = max(PUBLIC_BLEND.tail_weight, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
-        sweeps, power = _LIGHTLY if refine else _FULLY
+        sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
         raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
         pairs = {k: estimates[k] for k in keys if len(k) == 2}
         targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
@@ -98,7 +89,7 @@ class PublicPrior:
         """
         rows = self.public.copy()
         for i, trust in enumerate(self._margin_trust):
-            if trust < _FOREIGN:
+            if trust < PUBLIC_BLEND.foreign_trust:
                 rows[:, i] = stratified(self._margins[i], len(rows), fixed_stream())
         return rows
 
@@ -133,7 +124,9 @@ class PublicPrior:
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
         noisy = self.noisy.noisy_margins
-        return pooled_drifts([t for t, _ in noisy], self._public_margins, [v for _, v in noisy], least=_LEAST)
+        return pooled_drifts(
+            [t for t, _ in noisy], self._public_margins, [v for _, v in noisy], least=PUBLIC_BLEND.known_chance
+        )
 
     @cached_property
     def _margins(self) -> list[Floats]:
@@ -168,8 +161,8 @@ class PublicPrior:
         for k in (k for k in self._keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
-            mixed = (1 - _TRACE) * smoothed(square, total / len(self.rows), steps=steps)
-            mixed = mixed + _TRACE * outer(margins, k[0], k[1]).reshape(square.shape)
+            mixed = (1 - PUBLIC_BLEND.public_trace) * smoothed(square, total / len(self.rows), steps=steps)
+            mixed = mixed + PUBLIC_BLEND.public_trace * outer(margins, k[0], k[1]).reshape(square.shape)
             found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 
@@ -182,7 +175,9 @@ class PublicPrior:
         found: dict[Key, Floats] = {}
         for p in e.pairs():
             alone = outer(margins, *p)
-            table = alone if p in tree.tables else 0.98 * e.total * said[p] + 0.02 * alone
+            table = (
+                alone if p in tree.tables else (1 - BLEND.tree_trace) * e.total * said[p] + BLEND.tree_trace * alone
+            )
             square = table.reshape(e.shape[p[0]], e.shape[p[1]])
             found[p] = fit_margins(square + 1e-9, {(a,): margins[i] for a, i in enumerate(p)}, sweeps=5).ravel()
         return found
@@ -223,7 +218,7 @@ class PublicPrior:
         keys = self._keys
         known = [self.noisy.pooled(k) for k in keys]
         means = [self._means[k] for k in keys]
-        found = pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=_LEAST)
+        found = pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=PUBLIC_BLEND.known_chance)
         return dict(zip(keys, found, strict=True))
 
     def _tree(self, estimates: Mapping[Key, Floats]) -> TreeModel:

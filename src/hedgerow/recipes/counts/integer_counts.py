@@ -13,6 +13,7 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
+from hedgerow.model.tables.constants import INTEGER_COUNTS
 from hedgerow.model.tables.count_table import (
     NORMAL,
     CountTable,
@@ -28,7 +29,6 @@ from hedgerow.public.schema import Flags, Schema, impossible
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe, TableSettings
 
-_MARGINS_SHARE = Fraction(3, 10)
 _LEAST = 1e-12
 
 
@@ -154,7 +154,8 @@ class IntegerCounts(AbstractRecipe):
     def _weights(self) -> tuple[Fraction, ...]:
         if not self.margins:
             return (Fraction(1),)
-        return (1 - _MARGINS_SHARE, *(_MARGINS_SHARE / len(self.margins) for _ in self.margins))
+        part = INTEGER_COUNTS.margins_share
+        return (1 - part, *(part / len(self.margins) for _ in self.margins))
 
     def _check(self, public: PublicData) -> None:
         check_columns(self.name, public.schema, self.table.columns)

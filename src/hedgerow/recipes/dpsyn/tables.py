@@ -10,12 +10,12 @@ import numpy as np
 from hedgerow.model.records.descent import PairTargets, Records, pair_shares
 from hedgerow.model.records.fitters import AbstractFitter, Exchange, GradualUpdate
 from hedgerow.model.records.models import fixed_stream
+from hedgerow.model.tables.constants import DPSYN
 from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import Floats, Pair, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake_rows
 from hedgerow.public.costs import Measurement, law_of
 
-RAKING = (10, 0.25)  # sweeps and power with which public records are weighed
 _STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
 
 
@@ -122,7 +122,7 @@ def shrunk_shares(answers: Sequence[Measurement], public: Sequence[Floats]) -> l
 
 def public_weights(public: Records, targets: PairTargets) -> tuple[Floats, PairTargets]:
     """Weights of the public records with which their tables are near ``targets``, and the tables they have then."""
-    number, (sweeps, power) = len(public), RAKING
+    number, (sweeps, power) = len(public), DPSYN.raking
     wanted = {key: table.ravel() * number for key, table in targets.tables.items()}
     weights = rake_rows(public, targets.sizes, wanted, np.ones(number), sweeps=sweeps, power=power)
     reached = {}
