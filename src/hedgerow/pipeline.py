@@ -22,15 +22,14 @@ from hedgerow.job.values import Public, Target, name_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
-from hedgerow.planning.forecast import Plan, forecast, outline
-from hedgerow.planning.memory_check import machine_memory
+from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
 from hedgerow.private import Gate, relabel, urns
 from hedgerow.public.costs import Budget, Guarantee, PublicInput, Relation, Statement, Tariff
 from hedgerow.public.files.places import same_file
 from hedgerow.public.files.sources import Source, open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData, Role
-from hedgerow.records.drawing import Drawn as Drawn
+from hedgerow.records.drawing import Copies as Copies
 from hedgerow.records.drawing import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
@@ -353,7 +352,7 @@ def recording(gate: Gate, record: list[Reply], table: str, run: str) -> Recorded
 
 
 def _contents(
-    prepared: PreparedJob, gate: RecordedAnswers, drawn: Drawn, verdicts: tuple[Verdict, ...], anchor: str
+    prepared: PreparedJob, gate: RecordedAnswers, drawn: Copies, verdicts: tuple[Verdict, ...], anchor: str
 ) -> Contents:
     """Everything that is published."""
     job = prepared.job
@@ -383,7 +382,7 @@ def sample(
     public: Any = None,
     target: Any = None,
     job: JobValues | None = None,
-) -> Drawn:
+) -> Copies:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
 
     ``public`` is the public relative of the run, for recipes that start from it, ``target`` the rows that receive

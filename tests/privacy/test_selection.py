@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError
-from hedgerow.experiment.stopping_law import all_runs_agree, expected_runs, gamma_for
+from hedgerow.experiment.choosing import expected_runs, gamma_for
 from hedgerow.private import selection
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Counts, Marginal
@@ -27,6 +27,15 @@ from tests.privacy.world import GUARANTEES, neighbours
 
 SOME = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 ORACLE = Path(__file__).parents[3] / "shared" / "oracles" / "private_selection.json"
+
+
+def all_runs_agree(stopping: Stopping, x: float) -> float:
+    """The chance that all runs give what one run gives with chance ``x``: the law's generating function.
+
+    With it the cost of a small example is worked out exactly: see ``docs/experiment.md``, "is it n x epsilon?".
+    """
+    g = float(stopping.gamma)
+    return log(1 - (1 - g) * x) / log(g) if stopping.law == "logarithmic" else g * x / (1 - (1 - g) * x)
 
 
 @pytest.mark.parametrize("law", FACTOR)

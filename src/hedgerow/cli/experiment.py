@@ -52,7 +52,7 @@ def experiment(
 def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bool, as_json: bool) -> None:
     """The best of a random number of runs on the confidential table."""
     from hedgerow.experiment import choosing
-    from hedgerow.experiment.stopping_law import gamma_for
+    from hedgerow.experiment.choosing import gamma_for
     from hedgerow.public.costs.stopping import Stopping
 
     runs, law = stop
@@ -71,7 +71,7 @@ def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bo
 
 
 def _price(asked: "Choosing") -> str:
-    from hedgerow.experiment.stopping_law import expected_runs
+    from hedgerow.experiment.choosing import expected_runs
 
     answers, score = asked.choice.each(asked.budget.total)
     left = asked.road.left()

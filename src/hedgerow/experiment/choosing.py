@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import log
 from pathlib import Path
 from typing import Any, final
 
@@ -25,7 +26,7 @@ from hedgerow.job import JobValues
 from hedgerow.job.file import values_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.model.base import Fitted
-from hedgerow.pipeline import Drawn, PreparedJob, draw_copies, recording
+from hedgerow.pipeline import Copies, PreparedJob, draw_copies, recording
 from hedgerow.private.gate import Gate
 from hedgerow.private.selection import choose_run
 from hedgerow.public.costs import Budget, Counts, Marginal, Tariff
@@ -209,7 +210,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     return made
 
 
-def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Drawn) -> None:
+def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Copies) -> None:
     """Everything beside the answers."""
     said = (
         f"# Best of {len(made.candidates)} settings; the choice cost epsilon {float(made.epsilon):g}: see {NAME}.\n"
@@ -225,3 +226,31 @@ def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Drawn)
         PAGE: page(made),
     }
     complete(folder, texts)
+
+
+def expected_runs(stopping: Stopping) -> float:
+    """The mean number of runs.
+
+    >>> round(expected_runs(Stopping("logarithmic", Fraction(1, 50))), 1)
+    12.5
+    """
+    g = float(stopping.gamma)
+    return (1 - g) / (g * log(1 / g)) if stopping.law == "logarithmic" else 1 / g
+
+
+def gamma_for(runs: float, law: str) -> Fraction:
+    """The gamma with about so many runs in the mean, as a fraction of small numbers.
+
+    >>> gamma_for(10, "geometric")
+    Fraction(1, 10)
+    """
+    if not 1 < runs <= 1000:
+        raise JobError(f"The mean number of runs must be above 1 and at most 1,000; got {runs:g}. {_NOTHING}")
+    if law == "geometric":
+        return Fraction(1 / runs).limit_denominator(10_000)
+    low, high = 1e-4, 1 - 1e-6
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        more = (1 - middle) / (middle * log(1 / middle)) > runs
+        low, high = (middle, high) if more else (low, middle)
+    return max(Fraction(high).limit_denominator(10_000), Fraction(1, 10_000))

@@ -23,11 +23,11 @@ _FIXED = ("confidential", "ledger")
 _TAKEN = ("seed", "measure", "term", "at", "authentic", "synthetic", "error", "seconds", "note")
 
 
-class _Part(BaseModel):
+class _GridPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Factor(_Part):
+class Factor(_GridPart):
     """One setting of the job and its levels."""
 
     name: str
@@ -54,7 +54,7 @@ class Factor(_Part):
         return value if isinstance(value, str) else json.dumps(value)
 
 
-class Measure(_Part):
+class Measure(_GridPart):
     """What is measured of every synthetic table: a model's coefficients, or a table of joint proportions."""
 
     name: str
@@ -71,7 +71,7 @@ class Measure(_Part):
         return self
 
 
-class Picture(_Part):
+class Picture(_GridPart):
     """A figure in the papers' form: a line for each level of one factor, panels by another, the rest averaged."""
 
     measure: str = ""
@@ -80,7 +80,7 @@ class Picture(_Part):
     at: dict[str, Any] = {}
 
 
-class Finding(_Part):
+class Finding(_GridPart):
     """A statement about the factors that the results bear out or not."""
 
     says: str
@@ -99,7 +99,7 @@ class Finding(_Part):
         return self
 
 
-class _Experiment(_Part):
+class _Experiment(_GridPart):
     job: str = "job.toml"
     out: str = "study"
     title: str = ""
@@ -110,7 +110,9 @@ class _Experiment(_Part):
     split_seed: Annotated[int, Field(ge=0)] = 0
 
 
-class _File(_Part):
+class GridFile(_GridPart):
+    """What a grid file says."""
+
     experiment: _Experiment = _Experiment()
     factor: Annotated[tuple[Factor, ...], Field(min_length=1)]
     measure: Annotated[tuple[Measure, ...], Field(min_length=1)]
@@ -130,7 +132,7 @@ class Grid:
     """
 
     path: Path
-    file: _File
+    file: GridFile
     job: str
     job_path: Path
 
@@ -140,7 +142,7 @@ class Grid:
         path = Path(path).resolve()
         data = _toml(path, "grid")
         try:
-            file = _File.model_validate(data)
+            file = GridFile.model_validate(data)
         except ValidationError as wrong:
             lines = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"]
             lines += [

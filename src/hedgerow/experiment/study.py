@@ -10,8 +10,7 @@ from typing import Any, final
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.experiment.effects import Effects, effects_on, errors_of_runs
-from hedgerow.experiment.findings import FindingResult, judge
+from hedgerow.experiment.effects import Effects, FindingResult, effects_on, errors_of_runs, judge
 from hedgerow.experiment.grid import Grid, Picture
 from hedgerow.experiment.measured import wanted
 from hedgerow.experiment.runs import GridStandIn, Watch, run_all

@@ -1,8 +1,7 @@
 """Planning: what a budget buys, before anything confidential is read.
 
-forecast.py      what a job will ask, cost and give
+forecast.py      what a job will ask, cost and give, and whether it fits in this machine
 tables.py        what each recipe would make of a table of counts, side by side
 attach.py, tree_report.py   trees before they are filled
-memory_check.py  whether it fits in this machine
-interval.py, laplace_binomial.py   how close a synthetic share comes
+interval.py      how close a synthetic share comes
 """

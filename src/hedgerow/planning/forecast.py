@@ -1,17 +1,20 @@
 """What a job will ask, cost and give, computed before any confidential row is read."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
 
-from hedgerow.planning.memory_check import check_fits
+from hedgerow.errors import JobError
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public.costs import Budget, PricedQuestion, Spend, Tariff, law_of, spend_to_json
+from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in.rehearsal import quick
@@ -204,3 +207,35 @@ def _from_scales(use: AbstractUse, requests: Sequence[Spend], tariff: Tariff, ro
         return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
     error, note = use.from_noise(min(sizes), cells, rows)
     return Verdict(use, error, None, note)
+
+
+_GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def machine_memory() -> int:
+    """The bytes of memory of this machine, or of the container that we run in if that has fewer."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for file in _GROUP_LIMITS:
+        try:
+            found.append(int(Path(file).read_text("ascii")))
+        except (OSError, ValueError):
+            continue
+    return min(found)
+
+
+def check_fits(memory: int, limit: int | None, schema: Schema, rows: int, *, lighter: str = "") -> None:
+    """Refuse a plan that needs more than ``limit`` bytes, and say what would make it smaller.
+
+    ``lighter`` is what the recipe itself has to say to that.
+    """
+    if limit is None or memory <= limit:
+        return
+    sizes = sorted(((schema.size([a]), a) for a in schema.attributes), reverse=True)
+    widest = ", ".join(f"{name} ({size:,} values)" for size, name in sizes[:3])
+    raise JobError(
+        f"It needs about {memory / 1e9:,.1f} GB of memory for {rows:,} rows; {limit / 1e9:,.1f} GB are there.\n"
+        + (f"{lighter}\n" if lighter else "")
+        + f"Give the widest columns fewer bins or values: {widest}; leave columns out of the schema; say a smaller\n"
+        "[confidential] assumed_rows if that was a guess; or allow more with [job] memory_gb.\n"
+        "No confidential row was read and nothing was spent."
+    )

@@ -1,4 +1,8 @@
-"""Synthetic data from what a recipe made of its answers: records, private columns on given rows, or counts."""
+"""Synthetic data from what a recipe made of its answers: records, private columns on given rows, or counts.
+
+A record that breaks a structural zero or a rule is drawn again from the model; the confidential rows are
+not asked.  The seed here is harmless: the model is already public.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,8 +13,37 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.public.schema import Schema, decode, violations
 from hedgerow.public.table import PublicData
-from hedgerow.records.draw import draw_records
+
+_ROUNDS = 30
+
+
+def draw_records(model: AbstractModel, schema: Schema, n: int, rng: np.random.Generator) -> pl.DataFrame:
+    """``n`` synthetic records with the columns and types of the original file.
+
+    Rejection sampling for the records that break a rule, at most ``30`` rounds; what is still wrong then
+    is replaced by copies of records that are right.
+    """
+    frame = decode(schema, model.draw(n, rng), rng)
+    if not (schema.zeros or schema.rules):
+        return frame
+    for _ in range(_ROUNDS):
+        bad = violations(schema, frame)
+        if not bad.any():
+            return frame
+        good = frame.filter(~bad)
+        fresh = decode(schema, model.draw(int(bad.sum()), rng), rng)
+        frame = pl.concat([good, fresh])
+        frame = frame[rng.permutation(len(frame))] if len(frame) else frame
+    good = frame.filter(~violations(schema, frame))
+    if not len(good):
+        raise JobError(
+            "No drawn record satisfies the structural zeros and rules of the schema: they exclude nearly\n"
+            "everything that the measured tables allow. Check [[zero]] and [[rule]]. "
+            "The noisy answers are saved; after the correction continue with --resume at no cost."
+        )
+    return pl.concat([good, good[rng.integers(0, len(good), n - len(good))]])
 
 
 @final
@@ -48,7 +81,7 @@ def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy:
 
 @final
 @dataclass(frozen=True)
-class Drawn:
+class Copies:
     """Synthetic data: copies of records, or of a table of counts."""
 
     records: tuple[pl.DataFrame, ...] = ()
@@ -58,7 +91,7 @@ class Drawn:
 
 def draw_copies(
     fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Callable[[str], None] = lambda phase: None
-) -> Drawn:
+) -> Copies:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
     made, n = [], copies_of(fitted, copies)
     for copy in range(n):
@@ -66,4 +99,4 @@ def draw_copies(
         made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
     counts = tuple(c.frame for c in made if c.counted)
     margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
-    return Drawn(tuple(c.frame for c in made if not c.counted), counts, margins)
+    return Copies(tuple(c.frame for c in made if not c.counted), counts, margins)

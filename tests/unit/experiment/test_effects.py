@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.experiment.effects import effects_on
-from hedgerow.experiment.findings import judge
+from hedgerow.experiment.effects import effects_on, judge
 from hedgerow.experiment.grid import Finding, Grid
 
 

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError
-from hedgerow.planning.interval import Kind, interval, least_epsilon, least_n
-from hedgerow.planning.laplace_binomial import laplace_binomial
+from hedgerow.planning.interval import Kind, interval, laplace_binomial, least_epsilon, least_n
 
 ORACLE = Path(__file__).parents[4] / "shared" / "oracles" / "laplace_binomial.json"
 CLAIM = "claim_p0_.25_lam_.4_n_1000"
