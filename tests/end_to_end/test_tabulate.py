@@ -13,11 +13,11 @@ from hedgerow import pipeline
 from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.release import bundle_checks
 from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.verify import assert_holds
 from hedgerow.steward.side_by_side import FILES, side_by_side
+from tests.oracles import dirichlet_multinomial as dm
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tabulate-ce"
 CE = [816, 109, 7, 39, 6, 17]

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import JobError, Refused
-from hedgerow.model import dirichlet_multinomial as dm
-from hedgerow.model import gamma_poisson as gp
 from hedgerow.public.costs.accounting import Budget, Guarantee, Relation
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Spend, Tariff
@@ -18,6 +16,8 @@ from hedgerow.public.costs.urn import Urn, exp_floor, price_urn
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import BetaBinomial, DirichletMultinomial, GammaPoisson, IntegerCounts
+from tests.oracles import dirichlet_multinomial as dm
+from tests.oracles import gamma_poisson as gp
 
 SCHEMA = Schema.loads("""
 [columns.area]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import urns
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.urn import Urn, price_urn
 from hedgerow.public.schema import Schema
+from tests.oracles import dirichlet_multinomial as dm
 from tests.privacy import mutants
 from tests.privacy.checks import check_verbs
 from tests.privacy.urn_checks import check_crossing, check_urn_law, law_of

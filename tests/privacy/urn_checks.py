@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import urns
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Counts, Marginal
@@ -17,6 +16,7 @@ from hedgerow.public.costs.urn import Urn, exp_floor, price_urn
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes.counts.urn_plan import UrnPlan
+from tests.oracles import dirichlet_multinomial as dm
 from tests.privacy.world import SCHEMA
 
 Law = dict[tuple[int, ...], Fraction]

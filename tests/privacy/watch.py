@@ -17,7 +17,6 @@ import pytest
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.book import Ledger
-from hedgerow.model import dirichlet_multinomial as dm
 from hedgerow.private import entropy, noise, relabel, urns
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
@@ -25,6 +24,7 @@ from hedgerow.public.costs.accounting import Measure, floor_sqrt
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.urn import Urn, exp_floor
 from hedgerow.public.files.sources import Source
+from tests.oracles import dirichlet_multinomial as dm
 
 
 @dataclass

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.model import beta_binomial as bb
-from hedgerow.model import dirichlet_multinomial as dm
-from hedgerow.model import gamma_poisson as gp
 from hedgerow.model.tables.projection import project
+from tests.oracles import beta_binomial as bb
+from tests.oracles import dirichlet_multinomial as dm
+from tests.oracles import gamma_poisson as gp
 
 ORACLES = Path(__file__).parents[4] / "shared" / "oracles"
 needs_oracles = pytest.mark.skipif(not ORACLES.is_dir(), reason="the reference values are not on this machine")

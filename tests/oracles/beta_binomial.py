@@ -11,8 +11,8 @@ n = S = 1 it is Warner's randomized response.
 from fractions import Fraction
 from math import exp
 
-from hedgerow.model import dirichlet_multinomial as dm
-from hedgerow.model.dirichlet_multinomial import Number, alpha_for, alpha_min
+from tests.oracles import dirichlet_multinomial as dm
+from tests.oracles.dirichlet_multinomial import Number, alpha_for, alpha_min
 
 __all__ = ["alpha_for", "alpha_min", "epsilon_of", "largest_ratio", "pmf", "truth_chance"]
 
