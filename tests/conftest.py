@@ -1,10 +1,16 @@
-"""Every test runs with the library's annotations checked at run time; but for the command line, which is lazy."""
+"""Every test runs with the library's annotations checked at run time.
+
+But for the command line, which is lazy, and for uses, which refuse a wrong type themselves, in words.
+"""
 
 from beartype import BeartypeConf
 from beartype.claw import beartype_packages
 from hypothesis import settings
 
-ROOMS = "public counting private ledger model simulate records recipes evaluate planning job release steward pipeline"
+ROOMS = (
+    "public counting private ledger answers model simulate records recipes evaluate stand_in planning job release "
+    "steward pipeline"
+)
 beartype_packages(
     [f"hedgerow.{room}" for room in ROOMS.split()],
     conf=BeartypeConf(is_pep484_tower=True),  # an int will do where a float is asked for

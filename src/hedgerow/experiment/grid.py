@@ -17,6 +17,7 @@ from hedgerow.job import JobValues
 from hedgerow.job.file import known_keys, name_of_recipe, values_of
 from hedgerow.public.schema import nearest
 from hedgerow.recipes import RECIPES
+from hedgerow.uses import Table
 
 _NOTHING = "No confidential row was read and nothing was spent."
 _FIXED = ("confidential", "ledger")
@@ -69,6 +70,11 @@ class Measure(_GridPart):
         if bool(self.model) == bool(self.columns):
             raise ValueError("say either model = '...' or columns = [...]")
         return self
+
+    @property
+    def use(self) -> Table:
+        """A table of joint proportions is measured as the use of that kind is."""
+        return Table(self.columns, tolerance=1.0, name=self.name)
 
 
 class Picture(_GridPart):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError
@@ -15,8 +14,8 @@ from hedgerow.experiment.grid import Measure
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
+from hedgerow.uses.base import Quantity
 
-Floats = npt.NDArray[np.float64]
 _NOTHING = "No confidential row was read and nothing was spent."
 
 
@@ -33,14 +32,14 @@ class Reading:
     error: float
 
 
-Figures = dict[str, dict[str, float]]
-"""For every group the coefficients by name; or, of joint proportions, the share of each cell, under the name ''."""
+Figures = dict[str, dict[str, float]] | Quantity
+"""For every group the coefficients by name; or, of joint proportions, the counts."""
 
 
 def figures(measure: Measure, table: CodedTable) -> Figures:
     """What is measured of records, or of a table of counts."""
     if measure.columns:
-        return {"": {str(i): s for i, s in enumerate(_shares(table, measure.columns).tolist()) if s}}
+        return measure.use.figures(table)
     if table.counts is not None:
         raise JobError(
             f"The recipe gives a table of counts, in which no model can be fitted: leave {measure.name!r} out, and\n"
@@ -58,9 +57,9 @@ def readings(measure: Measure, authentic: Figures, synthetic: Figures) -> Iterat
     A coefficient that the synthetic table does not determine counts as if it were 0: leaving it out would favour
     settings that lose whole groups.
     """
-    if measure.columns:
-        one, two = authentic[""], synthetic[""]
-        error = sum(abs(one.get(cell, 0.0) - two.get(cell, 0.0)) for cell in {**one, **two}) / 2
+    if isinstance(authentic, Quantity) or isinstance(synthetic, Quantity):
+        assert isinstance(authentic, Quantity) and isinstance(synthetic, Quantity)
+        error = measure.use.error(synthetic, authentic).error
         yield Reading(measure.name, "total variation", "", 0.0, error, error)
         return
     for at, fit in authentic.items():
@@ -86,8 +85,3 @@ def coefficients(formula: Formula, table: CodedTable, by: str) -> dict[str, dict
         known = dict(zip(fit.names, fit.values.tolist(), strict=True))
         found[at] = {name: known[name] for name in formula.names(table.schema)}
     return found
-
-
-def _shares(table: CodedTable, columns: tuple[str, ...]) -> Floats:
-    found = np.bincount(table.cells(columns), table.counts, table.schema.size(columns))
-    return np.asarray(found / max(table.total, 1), np.float64)
