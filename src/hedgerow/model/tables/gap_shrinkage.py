@@ -34,7 +34,7 @@ _FITTED = 4  # figures that are learnt from the table
 @final
 @dataclass(frozen=True, eq=False)
 class Shrunk:
-    """Counts drawn towards a prior.
+    """Counts shrunk towards a prior.
 
     Attributes:
         mean: the posterior mean of every cell.

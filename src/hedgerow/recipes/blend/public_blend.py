@@ -33,7 +33,7 @@ from hedgerow.recipes.blend.public_prior import PublicPrior
 @final
 @dataclass(frozen=True)
 class PublicBlend(AbstractRecipe):
-    """All pairs, a second look where the public table is furthest off, each drawn towards the public table.
+    """All pairs, a second look where the public table is furthest off, each shrunk towards the public table.
 
     Attributes:
         rows: the number of records when it is public; otherwise the noisy tables tell.

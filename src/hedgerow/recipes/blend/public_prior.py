@@ -60,14 +60,14 @@ class PublicPrior:
 
     @cached_property
     def estimates(self) -> dict[Key, Floats]:
-        """Every table, drawn from its noisy counts towards the public one."""
+        """Every table, shrunk from its noisy counts towards the public one."""
         e = self.noisy
         found: dict[Key, Floats] = {k: self._margins[k[0]] for k in self._keys if len(k) == 1}
         for k in (k for k in self._keys if len(k) == 2):
             table, noise = e.pooled(k)
             mean = self._means[k]
-            drawn = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
-            square = drawn.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
+            shrunk = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
+            square = shrunk.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
             found[k] = fit_margins(square, {(a,): self._margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 

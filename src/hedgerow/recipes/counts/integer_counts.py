@@ -132,19 +132,19 @@ class IntegerCounts(AbstractRecipe):
     def _shrunk(
         self, relative: CodedTable, best: Reconciled, law: type[NoiseLaw], open_cells: Flags, total: int
     ) -> tuple[Expected, Expected, int]:
-        """Cells drawn towards the public table, their variances, and the total that the better of both knows."""
+        """Cells shrunk towards the public table, their variances, and the total that the better of both knows."""
         prior = public_counts(relative, self.table) * open_cells
         variance = max(best.variance(tuple(range(len(self.table.columns)))), _LEAST)
         rows, squares = max(float(prior.sum()), 1.0), max(float(prior @ prior), 1.0)
         told = self.total is not None or best.variance(()) < variance * rows * rows / squares
-        drawn = shrink_by_gaps(
+        shrunk = shrink_by_gaps(
             best.table.ravel(),
             prior,
             variance,
             law=law,
             scale=total / rows if told else None,
         )
-        return drawn.mean, drawn.variance, total if told else max(round(float(drawn.mean[open_cells].sum())), 0)
+        return shrunk.mean, shrunk.variance, total if told else max(round(float(shrunk.mean[open_cells].sum())), 0)
 
     @property
     def _questions(self) -> tuple[Marginal, ...]:

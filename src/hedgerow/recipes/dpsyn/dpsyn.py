@@ -50,7 +50,7 @@ class DPSyn(AbstractRecipe):
         sweeps: how many pool records each record of a group is offered, in the repaired variant.
         variant: ``paper`` is the plain method of the paper: its noise (Laplace on one-way tables, what joint
             accounting leaves is kept), gradual update of records drawn at random.  ``repaired`` is ours: Gaussian
-            noise where the job has a delta, the whole promise spent, noisy tables drawn towards the public ones,
+            noise where the job has a delta, the whole promise spent, noisy tables shrunk towards the public ones,
             public records weighed anew and exchanged whole.
         reuse: groups of equal size are copies of one another, as in the paper; off by default.
     """
@@ -223,7 +223,7 @@ class DPSyn(AbstractRecipe):
         return [Marginal(p) for p in combinations(columns, 2)], "gaussian"
 
     def _nearer(self, grouped: Measurement, relative: CodedTable) -> Floats:
-        """The noisy group sizes; repaired, drawn towards equal or public ones, as far as the noise recommends.
+        """The noisy group sizes; repaired, shrunk towards equal or public ones, as far as the noise recommends.
 
         Which of the two is the nearer one is told by the noisy sizes themselves, as is how far the truth seems to
         be from it.  So a small budget does not fill a file with groups of nothing but noise.

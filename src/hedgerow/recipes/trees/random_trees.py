@@ -42,8 +42,8 @@ from hedgerow.public.costs import (
 )
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.blend.matching import matched
 from hedgerow.recipes.trees.attach import NOTHING, code_rows, columns_of, cross, open_columns, target_of
+from hedgerow.recipes.trees.matching import matched
 
 _SEQUENCES = {
     "joint": "",
