@@ -35,10 +35,8 @@ from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
-from hedgerow.stand_in.curve import Rehearsal
-from hedgerow.stand_in.rehearsal import RUNS
-from hedgerow.stand_in.rehearsal import rehearse as rehearse_stand_in
-from hedgerow.stand_in.stand_in import StandIn, lacking, persons
+from hedgerow.stand_in import RUNS, Rehearsal, StandIn, lacking, persons
+from hedgerow.stand_in import rehearse as rehearse_stand_in
 from hedgerow.uses import Verdict
 
 Watch = Callable[[str], None]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hedgerow.api.release import Release
     from hedgerow.pipeline import PreparedJob
     from hedgerow.planning.forecast import Plan
-    from hedgerow.stand_in.curve import Rehearsal
+    from hedgerow.stand_in import Rehearsal
     from hedgerow.steward.inside import InsideOnly
 
 Watch = Callable[[str], None]

@@ -11,7 +11,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
-    from hedgerow.stand_in.curve import Rehearsal
+    from hedgerow.stand_in import Rehearsal
     from hedgerow.uses import Verdict
 
 _NOTHING = "Nothing confidential was read and nothing was spent: the public table played its part."

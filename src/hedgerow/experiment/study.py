@@ -12,10 +12,9 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.experiment.effects import Effects, FindingResult, effects_on, errors_of_runs, judge
 from hedgerow.experiment.grid import Grid, Picture
-from hedgerow.experiment.measured import wanted
-from hedgerow.experiment.runs import GridStandIn, Watch, run_all
+from hedgerow.experiment.runs import GridStandIn, Watch, run_all, wanted
 from hedgerow.public.formula import Formula
-from hedgerow.stand_in.worker_pool import worker_count
+from hedgerow.stand_in import worker_count
 
 COST = (
     "The public table played the confidential one, so this experiment read no confidential row and cost nothing. "

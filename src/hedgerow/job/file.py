@@ -26,12 +26,12 @@ from hedgerow.job.values import (
     name_of,
     recipe_class,
 )
-from hedgerow.planning.tree_report import Wanted
+from hedgerow.planning.attach import Wanted
 from hedgerow.public.costs import Budget, Guarantee
 from hedgerow.public.schema import Schema
 from hedgerow.public.toml import document, key_lines, line_of
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
-from hedgerow.uses.verdict import use_from_toml, use_mistakes
+from hedgerow.uses import use_from_toml, use_mistakes
 
 _Number = int | float | str
 

@@ -13,13 +13,13 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
-from hedgerow.planning.tree_report import Wanted
+from hedgerow.planning.attach import Wanted
 from hedgerow.public.costs import Budget, Guarantee, Relation, Spend, Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
-from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
 
 NOTHING = "No confidential row was read and nothing was spent."

@@ -2,6 +2,6 @@
 
 forecast.py      what a job will ask, cost and give, and whether it fits in this machine
 tables.py        what each recipe would make of a table of counts, side by side
-attach.py, tree_report.py   trees before they are filled
+attach.py        trees before they are filled, and what an attach job is worth
 interval.py      how close a synthetic share comes
 """

@@ -17,8 +17,7 @@ from hedgerow.public.costs import Budget, PricedQuestion, Spend, Tariff, law_of,
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import AbstractRecipe
-from hedgerow.stand_in.rehearsal import quick
-from hedgerow.stand_in.stand_in import FEWEST, StandIn, lacking
+from hedgerow.stand_in import FEWEST, StandIn, lacking, quick
 from hedgerow.uses import AbstractUse, Verdict
 
 _RUNS = 3

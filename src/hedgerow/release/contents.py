@@ -19,7 +19,7 @@ from hedgerow.public.costs import Statement
 from hedgerow.public.schema import Schema
 from hedgerow.public.write import write_table
 from hedgerow.release.measurements import Answers
-from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import Verdict
 
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")

@@ -20,7 +20,7 @@ from hedgerow.public.shares import shares, total_variation
 from hedgerow.public.table import CodedTable
 from hedgerow.release.contents import Contents
 from hedgerow.release.measurements import Answers
-from hedgerow.uses.base import cell_names
+from hedgerow.uses import cell_names
 
 Floats = npt.NDArray[np.float64]
 _MOST_CELLS = 2_000_000

@@ -16,7 +16,7 @@ from hedgerow.public.schema import LISTED, Column
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.words import made_sentence
-from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import Verdict
 
 NAME = "datapackage.json"

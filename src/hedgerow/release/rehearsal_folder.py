@@ -11,7 +11,7 @@ from hedgerow.errors import JobError
 from hedgerow.figures import LinePoint, Trace, log_lines, page
 from hedgerow.release.figures import ReportPanel
 from hedgerow.release.words import decimal, percent, small, use_rows
-from hedgerow.stand_in.curve import Rehearsal
+from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse, Verdict
 
 NAME, PAGE = "rehearsal.json", "rehearsal.html"

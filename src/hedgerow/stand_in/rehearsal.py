@@ -30,8 +30,7 @@ from hedgerow.public.costs import Budget
 from hedgerow.stand_in.curve import Point, Rehearsal, band
 from hedgerow.stand_in.stand_in import StandIn, half_sample_errors, use_errors
 from hedgerow.stand_in.worker_pool import worker_count, worker_pool
-from hedgerow.uses import Verdict
-from hedgerow.uses.base import UseError, like_sample
+from hedgerow.uses import UseError, Verdict, like_sample
 
 Watch = Callable[[int, int, float], None]
 """Told how many runs are done, of how many, and about how many seconds are left."""

@@ -20,8 +20,7 @@ from hedgerow.public.files.sources import Source
 from hedgerow.public.table import CodedTable, Places, PublicData
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.records.drawing import draw_one
-from hedgerow.uses import AbstractUse
-from hedgerow.uses.base import UseError
+from hedgerow.uses import AbstractUse, UseError
 
 FEWEST = 4
 """Rows a public table must have to be split in two."""

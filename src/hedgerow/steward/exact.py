@@ -20,8 +20,7 @@ from hedgerow.public.fit import typed_as
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, Floats
 from hedgerow.steward.inside import InsideOnly, in_fixed_words
-from hedgerow.uses import AbstractUse, Verdict
-from hedgerow.uses.base import like_sample
+from hedgerow.uses import AbstractUse, Verdict, like_sample
 
 _NOTE = "exact: the confidential table itself; not protected"
 

@@ -26,7 +26,7 @@ from hedgerow.public.costs import Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
-from hedgerow.stand_in.stand_in import Parts, run_once
+from hedgerow.stand_in import Parts, run_once
 
 Watch = Callable[[str], None]
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.experiment.grid import Measure
-from hedgerow.experiment.measured import coefficients, figures, readings
+from hedgerow.experiment.runs import coefficients, figures, readings
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable

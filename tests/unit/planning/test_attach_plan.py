@@ -4,10 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.planning.attach import with_attach
+from hedgerow.planning.attach import Wanted, with_attach
 from hedgerow.planning.forecast import Plan, outline
 from hedgerow.planning.interval import least_n
-from hedgerow.planning.tree_report import Wanted
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema

@@ -6,7 +6,7 @@ import pytest
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
-from hedgerow.experiment.measured import coefficients
+from hedgerow.experiment.runs import coefficients
 from hedgerow.public.costs.claim import Claim, fit_sums
 from hedgerow.public.formula import Formula, make_claim, numbers_of, read_claim
 from hedgerow.public.schema import Schema
