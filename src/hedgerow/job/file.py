@@ -26,7 +26,7 @@ from hedgerow.job.values import (
     name_of,
     recipe_class,
 )
-from hedgerow.planning.attach import Wanted
+from hedgerow.planning.attach import LeafInterval
 from hedgerow.public.costs import Budget, Guarantee
 from hedgerow.public.schema import Schema
 from hedgerow.public.toml import document, key_lines, line_of
@@ -169,7 +169,7 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
         "title": file.job.title,
         "out": absolute(file.job.out, folder),
         "memory_gb": file.job.memory_gb,
-        "interval": Wanted(**file.plan.model_dump()),
+        "interval": LeafInterval(**file.plan.model_dump()),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
-from hedgerow.planning.attach import Wanted
+from hedgerow.planning.attach import LeafInterval
 from hedgerow.public.costs import Budget, Guarantee, Relation, Spend, Tariff
 from hedgerow.public.files.sources import open_source
 from hedgerow.public.schema import Schema
@@ -236,7 +236,7 @@ class JobValues:
     title: str = ""
     out: Path = Path("release")
     memory_gb: float | None = None
-    interval: Wanted = field(default_factory=Wanted)
+    interval: LeafInterval = field(default_factory=LeafInterval)
     text: str = field(default="", init=False, compare=False, repr=False)
     """The job file as it was read, comments and all; empty for a job made in Python."""
     path: Path | None = field(default=None, init=False, compare=False, repr=False)
@@ -250,7 +250,7 @@ class JobValues:
             ("budget", Budget, "Budget(epsilon=1.0)"),
             ("public", Public | None, "Public(frame_or_path, provenance='released in 2023')"),
             ("target", Target | None, "Target(frame_or_path)"),
-            ("interval", Wanted, "the [plan] of a job file"),
+            ("interval", LeafInterval, "the [plan] of a job file"),
             ("title", str, "a text"),
         ):
             value = getattr(self, name)

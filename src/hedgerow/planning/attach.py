@@ -30,7 +30,7 @@ _QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LeafInterval:
     """The interval a leaf should keep: the synthetic share of a label of share ``p`` within ``width``."""
 
     p: float = 0.25
@@ -87,7 +87,7 @@ class TreeReport:
 
 
 def tree_report(
-    asked: PricedQuestion, public: PublicData, *, rows: int | None, wanted: Wanted, own: bool = False
+    asked: PricedQuestion, public: PublicData, *, rows: int | None, wanted: LeafInterval, own: bool = False
 ) -> TreeReport:
     """The report of one question that has a tree; ``own``: the target has the confidential table's own rows."""
     question, tree = asked.question, asked.question.tree
@@ -199,7 +199,7 @@ def _paths(tree: Tree) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     return ends, columns
 
 
-def _least(epsilon: float, wanted: Wanted) -> int | None:
+def _least(epsilon: float, wanted: LeafInterval) -> int | None:
     """The rows a leaf needs for the wanted interval; None when no leaf of up to ten million has it."""
     try:
         held = min(max(epsilon, EPSILONS[0]), EPSILONS[1])
@@ -231,8 +231,8 @@ class AttachPlan:
         delta: with which these hold.
         per_row: what of it one row of a person bears, and the most rows that count.
         trees: every tree before it is filled.
-        expected_tv: mean total-variation distance of (attribute, labels) tables, from a pretended run that takes one
-            half of the public table for the confidential one; None when the public table lacks labels.
+        expected_tv: mean total-variation distance of (attribute, labels) tables, from a run that takes one half
+            of the public table for the confidential one; None when the public table lacks labels.
         wanted: the interval that leaves are held against.
     """
 
@@ -241,7 +241,7 @@ class AttachPlan:
     per_row: tuple[float, int]
     trees: tuple[TreeReport, ...]
     expected_tv: float | None
-    wanted: Wanted
+    wanted: LeafInterval
 
     def to_json(self) -> dict[str, Any]:
         """The forecast as plain data."""
@@ -306,7 +306,7 @@ def _some(value: Any, form: str) -> str:
 
 
 def with_attach(
-    plan: Plan, recipe: AbstractRecipe, public: PublicData, *, wanted: Wanted, rng: np.random.Generator
+    plan: Plan, recipe: AbstractRecipe, public: PublicData, *, wanted: LeafInterval, rng: np.random.Generator
 ) -> Plan:
     """``plan`` with the forecast of its trees, if it has any."""
     if not recipe.attaches or public.target is None:
@@ -320,13 +320,13 @@ def with_attach(
         )
         for a in treed
     )
-    played = _played(plan, recipe, public, rng)
+    run = _public_run(plan, recipe, public, rng)
     found = AttachPlan(
         epsilons={r: _worth(plan, r) for r in get_args(Relation)},
         delta=float(plan.budget.delta),
         per_row=(_worth(plan, guarantee.relation, 1), guarantee.rows_per_person),
         trees=reports,
-        expected_tv=played.error,
+        expected_tv=run.error,
         wanted=wanted,
     )
     kinds = max((plan.tariff.coding.cells(a.question.columns or (a.question.only,)) for a in treed), default=0)
@@ -335,13 +335,13 @@ def with_attach(
         plan,
         attach=found,
         memory=plan.memory + rows * (8 * kinds + 8 * len(treed)) + 16 * sum(r.leaves * kinds for r in reports),
-        seconds=plan.seconds + played.seconds + 1e-7 * len(treed) * rows + 1e-8 * rows * kinds,
+        seconds=plan.seconds + run.seconds + 1e-7 * len(treed) * rows + 1e-8 * rows * kinds,
     )
 
 
 @dataclass(frozen=True)
-class _Played:
-    """A pretended run: its error, and the CPU seconds that the real one will take by it."""
+class _PublicRun:
+    """A run on public tables: its error, and the CPU seconds that the real one will take by it."""
 
     error: float | None = None
     seconds: float = 0.0
@@ -362,8 +362,8 @@ def _worth(plan: Plan, relation: Relation, rows: int = 0) -> float:
     return epsilon_of(sum((p * p for p in parts), Fraction(0)) / 2 * whole, plan.budget.delta)
 
 
-def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.random.Generator) -> _Played:
-    """A pretended run: one half of the public table decides, the other stands in and receives.
+def _public_run(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.random.Generator) -> _PublicRun:
+    """A run on public tables: one half of the public table decides, the other stands in and receives.
 
     Its time grows with the rows of all three tables; a run plays the uses through on halves, too, before it asks.
     """
@@ -371,7 +371,7 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
     labels = _labels(plan)
     needed = schema.coding.needs(schema.attributes)
     if not labels or relative is None or not set(needed) <= set(relative.frame.columns) or relative.rows < 20:
-        return _Played()
+        return _PublicRun()
     some = rng.permutation(relative.rows)[: 2 * _MOST]
     first, second = (relative.take(np.sort(some[k::2])) for k in range(2))
     private = set(schema.coding.needs(labels))
@@ -387,7 +387,7 @@ def _played(plan: Plan, recipe: AbstractRecipe, public: PublicData, rng: np.rand
         question = Marginal((a, *labels))
         got, true = model.expected(question), np.asarray(gate.truth([question])[0], np.float64)
         errors.append(total_variation(shares(got), shares(true)))
-    return _Played(
+    return _PublicRun(
         float(np.mean(errors)) if errors else None,
         took * (real / (first.rows + second.rows + target.rows) + (_RUNS if plan.verdicts else 0)),
     )

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.planning.attach import Wanted, with_attach
+from hedgerow.planning.attach import LeafInterval, with_attach
 from hedgerow.planning.forecast import Plan, outline
 from hedgerow.planning.interval import least_n
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
@@ -50,7 +50,7 @@ def planned(
     tariff = Tariff(SCHEMA.coding, guarantee, budget.measure)
     rng = np.random.default_rng(0)
     plan = outline(recipe, public, tariff=tariff, budget=budget, rows=4000, rng=rng)
-    return with_attach(plan, recipe, public, wanted=Wanted(width=width), rng=rng)
+    return with_attach(plan, recipe, public, wanted=LeafInterval(width=width), rng=rng)
 
 
 def details(plan: Plan) -> dict:  # type: ignore[type-arg]
@@ -108,7 +108,7 @@ def test_years_that_the_public_table_lacks_are_guessed_from_the_target() -> None
     recipe, tariff = RandomTrees(by="age", trees=1, n_b=100), Tariff(SCHEMA.coding, LABEL_CHANGE, "pure")
     rng = np.random.default_rng(0)
     plan = outline(recipe, public, tariff=tariff, budget=Budget("2"), rows=4000, rng=rng)
-    plan = with_attach(plan, recipe, public, wanted=Wanted(), rng=rng)
+    plan = with_attach(plan, recipe, public, wanted=LeafInterval(), rng=rng)
     told = details(plan)["trees"][0]
     assert told["expected_from"] == "target" and told["expected_rows"][3] > 100
     assert any("2 of 4 groups have fewer than n_b public rows" in line for line in plan.remarks)
