@@ -18,7 +18,7 @@ from hedgerow.answers.recorded import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import JobValues
 from hedgerow.job.file import dumps, read_published
-from hedgerow.job.values import Public, Target, name_of
+from hedgerow.job.values import ForeignRecipe, Public, Target, name_of
 from hedgerow.ledger.account import RunAccount
 from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
@@ -404,7 +404,7 @@ def sample(
     try:
         fitted = job.recipe.fit(RecordedAnswers(tariff, statement.budget, record), data)
     except (JobError, Refused):
-        if public is not None or not named:
+        if public is not None or not named or isinstance(job.recipe, ForeignRecipe):
             raise
         raise JobError(
             f"The recipe {job.recipe.name} starts from the public table of the run, {named[0]}, which is not in the\n"

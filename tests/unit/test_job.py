@@ -184,7 +184,7 @@ def test_a_mistake_of_type_or_name_is_refused_with_the_cure(changes: dict[str, A
         (lambda: hr.Confidential(FRAME, name="x", unit="id"), r"Person\('COLUMN'"),  # type: ignore[arg-type]
         (lambda: hr.Confidential(FRAME, name="x", relation="swap"), "choose add-remove"),  # type: ignore[arg-type]
         (lambda: hr.Confidential(FRAME, name="x", public_columns="pay"), "list of names"),  # type: ignore[arg-type]
-        (lambda: hr.Confidential([1, 2], name="x"), "a path or a frame"),
+        (lambda: hr.Confidential([1, 2], name="x"), "or a frame"),
         (lambda: hr.Confidential(pd.DataFrame({"a": [1, "x"]}), name="x"), "convert_dtypes"),
         (lambda: hr.Confidential(None), "a path, or a frame"),
         (lambda: hr.Person("id", rows=0), "1 or more"),

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
     from hedgerow.planning.forecast import Plan
     from hedgerow.stand_in import Rehearsal
+    from hedgerow.steward.compare import Exact
+    from hedgerow.steward.exact import ExactUse
     from hedgerow.steward.inside import InsideOnly
 
 Watch = Callable[[str], None]
@@ -118,7 +120,7 @@ class Job(JobValues):
 
     def steward_report(
         self, *, release: str | Path | None = None, out: str | Path | None = None, seed: int = 0
-    ) -> "tuple[Path, InsideOnly[Any]]":
+    ) -> "tuple[Path, InsideOnly[tuple[ExactUse, ...]]]":
         """How each intended use came out, exactly: a page, and the figures. INSIDE ONLY: no noise protects it."""
         from hedgerow.steward.report import write_report
 
@@ -126,17 +128,27 @@ class Job(JobValues):
         return write_report(self, release=_path(release), out=_path(out), rng=rng)
 
     def steward_compare(
-        self, *, release: str | Path | None = None, seed: int = 0, **options: Any
-    ) -> "InsideOnly[Any]":
-        """The release against the confidential table, every metric, exactly. INSIDE ONLY.
+        self,
+        *,
+        release: str | Path | None = None,
+        out: str | Path | None = None,
+        seed: int = 0,
+        watch: Watch = _quiet,
+        **options: Any,
+    ) -> "tuple[Path, InsideOnly[Exact]]":
+        """The release against the confidential table, every metric, exactly: a page, and the figures. INSIDE ONLY.
 
         ``options`` are those of ``Release.compare``.
         """
         from hedgerow.evaluate.compare import metrics_from
-        from hedgerow.steward.compare import compare_job
+        from hedgerow.steward.compare import compare_job, release_of, write_exact
+        from hedgerow.steward.inside import SUFFIX, inside_folder
 
-        metrics = metrics_from(**options)
-        return compare_job(self, release=_path(release), metrics=metrics, rng=np.random.default_rng(seed))
+        metrics, place = metrics_from(**options), release_of(self, release)
+        folder = inside_folder(_path(out) or place.with_name(place.name + SUFFIX), (place,))
+        rng = np.random.default_rng(seed)
+        found = compare_job(self, release=release, metrics=metrics, rng=rng, watch=watch)
+        return write_exact(folder, found), found
 
     def __repr__(self) -> str:
         target = ", attached to given rows" if self.target else ""

@@ -19,7 +19,6 @@ from hedgerow.public.table import CodedTable
 from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.contents import Contents, records_of_counts
 from hedgerow.release.verify import Check, verify
-from hedgerow.release.words import use_rows
 from hedgerow.uses import Verdict
 
 
@@ -168,5 +167,5 @@ class Release:
         return f"{len(self.copies[0]):,} {'records' if self.holds_records else 'counts'}"
 
     def _repr_html_(self) -> str:
-        rows = [(u.name, u.error, u.tolerance, u.note) for u in use_rows(self.uses)]
+        rows = [(v.use.name, *v.shown) for v in self.uses]
         return table_html(repr(self), ("intended use", "forecast error", "tolerance", ""), rows)

@@ -6,23 +6,7 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import (
-    compare,
-    demo,
-    experiment,
-    interval,
-    ledger,
-    plan,
-    rehearse,
-    run,
-    sample,
-    schema,
-    steward,
-    steward_report,
-    steward_table,
-    verify,
-    verify_model,
-)
+from hedgerow.cli import demo, experiment, interval, job, ledger, release, schema, steward, verify_model
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -34,17 +18,15 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.add_typer(schema.app, name="schema")
-app.command("plan")(plan.plan)
-app.command("rehearse")(rehearse.rehearse)
+app.command("plan")(job.plan)
+app.command("rehearse")(job.rehearse)
 app.command("interval")(interval.interval)
 app.command("experiment")(experiment.experiment)
-app.command("run")(run.run)
-app.command("sample")(sample.sample)
-app.command("verify")(verify.verify)
+app.command("run")(job.run)
+app.command("sample")(release.sample)
+app.command("verify")(release.verify)
 app.command("verify-model")(verify_model.verify_model)
-app.command("compare")(compare.compare)
-steward.app.command("report")(steward_report.report)
-steward.app.command("table")(steward_table.table)
+app.command("compare")(release.compare)
 app.add_typer(steward.app, name="steward")
 app.add_typer(ledger.app, name="ledger")
 

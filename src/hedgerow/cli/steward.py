@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli import show
-from hedgerow.cli.compare import AsJson, By, Cluster, Group, Joint, Label, Library, Logistic, Model, Only, Seed
+from hedgerow.cli.release import AsJson, By, Cluster, Group, Joint, Label, Library, Logistic, Model, Only, Seed
 
 app = typer.Typer(
     help="Exact looks at the confidential table. Inside only: nothing of it is for publishing.", no_args_is_help=True
@@ -36,23 +36,14 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare a job's release with the confidential table, exactly. Costs nothing, and must stay inside."""
-    import numpy as np
-
     from hedgerow.api.job import Job
-    from hedgerow.evaluate.base import CompareOptions
-    from hedgerow.evaluate.compare import listed, metric_names, metrics_for
-    from hedgerow.steward.compare import compare_job, exact_json, exact_text, release_of, write_exact
-    from hedgerow.steward.inside import SUFFIX, inside_folder
+    from hedgerow.steward.compare import exact_json, exact_text
 
-    options = CompareOptions(
-        metric_names(only or ()), model, by, logistic, cluster, listed(group), listed(joint), label, library
-    )
-    metrics, read = metrics_for(options), Job.load(job)
-    place = release_of(read, release)
-    folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
+    options = {"model": model, "by": by, "logistic": logistic, "cluster": cluster, "label": label, "library": library}
+    names = {"only": only or (), "group": group, "joint": joint}
     with show.progress() as watch:
-        found = compare_job(read, rng=np.random.default_rng(seed), release=release, metrics=metrics, watch=watch)
-        report = write_exact(folder, found)
+        loaded = Job.load(job)
+        report, found = loaded.steward_compare(release=release, out=out, seed=seed, watch=watch, **options, **names)
     show.echo(exact_json(found) if as_json else exact_text(found))
     if not as_json:
         show.echo(f"\nThe exact report is in {report}. It must stay inside.")
@@ -80,3 +71,43 @@ def attack(
     show.echo(attack_text(found, as_json=as_json) if as_json else f"{WATERMARK}: {WARNING}\n\n{attack_text(found)}")
     if not found.membership.sound:
         raise typer.Exit(6)
+
+
+@app.command()
+def report(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    release: Annotated[Path | None, typer.Option("--release", help="Another release of this job.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-INSIDE-ONLY by default.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the samples that errors are likened to.")] = 0,
+) -> None:
+    """Judge a release against the confidential table itself. Inside only."""
+    from hedgerow.api.job import Job
+    from hedgerow.steward.report import text_of
+
+    with show.progress() as watch:
+        watch("reading the confidential table, for the steward's eyes only")
+        place, found = Job.load(job).steward_report(out=out, release=release, seed=seed)
+    show.echo(f"{text_of(found)}\n\nThe page is {place}. It must stay inside.")
+
+
+@app.command()
+def table(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    release: Annotated[Path | None, typer.Option("--release", help="Another release of this table.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-INSIDE-ONLY by default.")] = None,
+) -> None:
+    """Show a table of counts as it is beside what was released. EXACT: it must not leave the building."""
+    from hedgerow.api.job import Job
+    from hedgerow.steward.compare import release_of
+    from hedgerow.steward.inside import SUFFIX, inside_folder
+    from hedgerow.steward.side_by_side import as_text, side_by_side, write
+
+    asked = Job.load(job)
+    place = release_of(asked, release)
+    folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
+    with show.progress() as watch:
+        watch("reading the confidential table, for the steward's eyes only")
+        found = side_by_side(asked, release)
+        files = write(folder, found)
+    show.echo(as_text(found))
+    show.echo(f"\nThe table and its figure are in {files[0].parent}. They must stay inside.")

@@ -166,5 +166,6 @@ def metrics_from(**options: Any) -> list[AbstractMetric]:
         )
     given = dict(options)
     for name in {"only", "group", "joint"} & set(given):
-        given[name] = metric_names((given[name],) if isinstance(given[name], str) else given[name])
+        texts = (given[name],) if isinstance(given[name], str) else tuple(given[name])
+        given[name] = metric_names(texts)
     return metrics_for(CompareOptions(**given))

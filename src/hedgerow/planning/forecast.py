@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
+from hedgerow.figures.notebook import table_html
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public.costs import Budget, PricedQuestion, Spend, Tariff, law_of, spend_to_json
 from hedgerow.public.schema import Schema
@@ -34,7 +35,7 @@ class AbstractDetails(Protocol):
         """The details for people."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """The forecast of one job.
 
@@ -85,6 +86,17 @@ class Plan:
     def missed(self) -> tuple[Verdict, ...]:
         """The uses whose tolerance is not expected to be met."""
         return tuple(v for v in self.verdicts if v.met is False)
+
+    def __repr__(self) -> str:
+        missed = f", {len(self.missed)} expected to miss" if self.missed else ""
+        return (
+            f"Plan({self.recipe}: epsilon {float(self.budget.epsilon):g}, {len(self.asked)} tables, {self.cells:,} "
+            f"noisy counts, {len(self.verdicts)} uses{missed})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(v.use.name, v.use.what, *v.shown) for v in self.verdicts]
+        return table_html(repr(self), ("intended use", "of", "forecast error", "tolerance", ""), rows)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data."""

@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hedgerow.figures.notebook import table_html
 from hedgerow.uses import AbstractUse, Verdict
 
 FORMAT = "hedgerow-rehearsal/1"
@@ -29,7 +30,7 @@ class Point:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rehearsal:
     """The whole job on its public table, at several epsilons.
 
@@ -77,6 +78,16 @@ class Rehearsal:
         found = self.at(self.epsilon)
         assert found is not None, "the job's own epsilon is always tried"
         return found
+
+    def __repr__(self) -> str:
+        least = "none that was tried" if self.smallest is None else f"{float(self.smallest):g}"
+        return f"Rehearsal({self.recipe}: {len(self.points)} epsilons, {self.runs} runs each, least that will do: {least})"
+
+    def _repr_html_(self) -> str:
+        head = ("mean error of", "tolerance", *(f"epsilon {float(p.epsilon):g}" for p in self.points))
+        columns = [[v.shown for v in p.verdicts] for p in self.points]
+        rows = [(use.name, columns[0][i][1], *(c[i][0] for c in columns)) for i, use in enumerate(self.uses)]
+        return table_html(repr(self), head, rows)
 
     def to_json(self) -> dict[str, Any]:
         """The rehearsal as plain data."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import JobError
+from hedgerow.figures.words import percent, small
 from hedgerow.uses.base import NOTHING, AbstractUse
 from hedgerow.uses.coefficient import Coefficient
 from hedgerow.uses.mean import Mean, Quantile
@@ -74,6 +75,13 @@ class Verdict:
         if self.error is None:
             return None
         return (self.error if self.high is None else self.high) <= self.use.tolerance and self.sign_kept is not False
+
+    @property
+    def shown(self) -> tuple[str, str, str]:
+        """The forecast error, the tolerance, and a word: for people."""
+        show = percent if self.use.as_share else small
+        word = {True: "expected to be met", False: "expected to miss", None: self.note}[self.met]
+        return show(self.error), show(self.use.tolerance), word
 
     def to_json(self) -> dict[str, Any]:
         """The verdict and its use as plain data."""

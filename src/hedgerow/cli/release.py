@@ -1,4 +1,4 @@
-"""``hedgerow compare``: how close two public tables are."""
+"""``hedgerow verify``, ``sample`` and ``compare``: what anyone can do with a release."""
 
 import json
 from pathlib import Path
@@ -24,6 +24,69 @@ Label = Annotated[str, typer.Option("--label", help="What to predict: a column, 
 Library = Annotated[Literal["hedgerow", "pyfixest"], typer.Option("--fit-with", help="What fits linear models.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of random splits and choices.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The numbers as JSON on stdout.")]
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")],
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", help="Also hold it against the ledger it was paid from.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON on stdout.")] = False,
+) -> None:
+    """Check a release without the confidential data: exit 0 when it holds, 6 when it does not."""
+    from hedgerow.release.choice import is_choice
+    from hedgerow.release.verify import booked_statement, outcome
+    from hedgerow.release.verify import verify as check
+
+    if not folder.is_dir():
+        raise JobError(f"There is no folder {folder}. Name the folder of a release, such as: hedgerow verify release")
+    checks = check(folder)
+    if ledger is not None:
+        from hedgerow.steward.ledger_book import booking_of
+
+        checks += (outcome("the ledger has it, at its price", lambda: booking_of(ledger, booked_statement(folder))),)
+    if as_json:
+        rows = [{"check": c.name, "held": c.held, "detail": c.detail} for c in checks]
+        show.echo(json.dumps({"holds": all(c.held for c in checks), "checks": rows}, indent=2))
+    else:
+        for c in checks:
+            show.echo(f"{'ok    ' if c.held else 'FAILED'} {c.name}: {c.detail}")
+        what = "choice" if is_choice(folder) else "release"
+        show.echo(f"The {what} holds." if all(c.held for c in checks) else f"The {what} does NOT hold.")
+    if not all(c.held for c in checks):
+        raise typer.Exit(6)
+
+
+def sample(
+    folder: Annotated[Path, typer.Argument(help="The folder of a release.", metavar="DIR")],
+    copies: Annotated[int, typer.Option("--copies", "-m", min=1, help="How many copies.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the sampling.")] = 1,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to; DIR-copies by default.")] = None,
+    public: Annotated[
+        Path | None, typer.Option("--public", help="The run's public table, where it is needed.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="The run's target table, for recipes that attach columns.")
+    ] = None,
+) -> None:
+    """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
+    from hedgerow.api.release import Release
+    from hedgerow.public.write import write_table
+
+    place = out or folder.with_name(folder.name + "-copies")
+    if place.exists() and any(place.glob(f"*-seed{seed}-*")):
+        raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
+    with show.progress() as watch:
+        watch("drawing copies")
+        release = Release.read(folder)
+        drawn = release.sample(copies, seed=seed, public=public, target=target)
+        stem, suffix, schema = (
+            ("records", "parquet", release.schema) if release.holds_records else ("counts", "csv", None)
+        )
+        place.mkdir(parents=True, exist_ok=True)
+        for i, frame in enumerate(drawn, 1):
+            write_table(frame, place / f"{stem}-seed{seed}-{i}.{suffix}", schema)
+    show.echo(f"{copies} {'copy' if copies == 1 else 'copies'} in {place}. Nothing confidential was read or spent.")
 
 
 def compare(

@@ -1,0 +1,182 @@
+"""``hedgerow plan``, ``rehearse`` and ``run``: the verbs of a job."""
+
+import json
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hedgerow.cli import show
+from hedgerow.errors import JobError
+
+if TYPE_CHECKING:
+    from hedgerow.pipeline import PreparedJob
+    from hedgerow.planning.forecast import Plan
+    from hedgerow.stand_in import Rehearsal
+    from hedgerow.uses import Verdict
+
+_NOTHING = "No confidential row was read and nothing was spent."
+_PLAYED = "Nothing confidential was read and nothing was spent: the public table played its part."
+
+
+def plan(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON on stdout.")] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", help="Of a table of counts: error against epsilon.", metavar="FILE.svg|FILE.png"),
+    ] = None,
+) -> None:
+    """Say what a job will cost, ask and give. Reads no confidential row. Exit 5 when a use is missed."""
+    from hedgerow.api.job import Job
+
+    with show.progress() as watch:
+        watch("reading the schema and the public tables")
+        found = Job.load(job).plan(watch=watch)
+    show.echo(json.dumps(found.to_json(), indent=2) if as_json else show.plan_text(found))
+    if figure is not None:
+        _draw(found, figure)
+    if found.missed:
+        raise typer.Exit(5)
+
+
+def _draw(plan: "Plan", path: Path) -> None:
+    """Expected error against epsilon for each recipe, in a file of the format its name says."""
+    import numpy as np
+
+    from hedgerow.figures.sheet import check
+    from hedgerow.planning.figures import draw_errors
+
+    if plan.imagined is None:
+        raise JobError(
+            "--figure draws the error of a table of counts against epsilon: the job must use one of the recipes for\n"
+            f"tables, and name a public table, or assumed_rows in [confidential]. {_NOTHING}"
+        )
+    try:
+        check(path, _NOTHING)
+        draw_errors(path, plan.imagined, plan.budget, np.random.default_rng(0))
+    except OSError as cause:
+        raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause
+    typer.echo(f"Drawn: {path}.", err=True)
+
+
+def rehearse(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    epsilons: Annotated[
+        str, typer.Option("--epsilons", help="Which to try, as in 0.5,1,2; by default 1/8 to 4 times the job's.")
+    ] = "",
+    runs: Annotated[int, typer.Option("--runs", min=2, max=1000, help="Runs at each epsilon.")] = 4,
+    workers: Annotated[int, typer.Option("--workers", min=0, help="Processes; 0: one for each core.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-rehearsal by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The rehearsal as JSON on stdout.")] = False,
+) -> None:
+    """Play a job on its public table, cost zero. Exit 5 when the job's own epsilon misses a tolerance."""
+    from hedgerow.api.job import Job
+    from hedgerow.release.rehearsal_folder import rehearsal_folder
+
+    tried = _numbers(epsilons)
+    with show.progress() as watch:
+        watch("reading the schema and the public table")
+
+        def seen(done: int, of: int, left: float) -> None:
+            watch.step(f"{done} of {of} runs on the public table, about {_span(left)} left")
+
+        loaded = Job.load(job)
+        place = out or rehearsal_folder(loaded.out)
+        found = loaded.rehearse(epsilons=tried, runs=runs, workers=workers, out=place, watch=seen)
+    show.echo(
+        json.dumps(found.to_json(), indent=2)
+        if as_json
+        else f"{_rehearsal_text(found)}\n\ndrawn in {place / 'rehearsal.html'}"
+    )
+    if not found.here.met:
+        raise typer.Exit(5)
+
+
+def _numbers(text: str) -> tuple[Fraction, ...]:
+    try:
+        found = tuple(Fraction(part.strip()) for part in text.split(",")) if text else ()
+        if any(not 0 < e <= 10**6 for e in found):
+            raise ValueError(text)
+    except (ValueError, ZeroDivisionError):
+        raise JobError(
+            f"--epsilons is {text}: write numbers above 0 with commas between, as in 0.5,1,2. {_PLAYED}"
+        ) from None
+    return found
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _rehearsal_text(found: "Rehearsal") -> str:
+    """The rehearsal for people: the uses at the job's epsilon, the errors by epsilon, and what to choose."""
+    from hedgerow.release.words import use_rows
+
+    here, least = found.here, found.smallest
+    a, b = found.parts
+    lines = [
+        f"rehearsed  {found.recipe}, {found.runs} runs at each of {len(found.points)} epsilons, on the public table: "
+        f"{a:,} rows",
+        f"           played the confidential table of {found.rows:,} assumed rows, {b:,} others its public relative;",
+        "           errors are carried on to these sizes by a second run on half of both (docs/rehearse.md)",
+        "",
+        *show.use_lines(use_rows(here.verdicts)),
+        "",
+        *show.aligned(
+            ("mean error by epsilon", *(f"{float(p.epsilon):.3g} " for p in found.points)),
+            [(use.name, *(_shown(p.verdicts[i]) for p in found.points)) for i, use in enumerate(found.uses)],
+        ),
+    ]
+    lines += ["* within the tolerance in nine runs of ten", ""]
+    if least is None:
+        worst = ", ".join(u.name for i, u in enumerate(found.uses) if found.smallest_for(i) is None)
+        lines.append(f"smallest   none: no epsilon up to {float(found.points[-1].epsilon):g} meets {worst}.")
+        lines.append(
+            "           Where an error no longer falls, the recipe is the limit and not the noise: choose another."
+        )
+    else:
+        lines.append(f"smallest   epsilon {float(least):g} meets every tolerance in nine runs of ten")
+    return "\n".join([*lines, "", _PLAYED])
+
+
+def _shown(verdict: "Verdict") -> str:
+    """An error, starred where the use is met."""
+    return "?" if verdict.error is None else f"{verdict.error:.3g}{' *'[verdict.met is True]}"
+
+
+def run(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    out: Annotated[str | None, typer.Option("--out", help="The folder of the release.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after a crash, at no cost.")] = False,
+    no_forecast: Annotated[
+        bool, typer.Option("--no-forecast", help="Do not forecast uses that were not rehearsed: faster.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+) -> None:
+    """Carry a job out and write its release."""
+    from hedgerow.api.job import Job
+
+    with show.progress() as watch:
+
+        def confirm(prepared: "PreparedJob", plan: "Plan") -> bool:
+            watch.pause()
+            typer.echo(show.quote(prepared, plan), err=True)
+            if yes:
+                return True
+            if not sys.stdin.isatty():
+                raise JobError(
+                    "Nobody is there to say yes. In a script, add --yes.\n"
+                    "No confidential row was read and nothing was spent."
+                )
+            return typer.confirm("Spend it?", err=True)
+
+        loaded = Job.load(job)
+        folder = loaded.run(out, resume=resume, forecast=not no_forecast, confirm=confirm, watch=watch).folder
+    if as_json:
+        show.echo(json.dumps({"release": str(folder)}))
+    else:
+        show.echo(f"The release is in {folder}\nOpen {folder / 'report.html'}; check it: hedgerow verify {folder}")
