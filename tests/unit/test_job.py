@@ -132,6 +132,24 @@ def test_a_job_read_from_a_file_is_written_to_one_that_reads_back_equal(here: Pa
     assert replace(first, seed=8) != first
 
 
+def test_the_same_values_in_python_and_in_a_file_are_equal_jobs(here: Path) -> None:
+    (here / "job.toml").write_text(
+        '[job]\nrecipe = "tree_blend"\nseed = 3\n[confidential]\ntable = "secret.csv"\nunit = "person"\n'
+        "person = 'id'\nrows_per_person = 4\n[budget]\nepsilon = 0.5\n[[use]]\nname = 's'\ncolumns = ['sex']\ntolerance = 0.1\n",
+        "utf-8",
+    )
+    in_python = hr.Job(
+        confidential=hr.Confidential("secret.csv", unit=hr.Person("id", rows=4)),
+        schema="schema.toml",  # type: ignore[arg-type]
+        budget=hr.Budget(epsilon=0.5),
+        recipe=hr.recipes.TreeBlend(),
+        seed=3,
+        uses=[hr.uses.Table(["sex"], tolerance=0.1, name="s")],  # type: ignore[arg-type]
+    )
+    assert hr.Job.load("job.toml") == in_python
+    assert in_python.table == "secret"
+
+
 def test_a_changed_job_forgets_the_text_it_was_read_from(here: Path) -> None:
     (here / "job.toml").write_text(LEAST, "utf-8")
     read = hr.Job.load("job.toml")
