@@ -135,7 +135,8 @@ def test_a_job_read_from_a_file_is_written_to_one_that_reads_back_equal(here: Pa
 def test_the_same_values_in_python_and_in_a_file_are_equal_jobs(here: Path) -> None:
     (here / "job.toml").write_text(
         '[job]\nrecipe = "tree_blend"\nseed = 3\n[confidential]\ntable = "secret.csv"\nunit = "person"\n'
-        "person = 'id'\nrows_per_person = 4\n[budget]\nepsilon = 0.5\n[[use]]\nname = 's'\ncolumns = ['sex']\ntolerance = 0.1\n",
+        "person = 'id'\nrows_per_person = 4\n[budget]\nepsilon = 0.5\n"
+        "[[use]]\nname = 's'\ncolumns = ['sex']\ntolerance = 0.1\n",
         "utf-8",
     )
     in_python = hr.Job(

@@ -81,7 +81,7 @@ class Rehearsal:
 
     def __repr__(self) -> str:
         least = "none that was tried" if self.smallest is None else f"{float(self.smallest):g}"
-        return f"Rehearsal({self.recipe}: {len(self.points)} epsilons, {self.runs} runs each, least that will do: {least})"
+        return f"Rehearsal({self.recipe}: {len(self.points)} epsilons, {self.runs} runs each; least to do: {least})"
 
     def _repr_html_(self) -> str:
         head = ("mean error of", "tolerance", *(f"epsilon {float(p.epsilon):g}" for p in self.points))
