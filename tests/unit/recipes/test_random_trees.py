@@ -12,7 +12,7 @@ from hedgerow import pipeline
 from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
-from hedgerow.job.file import loads
+from hedgerow.job.file import read_published
 from hedgerow.model.trees.random_tree import sketch_tree, with_hash
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.spend import Tariff
@@ -299,7 +299,7 @@ def test_the_papers_sequences_are_marked_in_the_statement_and_the_plan() -> None
 def test_a_job_names_the_private_columns_as_columns() -> None:
     text = "[job]\nrecipe = 'random_trees'\n[random_trees]\ncolumns = ['sex']\n"
     text += "[confidential]\ntable = 'c.csv'\n[target]\ntable = 't.csv'\n[budget]\nepsilon = 1\n"
-    assert loads(text, Path("job.toml")).recipe == RandomTrees(columns=("sex",))
+    assert read_published(text, Path("job.toml"), public_data().schema).recipe == RandomTrees(columns=("sex",))
 
 
 def test_many_copies_come_from_one_measurement_and_differ() -> None:
