@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from hedgerow.job.values import Person as Person
     from hedgerow.job.values import Public as Public
     from hedgerow.job.values import Target as Target
-    from hedgerow.public.costs import Budget as Budget
-    from hedgerow.public.schema import Schema as Schema
+    from hedgerow.public import Budget as Budget
+    from hedgerow.public import Schema as Schema
     from hedgerow.simulate.personnel import personnel as personnel
 
 _HOME = {

@@ -24,13 +24,20 @@ from hedgerow.ledger.account import RunAccount
 from hedgerow.pipeline import PreparedJob
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
-from hedgerow.public.coding import Codes
-from hedgerow.public.costs import Budget, Noise, Spend, Tariff, law_of
-from hedgerow.public.costs.claim import Claim
-from hedgerow.public.files.places import same_file
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.formula import Formula, make_claim
-from hedgerow.public.table import CodedTable
+from hedgerow.public import (
+    Budget,
+    Claim,
+    CodedTable,
+    Codes,
+    Formula,
+    Noise,
+    Spend,
+    Tariff,
+    law_of,
+    make_claim,
+    open_source,
+    same_file,
+)
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "cannot tell"]

@@ -24,11 +24,21 @@ from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
 from hedgerow.private import Gate, relabel, urns
-from hedgerow.public.costs import Budget, Guarantee, PublicInput, Relation, Statement, Tariff
-from hedgerow.public.files.places import same_file
-from hedgerow.public.files.sources import Source, open_source
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable, PublicData, Role
+from hedgerow.public import (
+    Budget,
+    CodedTable,
+    Guarantee,
+    PublicData,
+    PublicInput,
+    Relation,
+    Role,
+    Schema,
+    Source,
+    Statement,
+    Tariff,
+    open_source,
+    same_file,
+)
 from hedgerow.records.drawing import Copies as Copies
 from hedgerow.records.drawing import draw_copies as draw_copies
 from hedgerow.release import measurements

@@ -5,8 +5,7 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from hedgerow.counting.relabel import LabelLaw
-from hedgerow.public.costs import Budget, Counts, Law, Marginal, Measurement, Tariff
-from hedgerow.public.costs.urn import Urn
+from hedgerow.public import Budget, Counts, Law, Marginal, Measurement, Tariff, Urn
 
 
 @runtime_checkable

@@ -12,8 +12,7 @@ from hedgerow.answers.protocol import Measures
 from hedgerow.counting import relabel
 from hedgerow.counting.relabel import LabelLaw
 from hedgerow.errors import Refused
-from hedgerow.public.costs import Budget, Counts, Law, Marginal, Measurement, Spend, Statement, Tariff
-from hedgerow.public.costs.urn import Urn, price_urn
+from hedgerow.public import Budget, Counts, Law, Marginal, Measurement, Spend, Statement, Tariff, Urn, price_urn
 
 DrawUrn = Callable[[Marginal, Urn, Fraction], tuple[Measurement, ...]]
 """How the gate draws from urns."""

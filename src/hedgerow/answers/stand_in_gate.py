@@ -10,9 +10,19 @@ import numpy as np
 from hedgerow.counting import relabel
 from hedgerow.counting.plan import CountPlan
 from hedgerow.counting.relabel import LabelLaw, columns_of, relabelled
-from hedgerow.public.costs import Budget, Counts, Law, Marginal, Measurement, Spend, Tariff, law_of
-from hedgerow.public.costs.urn import Urn, price_urn
-from hedgerow.public.table import CodedTable
+from hedgerow.public import (
+    Budget,
+    CodedTable,
+    Counts,
+    Law,
+    Marginal,
+    Measurement,
+    Spend,
+    Tariff,
+    Urn,
+    law_of,
+    price_urn,
+)
 
 
 @final

@@ -13,9 +13,7 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
 from hedgerow.figures.notebook import table_html
 from hedgerow.job import JobValues
-from hedgerow.public.costs import Statement
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Schema, Statement
 from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.contents import Contents, records_of_counts
 from hedgerow.release.verify import Check, verify

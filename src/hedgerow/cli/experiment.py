@@ -53,7 +53,7 @@ def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bo
     """The best of a random number of runs on the confidential table."""
     from hedgerow.experiment import choosing
     from hedgerow.experiment.choosing import gamma_for
-    from hedgerow.public.costs.stopping import Stopping
+    from hedgerow.public import Stopping
 
     runs, law = stop
     asked = choosing.prepare(

@@ -10,8 +10,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
-    from hedgerow.public.schema import Schema
-    from hedgerow.public.table import CodedTable
+    from hedgerow.public import CodedTable, Schema
 
 Only = Annotated[list[str] | None, typer.Option("--only", help="Only these measures; may be repeated.")]
 Model = Annotated[str, typer.Option("--model", help="ln(pay) ~ sex + race + age + I(age^2) | agency + occupation")]
@@ -71,7 +70,7 @@ def sample(
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow.api.release import Release
-    from hedgerow.public.write import write_table
+    from hedgerow.public import write_table
 
     place = out or folder.with_name(folder.name + "-copies")
     if place.exists() and any(place.glob(f"*-seed{seed}-*")):
@@ -135,10 +134,7 @@ def compare(
 
 def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, CodedTable, list[CodedTable]]":
     """The schema, table A, and the copies."""
-    from hedgerow.public.files.sources import open_source
-    from hedgerow.public.fit import resolved_on
-    from hedgerow.public.schema import Schema
-    from hedgerow.public.table import CodedTable
+    from hedgerow.public import CodedTable, Schema, open_source, resolved_on
 
     files, beside = list[str](), list[Path]()
     for name in b:

@@ -9,7 +9,7 @@ import typer
 from hedgerow.errors import JobError, TableMismatch
 
 if TYPE_CHECKING:
-    from hedgerow.public.schema import Schema
+    from hedgerow.public import Schema
 
 app = typer.Typer(help="Draft the public description of a table (schema.toml), or check one.", no_args_is_help=True)
 _MOST_OUTSIDE = 0.5
@@ -32,7 +32,7 @@ def init(
             f"{out} exists already and may hold your changes. To write over it, add --force; to keep it, add "
             "--out OTHER.toml. Nothing was read or written."
         )
-    from hedgerow.public.schema import Schema
+    from hedgerow.public import Schema
 
     drafted = Schema.draft(public, codebook)
     if out == "-":
@@ -74,9 +74,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Check a schema: its own mistakes, each with line and cure; then how a PUBLIC table fits it."""
-    from hedgerow.public.files.sources import open_source
-    from hedgerow.public.fit import fit, fit_rows, fit_table, resolved_on
-    from hedgerow.public.schema import Schema
+    from hedgerow.public import Schema, fit_rows, fit_table, open_source, resolved_on
+    from hedgerow.public.fit import fit
 
     declared = Schema.load(schema)
     source = open_source(public) if public is not None else None

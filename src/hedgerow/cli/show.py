@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hedgerow.pipeline import PreparedJob
     from hedgerow.planning.forecast import Plan
-    from hedgerow.public.costs import Guarantee
+    from hedgerow.public import Guarantee
     from hedgerow.release.words import UseRow
 
 
@@ -92,7 +92,7 @@ def promise(epsilon: float, delta: float) -> str:
 
 def plan_text(plan: "Plan", tables: int = 40) -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
-    from hedgerow.public.costs import law_of
+    from hedgerow.public import law_of
     from hedgerow.release.words import use_rows
 
     g = plan.tariff.guarantee

@@ -73,7 +73,7 @@ def _confirm(yes: bool) -> None:
 
 def _foreseen(check: "ModelCheck") -> str:
     """What the check costs and what to expect of it."""
-    from hedgerow.public.costs import law_of
+    from hedgerow.public import law_of
 
     left = check.road.left()
     lines = [

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, Self, final
 import numpy as np
 import polars as pl
 
-from hedgerow.public.table import CodedTable as CodedTable
+from hedgerow.public import CodedTable as CodedTable
 
 Value = float | int | str | bool | None
 CHANCE = ("by chance", "found")

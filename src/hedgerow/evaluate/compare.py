@@ -13,7 +13,7 @@ from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, D
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.figures.notebook import table_html
 from hedgerow.figures.words import many, shown
-from hedgerow.public.formula import Formula
+from hedgerow.public import Formula
 
 Watch = Callable[[str], None]
 SUMMARY_HEAD = ("measure", "found", "by chance", "best", "")

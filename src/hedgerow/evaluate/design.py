@@ -11,9 +11,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import CodedTable, DoesNotApply
-from hedgerow.public.coding import as_text
-from hedgerow.public.formula import Formula, Term
-from hedgerow.public.schema import BINNED, Schema
+from hedgerow.public import BINNED, Formula, Schema, Term, as_text
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

@@ -8,8 +8,7 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import Cells, in_both, joint_cells
-from hedgerow.public.costs import Counts
-from hedgerow.public.shares import Shares
+from hedgerow.public import Counts, Shares
 
 _POINTS = 2000
 

@@ -11,8 +11,7 @@ from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, D
 from hedgerow.evaluate.coefficients import CoefficientAgreement, Rule, Z, combined
 from hedgerow.evaluate.design import DesignMatrix, Places, designs
 from hedgerow.evaluate.least_squares import Errors, Estimates, by_pyfixest, least_squares
-from hedgerow.public.coding import as_text
-from hedgerow.public.formula import Formula
+from hedgerow.public import Formula, as_text
 
 _MOST_PERIODS = 60
 _PAY = {"sex": "sex", "race": "race", "age": "age + I(age^2)", "education": "education"}

@@ -12,8 +12,7 @@ from hedgerow.evaluate.coefficients import CoefficientAgreement, Rule, combined
 from hedgerow.evaluate.design import DesignMatrix, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
 from hedgerow.figures.words import many
-from hedgerow.public.formula import Formula, Term
-from hedgerow.public.schema import BINNED
+from hedgerow.public import BINNED, Formula, Term
 
 _LEVELS = 60
 

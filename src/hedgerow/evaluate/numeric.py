@@ -10,7 +10,7 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both
-from hedgerow.public.schema import BINNED, Column
+from hedgerow.public import BINNED, Column
 
 Floats = npt.NDArray[np.float64]
 _LEVELS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)

@@ -4,7 +4,7 @@ from math import pi, sqrt
 
 import numpy as np
 
-from hedgerow.public.shares import Shares
+from hedgerow.public import Shares
 
 
 def expected_distance(p: Shares, n: int, m: int) -> float:

@@ -16,7 +16,7 @@ import polars as pl
 from hedgerow.counting.plan import CountPlan
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both
-from hedgerow.public.costs import Marginal
+from hedgerow.public import Marginal
 
 Matrix = npt.NDArray[np.float64]
 MOST = 3000

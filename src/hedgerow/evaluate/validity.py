@@ -9,8 +9,7 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, Result, Scale
 from hedgerow.figures.words import many
-from hedgerow.public.fit import ColumnFit
-from hedgerow.public.schema import OrderRule, Zero, violations
+from hedgerow.public import ColumnFit, OrderRule, Zero, violations
 
 
 @final

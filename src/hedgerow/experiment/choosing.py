@@ -29,10 +29,7 @@ from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Copies, PreparedJob, draw_copies, recording
 from hedgerow.private.gate import Gate
 from hedgerow.private.selection import choose_run
-from hedgerow.public.costs import Budget, Counts, Marginal, Tariff
-from hedgerow.public.costs.stopping import Choice, Stopping
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.toml import document
+from hedgerow.public import Budget, Choice, Counts, Marginal, Stopping, Tariff, document, open_source
 from hedgerow.release import measurements
 from hedgerow.release.bundle import complete
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page

@@ -15,7 +15,7 @@ from hedgerow.errors import JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
 from hedgerow.job import JobValues
 from hedgerow.job.file import known_keys, name_of_recipe, values_of
-from hedgerow.public.schema import nearest
+from hedgerow.public import nearest
 from hedgerow.recipes import RECIPES
 from hedgerow.uses import Table
 

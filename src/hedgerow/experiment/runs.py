@@ -25,13 +25,17 @@ from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid, Measure
 from hedgerow.job import JobValues
 from hedgerow.pipeline import PreparedJob
-from hedgerow.public.costs import Tariff
-from hedgerow.public.files.places import file_hash, same_file
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.formula import Formula
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable, PublicData
-from hedgerow.public.toml import document
+from hedgerow.public import (
+    CodedTable,
+    Formula,
+    PublicData,
+    Schema,
+    Tariff,
+    document,
+    file_hash,
+    open_source,
+    same_file,
+)
 from hedgerow.stand_in import Parts, lacking, parts_of, persons, run_once, split_rows
 from hedgerow.stand_in.worker_pool import worker_pool
 from hedgerow.uses import Quantity

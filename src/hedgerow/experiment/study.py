@@ -13,7 +13,7 @@ from hedgerow.errors import JobError
 from hedgerow.experiment.effects import Effects, FindingResult, effects_on, errors_of_runs, judge
 from hedgerow.experiment.grid import Grid, Picture
 from hedgerow.experiment.runs import GridStandIn, Watch, run_all, wanted
-from hedgerow.public.formula import Formula
+from hedgerow.public import Formula
 from hedgerow.stand_in import worker_count
 
 COST = (

@@ -27,9 +27,7 @@ from hedgerow.job.values import (
     recipe_class,
 )
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public.costs import Budget, Guarantee
-from hedgerow.public.schema import Schema
-from hedgerow.public.toml import document, key_lines, line_of
+from hedgerow.public import Budget, Guarantee, Schema, document, key_lines, line_of
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 from hedgerow.uses import use_from_toml, use_mistakes
 

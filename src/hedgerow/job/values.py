@@ -14,10 +14,7 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public.costs import Budget, Guarantee, Relation, Spend, Tariff
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, Guarantee, PublicData, Relation, Schema, Spend, Tariff, open_source
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse

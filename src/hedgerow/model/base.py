@@ -7,9 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.public.coding import Codes
-from hedgerow.public.costs import Marginal
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Codes, Marginal
 
 Expected = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, expm1, log, sqrt
 
 from hedgerow.errors import JobError
-from hedgerow.public.costs.urn import exp_floor
+from hedgerow.public import exp_floor
 
 Number = int | float | str | Fraction
 GRAIN = 10**6

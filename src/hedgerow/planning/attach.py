@@ -17,9 +17,18 @@ from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.interval import EPSILONS, MOST, least_n
-from hedgerow.public.costs import Marginal, PricedQuestion, Relation, Tree, epsilon_of, law_of
-from hedgerow.public.shares import shares, total_variation
-from hedgerow.public.table import CodedTable, PublicData
+from hedgerow.public import (
+    CodedTable,
+    Marginal,
+    PricedQuestion,
+    PublicData,
+    Relation,
+    Tree,
+    epsilon_of,
+    law_of,
+    total_variation,
+)
+from hedgerow.public.shares import shares
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in import Parts, fit_once
 

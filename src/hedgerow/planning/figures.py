@@ -14,7 +14,7 @@ from hedgerow.figures.sheet import Key, Section, series, sheet, write
 from hedgerow.figures.words import small
 from hedgerow.planning.interval import Interval, Kind, interval
 from hedgerow.planning.tables import Imagined, error_curves
-from hedgerow.public.costs import Budget
+from hedgerow.public import Budget
 
 SHARES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5)
 EPSILONS = tuple(i / 10 for i in range(1, 11))

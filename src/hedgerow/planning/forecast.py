@@ -14,9 +14,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.figures.notebook import table_html
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
-from hedgerow.public.costs import Budget, PricedQuestion, Spend, Tariff, law_of, spend_to_json
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, PricedQuestion, PublicData, Schema, Spend, Tariff, law_of, spend_to_json
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in import FEWEST, StandIn, lacking, quick
 from hedgerow.uses import AbstractUse, Verdict

@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
 from hedgerow.model.tables.projection import project
-from hedgerow.public.costs import Budget, Marginal, Tariff, law_of, noise_for
-from hedgerow.public.costs.urn import Urn
-from hedgerow.public.shares import shares, total_variation
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, Marginal, PublicData, Tariff, Urn, law_of, noise_for, total_variation
+from hedgerow.public.shares import shares
 from hedgerow.recipes import AbstractRecipe, IntegerCounts
 from hedgerow.recipes.counts.beta_binomial import BetaBinomial
 from hedgerow.recipes.counts.dirichlet_multinomial import DirichletMultinomial

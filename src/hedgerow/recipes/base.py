@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
-from hedgerow.public.costs import Budget, Relation, Spend, Tariff
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, PublicData, Relation, Spend, Tariff
 
 _NOTHING = "Nothing was read or spent."
 

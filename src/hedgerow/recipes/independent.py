@@ -6,9 +6,7 @@ from typing import ClassVar, final
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.model.records.models import ProductModel, fit_product
-from hedgerow.public.costs import Budget, Marginal, Spend, Tariff
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, Marginal, PublicData, Schema, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.memory import noise_on_total
 

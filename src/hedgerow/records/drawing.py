@@ -13,8 +13,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
-from hedgerow.public.schema import Schema, decode, violations
-from hedgerow.public.table import PublicData
+from hedgerow.public import PublicData, Schema, decode, violations
 
 _ROUNDS = 30
 

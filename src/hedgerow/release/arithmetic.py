@@ -6,7 +6,7 @@ from math import isclose
 from re import fullmatch
 
 from hedgerow.errors import HedgerowError, VerifyFailed
-from hedgerow.public.costs import (
+from hedgerow.public import (
     LAWS,
     Guarantee,
     Measure,
@@ -14,12 +14,13 @@ from hedgerow.public.costs import (
     PricedQuestion,
     Spend,
     Tariff,
+    Urn,
     epsilon_of,
     law_of,
     noise_for,
+    price_urn,
     selection_rate,
 )
-from hedgerow.public.costs.urn import Urn, price_urn
 from hedgerow.release.bundle_reader import BundleReader
 
 _GRAIN = Fraction(2, 10**12)

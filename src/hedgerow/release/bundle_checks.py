@@ -14,10 +14,7 @@ from hedgerow import __version__
 from hedgerow.errors import VerifyFailed
 from hedgerow.job.file import read_published
 from hedgerow.model.tables.count_table import ALL
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.schema import BINNED, Column, Schema, violations
-from hedgerow.public.schema.column import as_float
-from hedgerow.public.write import write_table
+from hedgerow.public import BINNED, Column, Schema, as_float, open_source, violations, write_table
 from hedgerow.release import manifest
 from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.contents import COUNTS, FIGURES, FORMATS, Contents, count_tables, label_columns

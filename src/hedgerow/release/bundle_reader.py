@@ -10,8 +10,7 @@ from typing import Any, ClassVar, NoReturn
 import polars as pl
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.public.costs import Statement
-from hedgerow.public.schema import Schema
+from hedgerow.public import Schema, Statement
 from hedgerow.release import measurements, package
 from hedgerow.release.contents import FORMATS, Contents
 from hedgerow.release.manifest import open_plain

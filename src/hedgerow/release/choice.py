@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, final
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.public.costs import Budget, Marginal, Spend, Statement, question_from_json, question_to_json
-from hedgerow.public.costs.stopping import Choice, Stopping
+from hedgerow.public import Budget, Choice, Marginal, Spend, Statement, Stopping, question_from_json, question_to_json
 from hedgerow.release import arithmetic, bundle_checks, manifest
 from hedgerow.release.bundle_checks import counts_outside_schema, outside_schema
 from hedgerow.release.bundle_reader import BundleReader

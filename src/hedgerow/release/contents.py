@@ -15,9 +15,7 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public.costs import Statement
-from hedgerow.public.schema import Schema
-from hedgerow.public.write import write_table
+from hedgerow.public import Schema, Statement, write_table
 from hedgerow.release.measurements import Answers
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hedgerow.answers.recorded import Reply
 from hedgerow.errors import JobError
-from hedgerow.public.costs import Measurement, question_from_json, question_to_json, spend_from_json, spend_to_json
+from hedgerow.public import Measurement, question_from_json, question_to_json, spend_from_json, spend_to_json
 from hedgerow.release import measurements
 
 

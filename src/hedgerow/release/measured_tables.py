@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.public.costs import Counts, Marginal, Measurement, law_of
-from hedgerow.public.schema import Schema
-from hedgerow.public.shares import shares, total_variation
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Counts, Marginal, Measurement, Schema, law_of, total_variation
+from hedgerow.public.shares import shares
 from hedgerow.release.contents import Contents
 from hedgerow.release.measurements import Answers
 from hedgerow.uses import cell_names

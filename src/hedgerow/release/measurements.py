@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.public.costs import LAWS, Marginal, Measurement, Noise, question_from_json, question_to_json
+from hedgerow.public import LAWS, Marginal, Measurement, Noise, question_from_json, question_to_json
 from hedgerow.release.manifest import write_whole
 
 Answers = tuple[tuple[int, Measurement], ...]

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.public.schema import LISTED, Column
+from hedgerow.public import LISTED, Column
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.words import made_sentence

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hedgerow.figures import page
-from hedgerow.public.schema import Column, Condition, Zero
+from hedgerow.public import Column, Condition, Zero
 from hedgerow.release import package, report, words
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts

@@ -9,9 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hedgerow.figures import Dot, LinePoint, Range, Shade, Trace, estimates, heat, lines, log_scatter, scatter
-from hedgerow.public.costs import Statement, law_of
-from hedgerow.public.schema import Schema, violations
-from hedgerow.public.table import CodedTable, Places
+from hedgerow.public import CodedTable, Places, Schema, Statement, law_of, violations
 from hedgerow.release import figures, words
 from hedgerow.release.contents import Contents
 from hedgerow.release.figures import ReportPanel, count_figures

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from hedgerow.errors import HedgerowError, VerifyFailed
-from hedgerow.public.costs import Statement
+from hedgerow.public import Statement
 from hedgerow.release import arithmetic, bundle_checks, choice
 from hedgerow.release.bundle_reader import BundleReader
 

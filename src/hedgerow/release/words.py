@@ -18,9 +18,8 @@ from hedgerow.figures.words import beside as beside
 from hedgerow.figures.words import many as many
 from hedgerow.figures.words import percent as percent
 from hedgerow.figures.words import small as small
-from hedgerow.public.costs import Guarantee, Spend, Statement
-from hedgerow.public.costs import decimal as decimal
-from hedgerow.public.costs.urn import Urn
+from hedgerow.public import Guarantee, Spend, Statement, Urn
+from hedgerow.public import decimal as decimal
 from hedgerow.release.contents import Contents
 from hedgerow.uses import Verdict
 

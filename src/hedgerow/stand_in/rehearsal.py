@@ -26,7 +26,7 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.public.costs import Budget
+from hedgerow.public import Budget
 from hedgerow.stand_in.curve import Point, Rehearsal, band
 from hedgerow.stand_in.stand_in import StandIn, half_sample_errors, use_errors
 from hedgerow.stand_in.worker_pool import worker_count, worker_pool

@@ -14,10 +14,7 @@ import polars as pl
 from hedgerow.answers.stand_in_gate import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
-from hedgerow.public.coding import as_text, person_cap
-from hedgerow.public.costs import Budget, Guarantee, Tariff
-from hedgerow.public.files.sources import Source
-from hedgerow.public.table import CodedTable, Places, PublicData
+from hedgerow.public import Budget, CodedTable, Guarantee, Places, PublicData, Source, Tariff, as_text, person_cap
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.records.drawing import draw_one
 from hedgerow.uses import AbstractUse, UseError

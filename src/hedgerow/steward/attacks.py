@@ -15,8 +15,7 @@ from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.cells import in_both
 from hedgerow.figures.words import aligned
 from hedgerow.job import JobValues
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Schema
 from hedgerow.steward.compare import release_of, release_tables
 from hedgerow.steward.exact import exact_table
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable
 
 MARK = "INSIDE ONLY: exact numbers about confidential rows. Not covered by any epsilon; do not publish."
 

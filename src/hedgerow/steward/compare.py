@@ -15,8 +15,7 @@ from hedgerow.evaluate.compare import Comparison, compare
 from hedgerow.evaluate.page import page, summary
 from hedgerow.figures.words import aligned
 from hedgerow.job import JobValues
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Schema
 from hedgerow.steward.classification import ClassificationRates, classification_rates
 from hedgerow.steward.exact import ExactUse, exact_table, judge_uses, use_lines, use_row
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words, write_inside

@@ -15,10 +15,7 @@ import polars as pl
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.figures.words import aligned, beside, percent, small
 from hedgerow.job import JobValues
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.fit import typed_as
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable, Floats
+from hedgerow.public import CodedTable, Floats, Schema, open_source, typed_as
 from hedgerow.steward.inside import InsideOnly, in_fixed_words
 from hedgerow.uses import AbstractUse, Verdict, like_sample
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
-from hedgerow.public.costs import Budget, Statement, epsilon_of
+from hedgerow.public import Budget, Statement, epsilon_of
 
 Pair = tuple[Fraction, Fraction]
 _NOTHING: Pair = (Fraction(0), Fraction(0))

@@ -21,11 +21,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.evaluate.telling_apart import auc
 from hedgerow.job import JobValues
-from hedgerow.public.coding import Codes
-from hedgerow.public.costs import Tariff
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable, PublicData
+from hedgerow.public import CodedTable, Codes, PublicData, Schema, Tariff, open_source
 from hedgerow.stand_in import Parts, run_once
 
 Watch = Callable[[str], None]

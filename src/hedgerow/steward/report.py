@@ -12,7 +12,7 @@ from hedgerow.figures import LinePoint, Trace, Twin, lines, twins
 from hedgerow.figures.page import render
 from hedgerow.figures.words import small
 from hedgerow.job import JobValues
-from hedgerow.public.table import Floats
+from hedgerow.public import Floats
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.exact import ExactUse, exact_uses, use_lines, use_row
 from hedgerow.steward.inside import SUFFIX, WARNING, WATERMARK, InsideOnly, inside_folder, write_inside

@@ -11,10 +11,8 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.job import JobValues
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.costs import Marginal
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.schema import Schema
-from hedgerow.public.shares import shares, total_variation
+from hedgerow.public import Marginal, Schema, open_source, total_variation
+from hedgerow.public.shares import shares
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, write_inside
 

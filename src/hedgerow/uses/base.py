@@ -22,8 +22,7 @@ from typing import Any, ClassVar, Literal, TypeVar, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.public.schema import Schema, nearest
-from hedgerow.public.table import CodedTable, Floats, Places
+from hedgerow.public import CodedTable, Floats, Places, Schema, nearest
 
 Within = Literal["total-variation", "relative", "absolute"]
 Over = Literal["typical", "worst"]

@@ -10,9 +10,7 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.design import designs
 from hedgerow.evaluate.least_squares import Estimates, least_squares
-from hedgerow.public.formula import Formula
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable, Floats
+from hedgerow.public import CodedTable, Floats, Formula, Schema
 from hedgerow.uses.base import NOTHING, AbstractGroupUse, Over, Quantity
 
 _DRAWS = 1000

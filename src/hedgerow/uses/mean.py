@@ -8,8 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable, Floats, Places
+from hedgerow.public import CodedTable, Floats, Places, Schema
 from hedgerow.uses.base import NOTHING, AbstractColumnUse, Quantity, ratio
 
 _NUMBERS = ("integer", "real", "yes-no", "ordered")

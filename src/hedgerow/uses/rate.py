@@ -7,8 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Schema
 from hedgerow.uses.base import NOTHING, AbstractColumnUse, Quantity, is_names, ratio
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hedgerow.public.table import CodedTable, Floats
+from hedgerow.public import CodedTable, Floats
 from hedgerow.uses.base import A_LIST, AbstractUse, Quantity, UseError, Within, is_names
 
 

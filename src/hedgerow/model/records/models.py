@@ -21,9 +21,7 @@ from hedgerow.model.records.tree import JunctionModel, TreeModel
 from hedgerow.model.tables.constants import BLEND
 from hedgerow.model.tables.projection import pooled_total, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import Floats, rake_rows
-from hedgerow.public.coding import Codes, Coding, code_type
-from hedgerow.public.costs import Marginal, Measurement, law_of
-from hedgerow.public.schema import Schema, column_codes
+from hedgerow.public import Codes, Coding, Marginal, Measurement, Schema, code_type, column_codes, law_of
 
 _SHOWN = 200_000  # the most records from which expected counts are worked out
 

@@ -24,8 +24,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractTabulation, Expected
 from hedgerow.model.tables.projection import Floats, whole_counts
-from hedgerow.public.costs import Marginal
-from hedgerow.public.schema import Schema
+from hedgerow.public import Marginal, Schema
 
 Axes = tuple[int, ...]
 FIGURES = ("count", "standard_error", "low", "high")

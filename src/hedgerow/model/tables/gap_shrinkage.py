@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.model.tables.constants import INTEGER_COUNTS
-from hedgerow.public.costs import Laplace, NoiseLaw
+from hedgerow.public import Laplace, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 _FITTED = 4  # figures that are learnt from the table

@@ -17,8 +17,7 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.trees.constants import RANDOM_TREES
-from hedgerow.public.coding import Codes
-from hedgerow.public.costs import Tree
+from hedgerow.public import Codes, Tree
 
 _CHUNK = 1024
 

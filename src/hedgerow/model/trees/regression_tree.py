@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.trees.constants import GUIDED_TREE
-from hedgerow.public.costs import Tree
+from hedgerow.public import Tree
 
 Shares = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]

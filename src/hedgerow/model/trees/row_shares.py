@@ -12,9 +12,7 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.model.trees.constants import GUIDED_TREE
-from hedgerow.public.costs import Marginal
-from hedgerow.public.schema import BINNED, Schema, decode, violations
-from hedgerow.public.table import CodedTable
+from hedgerow.public import BINNED, CodedTable, Marginal, Schema, decode, violations
 
 _GOLDEN = 0.6180339887498949
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hedgerow.model.tables.constants import BLEND
 from hedgerow.model.tables.projection import Floats, Key, Pair
-from hedgerow.public.costs import Tariff
+from hedgerow.public import Tariff
 
 _MEAN = sqrt(2 / pi)  # the mean size of a standard normal number
 _ROUNDS = 30

@@ -9,10 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.public.coding import Coding, JoinedColumn
-from hedgerow.public.costs import Marginal
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Coding, JoinedColumn, Marginal, Schema
 
 Records = npt.NDArray[np.uint16]
 MOST_CELLS = 2_000_000  # of a declared table

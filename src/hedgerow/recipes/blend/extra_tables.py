@@ -21,7 +21,7 @@ from hedgerow.model.tables.constants import BLEND, TREE_BLEND
 from hedgerow.model.tables.projection import Floats, Key, project
 from hedgerow.model.tables.proportional_fitting import fit_margins
 from hedgerow.model.tables.shrinkage import shrink
-from hedgerow.public.table import PublicData
+from hedgerow.public import PublicData
 from hedgerow.recipes.blend.allocation import Price, moved
 from hedgerow.recipes.blend.axes import MOST_CELLS, Axes
 from hedgerow.recipes.blend.noisy_tables import NoisyTables

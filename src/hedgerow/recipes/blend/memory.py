@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from math import isqrt
 
-from hedgerow.public.costs import Spend, law_of
-from hedgerow.public.schema import Schema
+from hedgerow.public import Schema, Spend, law_of
 
 
 def pair_cells(schema: Schema, names: Sequence[str]) -> int:

@@ -15,8 +15,7 @@ from hedgerow.model.tables.constants import BLEND
 from hedgerow.model.tables.projection import Floats, Key, Pair, pooled_total, project
 from hedgerow.model.tables.proportional_fitting import fit_margins
 from hedgerow.model.tables.shrinkage import drift_of, shrink
-from hedgerow.public.costs import Marginal, Measurement, law_of
-from hedgerow.public.schema import impossible
+from hedgerow.public import Marginal, Measurement, impossible, law_of
 from hedgerow.recipes.blend.axes import Axes
 
 

@@ -13,8 +13,7 @@ from hedgerow.model.records.descent import MOST
 from hedgerow.model.records.models import CrossedModel
 from hedgerow.model.tables.constants import PUBLIC_BLEND
 from hedgerow.model.tables.projection import Key
-from hedgerow.public.costs import Budget, Spend, Tariff
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, PublicData, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.allocation import Price, shares_by_error
 from hedgerow.recipes.blend.axes import Axes, Records, axes_of

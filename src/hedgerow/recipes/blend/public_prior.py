@@ -15,7 +15,7 @@ from hedgerow.model.tables.projection import Floats, Key, project
 from hedgerow.model.tables.proportional_fitting import Keys, fit_margins, rake_rows
 from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior
 from hedgerow.model.tables.smoothing import smoothed, smoothed_line
-from hedgerow.public.schema import BINNED, Column
+from hedgerow.public import BINNED, Column
 from hedgerow.recipes.blend.allocation import Stakes
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer, tree_pairs
 

@@ -12,8 +12,7 @@ from hedgerow.model.base import AbstractModel
 from hedgerow.model.records.descent import MOST
 from hedgerow.model.records.models import CrossedModel
 from hedgerow.model.tables.projection import Key
-from hedgerow.public.costs import Budget, Spend, Tariff
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, PublicData, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.allocation import Price, shares_by_gain, worth_measuring
 from hedgerow.recipes.blend.axes import Axes, axes_of

@@ -6,8 +6,7 @@ from typing import ClassVar, final
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.model.tables.count_table import CountTable
-from hedgerow.public.costs import Budget, Marginal, Spend, Tariff
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, Marginal, PublicData, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, TableSettings
 from hedgerow.recipes.counts.urn_plan import Alpha, Size, UrnPlan
 

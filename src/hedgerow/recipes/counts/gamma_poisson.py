@@ -8,9 +8,7 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.gamma_poisson import odds_of, pi_of
 from hedgerow.model.tables.count_table import CountTable
-from hedgerow.public.costs import Budget, Marginal, Spend, Tariff
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData
+from hedgerow.public import Budget, Marginal, PublicData, Schema, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, TableSettings
 from hedgerow.recipes.counts.urn_plan import Alpha, UrnPlan
 

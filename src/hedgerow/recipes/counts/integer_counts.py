@@ -24,9 +24,22 @@ from hedgerow.model.tables.count_table import (
 )
 from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import project
-from hedgerow.public.costs import Budget, Counts, Marginal, Measurement, Noise, NoiseLaw, Spend, Tariff, law_of
-from hedgerow.public.schema import Flags, Schema, impossible
-from hedgerow.public.table import CodedTable, PublicData
+from hedgerow.public import (
+    Budget,
+    CodedTable,
+    Counts,
+    Flags,
+    Marginal,
+    Measurement,
+    Noise,
+    NoiseLaw,
+    PublicData,
+    Schema,
+    Spend,
+    Tariff,
+    impossible,
+    law_of,
+)
 from hedgerow.recipes.base import AbstractRecipe, TableSettings
 
 _LEAST = 1e-12

@@ -11,9 +11,19 @@ import numpy as np
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.tables.count_table import CountTable, check_columns
-from hedgerow.public.costs import Budget, Marginal, Spend, Tariff, floor_sqrt
-from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
-from hedgerow.public.table import PublicData
+from hedgerow.public import (
+    Budget,
+    Marginal,
+    PublicData,
+    Spend,
+    Tariff,
+    Urn,
+    exp_floor,
+    floor_sqrt,
+    price_urn,
+    row_epsilon,
+    rows_cross,
+)
 from hedgerow.recipes.counts.integer_counts import public_counts, zero_cells
 
 Size = int | str | Sequence[int]

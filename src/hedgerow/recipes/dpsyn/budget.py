@@ -29,7 +29,7 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.public.costs import Budget, Spend, Tariff, epsilon_of, law_of
+from hedgerow.public import Budget, Spend, Tariff, epsilon_of, law_of
 
 Regime = Literal["public_only", "one_way", "two_way"]
 _GRAIN = 10**15

@@ -16,8 +16,7 @@ from hedgerow.model.records.descent import Records
 from hedgerow.model.records.models import GroupedModel
 from hedgerow.model.tables.projection import Floats, project
 from hedgerow.model.tables.shrinkage import shrink
-from hedgerow.public.costs import TOTAL, Budget, Law, Marginal, Measurement, Spend, Tariff, law_of
-from hedgerow.public.table import CodedTable, PublicData
+from hedgerow.public import TOTAL, Budget, CodedTable, Law, Marginal, Measurement, PublicData, Spend, Tariff, law_of
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.memory import pair_records_memory
 from hedgerow.recipes.dpsyn.budget import (

@@ -14,7 +14,7 @@ from hedgerow.model.tables.constants import DPSYN
 from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import Floats, Pair, project, systematic_counts
 from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake_rows
-from hedgerow.public.costs import Measurement, law_of
+from hedgerow.public import Measurement, law_of
 
 _STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
 

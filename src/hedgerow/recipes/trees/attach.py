@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError, Refused
-from hedgerow.public.costs import Guarantee
-from hedgerow.public.schema import Schema
-from hedgerow.public.table import CodedTable, PublicData
+from hedgerow.public import CodedTable, Guarantee, PublicData, Schema
 
 NOTHING = "No confidential row was read and nothing was spent."
 

@@ -35,8 +35,19 @@ from hedgerow.model.trees import (
     prune,
     to_target,
 )
-from hedgerow.public.costs import TOTAL, Budget, Marginal, Measurement, Relation, Spend, Tariff, Tree, law_of
-from hedgerow.public.table import CodedTable, PublicData
+from hedgerow.public import (
+    TOTAL,
+    Budget,
+    CodedTable,
+    Marginal,
+    Measurement,
+    PublicData,
+    Relation,
+    Spend,
+    Tariff,
+    Tree,
+    law_of,
+)
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
 from hedgerow.recipes.trees.outcome import budget_parts, outcome_of

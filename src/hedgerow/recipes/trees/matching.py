@@ -11,9 +11,7 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public.fit import ColumnFit
-from hedgerow.public.schema import Column
-from hedgerow.public.table import CodedTable
+from hedgerow.public import CodedTable, Column, ColumnFit
 
 _NOTHING = "No confidential row was read and nothing was spent."
 

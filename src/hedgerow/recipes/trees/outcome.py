@@ -28,8 +28,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.model.trees import GUIDED_TREE
-from hedgerow.public.costs import Marginal, Tree
-from hedgerow.public.schema import BINNED, Schema
+from hedgerow.public import BINNED, Marginal, Schema, Tree
 from hedgerow.recipes.trees.attach import is_ordered
 
 Floats = npt.NDArray[np.float64]

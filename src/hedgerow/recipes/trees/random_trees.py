@@ -26,12 +26,14 @@ from hedgerow.model.trees import (
     sketch_tree,
     with_columns,
 )
-from hedgerow.public.coding import Codes
-from hedgerow.public.costs import (
+from hedgerow.public import (
     Budget,
+    CodedTable,
+    Codes,
     Guarantee,
     Marginal,
     Measurement,
+    PublicData,
     Relation,
     Spend,
     Tariff,
@@ -40,7 +42,6 @@ from hedgerow.public.costs import (
     floor_sqrt,
     law_of,
 )
-from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import NOTHING, code_rows, columns_of, cross, open_columns, target_of
 from hedgerow.recipes.trees.matching import matched
