@@ -26,7 +26,7 @@ from hedgerow.counting import CountPlan, count, count_sql
 from hedgerow.counting.kernel import TILE, count_tile
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.question import Marginal
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 
 SIZES = [100, 52, 40, 34, 27, 25, 22, 20, 20, 17, 15, 13, 12, 11, 10, 9, 9, 8, 8, 7, 6, 5, 4, 3, 2]
 NAMES = [f"c{i:02}" for i in range(len(SIZES))]

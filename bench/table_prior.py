@@ -21,7 +21,7 @@ import polars as pl
 
 from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
 from hedgerow.model.tables.projection import project, whole_counts
-from hedgerow.public.shares import shares, total_variation
+from hedgerow.public.table import shares, total_variation
 
 Floats = npt.NDArray[np.float64]
 DATA = Path(__file__).parents[2] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"

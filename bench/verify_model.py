@@ -26,7 +26,7 @@ from hedgerow.private.verification import verify_model
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.formula import Formula, make_claim
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable

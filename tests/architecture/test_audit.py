@@ -23,7 +23,7 @@ from hedgerow.private import Gate
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import TOTAL, Marginal
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.world import PERSON, SCHEMA, frame, write_job
 

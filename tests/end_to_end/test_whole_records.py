@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from hedgerow.api.job import Job
-from hedgerow.public.files.sources import Source
+from hedgerow.public.files import Source
 from hedgerow.release import measurements
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.recipe_world import JOBS

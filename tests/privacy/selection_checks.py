@@ -17,7 +17,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Counts, Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.stopping import Choice, Stopping
-from hedgerow.public.files.sources import Source, open_source
+from hedgerow.public.files import Source, open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.checks import quick_folder
 from tests.privacy.world import SCHEMA, Pair, Row, frame

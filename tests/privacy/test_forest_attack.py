@@ -17,7 +17,7 @@ from hedgerow.private import Gate, noise
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.trees.random_trees import RandomTrees

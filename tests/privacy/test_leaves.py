@@ -25,7 +25,7 @@ from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Counts, Marginal, Tree
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.recipes.trees.outcome import Residual
 from tests.privacy.checks import quick_folder

@@ -22,7 +22,7 @@ from hedgerow.public.coding import CodedColumn, Codes, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.checks import quick_folder
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched

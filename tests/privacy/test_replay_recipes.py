@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.public.costs.accounting import Guarantee
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.checks import check_run, quick_folder, run_job
 from tests.privacy.recipe_world import JOBS, PUBLIC, write_dpsyn

@@ -19,7 +19,7 @@ from hedgerow.private.rows import ConfidentialRows, RowSource
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import TOTAL, Marginal
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.world import PERSON, SCHEMA, Row, frame
 

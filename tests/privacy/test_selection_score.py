@@ -15,7 +15,7 @@ from hedgerow.private import Gate
 from hedgerow.public.costs.accounting import Budget, Guarantee, selection_rate
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.watch import Tape, watched
 from tests.privacy.world import SCHEMA, Row, frame

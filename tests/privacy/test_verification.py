@@ -19,7 +19,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim, plain
 from hedgerow.public.costs.question import Counts
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.mutants import caught_by
 from tests.privacy.verification_checks import CLAIMS, MODELS, check_verification, claim_of

@@ -21,7 +21,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
-from hedgerow.public.files.sources import Source, open_source
+from hedgerow.public.files import Source, open_source
 from hedgerow.public.formula import Formula, make_claim
 from hedgerow.public.schema import Schema
 from tests.privacy.checks import quick_folder

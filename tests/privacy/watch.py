@@ -23,7 +23,7 @@ from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.accounting import Measure, floor_sqrt
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.urn import Urn, exp_floor
-from hedgerow.public.files.sources import Source
+from hedgerow.public.files import Source
 from tests.oracles import dirichlet_multinomial as dm
 
 

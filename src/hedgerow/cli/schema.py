@@ -74,8 +74,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Check a schema: its own mistakes, each with line and cure; then how a PUBLIC table fits it."""
-    from hedgerow.public import Schema, fit_rows, fit_table, open_source, resolved_on
-    from hedgerow.public.fit import fit
+    from hedgerow.public import Schema, fit, fit_rows, fit_table, open_source, resolved_on
 
     declared = Schema.load(schema)
     source = open_source(public) if public is not None else None

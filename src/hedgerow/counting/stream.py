@@ -22,9 +22,7 @@ import polars as pl
 
 from hedgerow.counting.plan import COVER, CountPlan
 from hedgerow.errors import JobError
-from hedgerow.public.coding import Coding
-from hedgerow.public.costs.question import Counts, Marginal
-from hedgerow.public.files.sources import open_source
+from hedgerow.public import Coding, Counts, Marginal, open_source
 
 _VALUE, _ROW = 48, 160  # bytes: of a value while it is read and coded; of a row besides
 _READER = 128 << 20  # bytes that reading takes whatever the batch: CSV comes in blocks of 16 MB, copied

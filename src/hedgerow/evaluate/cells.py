@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.evaluate.base import CodedTable, DoesNotApply
-from hedgerow.public import Counts, Marginal, Schema, Shares, total_variation
-from hedgerow.public.shares import shares
+from hedgerow.public import Counts, Marginal, Schema, Shares, shares, total_variation
 
 DENSE = 1 << 21
 """A table with more cells is counted by sorting its rows; so many are counted in one pass."""

@@ -9,7 +9,7 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import in_both, joint_cells
 from hedgerow.evaluate.sampling import expected_distance, like_sample
-from hedgerow.public.shares import shares
+from hedgerow.public import shares
 
 _PRIVATE = ("sex", "race")
 

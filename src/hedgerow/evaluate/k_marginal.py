@@ -11,8 +11,7 @@ import polars as pl
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import Cells, every_cells, in_both, joint_cells
 from hedgerow.evaluate.sampling import expected_distance
-from hedgerow.public import Shares
-from hedgerow.public.shares import shares
+from hedgerow.public import Shares, shares
 
 AREAS = ("puma", "agency", "state", "county", "region", "area")
 """Names of columns that are taken as the group when none is given."""

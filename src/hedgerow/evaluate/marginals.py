@@ -11,7 +11,7 @@ import polars as pl
 from hedgerow.evaluate.base import CHANCE, AbstractMetric, CodedTable, DoesNotApply, Figure, Result, Scale
 from hedgerow.evaluate.cells import every_cells, in_both
 from hedgerow.evaluate.sampling import expected_distance, like_sample
-from hedgerow.public.shares import shares
+from hedgerow.public import shares
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from fractions import Fraction
 from typing import final
 
 from hedgerow.ledger.book import Ledger
-from hedgerow.public.costs.accounting import Budget, Guarantee
-from hedgerow.public.costs.spend import Spend
+from hedgerow.public import Budget, Guarantee, Spend
 
 
 @final

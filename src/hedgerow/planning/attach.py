@@ -26,9 +26,9 @@ from hedgerow.public import (
     Tree,
     epsilon_of,
     law_of,
+    shares,
     total_variation,
 )
-from hedgerow.public.shares import shares
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in import Parts, fit_once
 

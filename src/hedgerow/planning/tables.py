@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
 from hedgerow.model.tables.projection import project
-from hedgerow.public import Budget, Marginal, PublicData, Tariff, Urn, law_of, noise_for, total_variation
-from hedgerow.public.shares import shares
+from hedgerow.public import Budget, Marginal, PublicData, Tariff, Urn, law_of, noise_for, shares, total_variation
 from hedgerow.recipes import AbstractRecipe, IntegerCounts
 from hedgerow.recipes.counts.beta_binomial import BetaBinomial
 from hedgerow.recipes.counts.dirichlet_multinomial import DirichletMultinomial

@@ -13,7 +13,7 @@ The core, at most 1,000:
 
 Readers, at most 250, through which every row comes to the gate (a test follows rows to find them):
 
-    public/files/sources.py  public/files/formats.py  public/files/csv_text.py
+    public/files.py
 
 Further mechanisms, at most 160 each; the core does not import them, and a job that uses none needs none:
 

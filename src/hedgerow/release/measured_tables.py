@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.public import CodedTable, Counts, Marginal, Measurement, Schema, law_of, total_variation
-from hedgerow.public.shares import shares
+from hedgerow.public import CodedTable, Counts, Marginal, Measurement, Schema, law_of, shares, total_variation
 from hedgerow.release.contents import Contents
 from hedgerow.release.measurements import Answers
 from hedgerow.uses import cell_names

@@ -11,8 +11,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.job import JobValues
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public import Marginal, Schema, open_source, total_variation
-from hedgerow.public.shares import shares
+from hedgerow.public import Marginal, Schema, open_source, shares, total_variation
 from hedgerow.steward.compare import release_of
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, write_inside
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from hedgerow.public.files.sources import open_source
-from hedgerow.public.fit import ColumnFit, fit, resolved_on
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.drafting.draft import draft
 from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
 from hedgerow.public.schema.text import write
+from hedgerow.public.table import ColumnFit, fit, resolved_on
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 

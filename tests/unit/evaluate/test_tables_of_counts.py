@@ -17,8 +17,7 @@ from hedgerow.evaluate.rare_cells import RareCells
 from hedgerow.evaluate.sampling import expected_distance, like_sample
 from hedgerow.evaluate.small_groups import SmallGroups
 from hedgerow.public.schema import Schema
-from hedgerow.public.shares import shares, total_variation
-from hedgerow.public.table import CodedTable
+from hedgerow.public.table import CodedTable, shares, total_variation
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
 

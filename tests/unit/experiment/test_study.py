@@ -15,7 +15,7 @@ from hedgerow.experiment.study import experiment
 from hedgerow.job.file import loads
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Marginal
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.toml import document
 from tests.unit.experiment.world import GRID, write
 

@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
-from hedgerow.public.files import csv_text
-from hedgerow.public.files.sources import Source, open_source
+from hedgerow.public import files as csv_text
+from hedgerow.public.files import Source, open_source
 
 PEOPLE = pl.DataFrame(
     {
@@ -324,7 +324,7 @@ def test_a_damaged_page_gives_a_fixed_sentence_whatever_is_in_it(kind: str, tmp_
 
 PEAK = """
 import sys
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 def held():  # memory of the process's own, without pages of files, which the system can take back
     return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("RssAnon")) / 1024
 source = open_source(sys.argv[1])

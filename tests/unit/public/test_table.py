@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import TableMismatch
-from hedgerow.public.fit import typed_as
 from hedgerow.public.schema import Column, Schema
-from hedgerow.public.table import CodedTable
+from hedgerow.public.table import CodedTable, typed_as
 
 SCHEMA = Schema.loads("""
 [columns.sex]

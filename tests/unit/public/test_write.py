@@ -13,7 +13,7 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.public import write
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema, decode
 from hedgerow.public.table import CodedTable
 from hedgerow.public.write import WRITERS, write_table

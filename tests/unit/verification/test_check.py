@@ -16,7 +16,7 @@ from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Noise
-from hedgerow.public.files.sources import open_source
+from hedgerow.public.files import open_source
 from hedgerow.public.formula import Formula, make_claim
 from hedgerow.public.schema import Schema
 from tests.end_to_end.conftest import Command

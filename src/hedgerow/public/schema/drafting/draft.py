@@ -16,8 +16,7 @@ import polars as pl
 
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.public.coding import Coding
-from hedgerow.public.files.places import file_hash
-from hedgerow.public.files.sources import Source, open_source
+from hedgerow.public.files import Source, file_hash, open_source
 from hedgerow.public.schema.column import BINNED, LISTED, Column
 from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, sketch_entry, with_table
 from hedgerow.public.schema.drafting.codebook_files import from_labels, has_labels, read_codebook, unknown

@@ -13,7 +13,7 @@ import polars as pl
 
 from hedgerow.errors import TableMismatch
 from hedgerow.public.coding import as_text
-from hedgerow.public.files.sources import Source
+from hedgerow.public.files import Source
 
 MOST_VALUES = 200_000
 MOST_ROWS = 50_000

@@ -1,0 +1,282 @@
+"""Tables as streams of batches: files of many formats, DuckDB tables, frames.
+
+Confidential tables pass through here, so nothing but the batches may depend on a row: CSV is read as text, types come
+from the header, errors name tables and columns only.  Opening reads the header and no row.  One batch has to fit in
+memory, not the table.
+
+In CSV a line is a row, whatever stands in other lines.  If a quote could reach over a line end, one person's stray
+quote would change how other people's lines are read, and no bound on what a person can move would hold.  So quotes
+count within their line only, and a line with an odd number of them, as a value with a line end in it begins, stops
+the reading: such a table cannot be told from a damaged one, and Parquet holds it better.  Every value is text.
+Short lines end in missing values, long ones are cut, bytes that are not UTF-8 become replacement marks.
+"""
+
+import csv
+import gzip
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import polars as pl
+from polars import selectors as cs
+
+from hedgerow.errors import HedgerowError, JobError, MissingExtra, TableMismatch
+
+Read = Callable[[list[str], int], Iterable[pl.DataFrame]]
+"""Gives frames of some columns, about so many rows each."""
+Opened = tuple[Mapping[str, Any], Read]
+_FAULTS = (Exception, pl.exceptions.PanicException)
+_BLOCK = 1 << 23
+"""Bytes of a CSV file that are read at a time, so that files of any size and compressed ones can be read."""
+_LONGEST = 100_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A table that can be read in batches: its name in messages, its columns, and how to read some of them."""
+
+    name: str
+    columns: tuple[str, ...]
+    read: Read
+
+    def batches(self, columns: Sequence[str], rows: int = 1 << 18) -> Iterator[pl.DataFrame]:
+        """All rows in order, at most ``rows`` at a time; of the first column when none is asked for."""
+        if absent := [c for c in columns if c not in self.columns]:
+            raise TableMismatch(
+                f"{self.name} has no column of text, numbers or dates named {', '.join(absent)}.\n"
+                "Columns need the same name in the schema and in the table. Only the header was read."
+            )
+        return self._stream(list(dict.fromkeys(columns)) or list(self.columns[:1]), rows)
+
+    def _stream(self, columns: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        days = (cs.date() | cs.datetime()).cast(pl.Date, strict=False).to_physical()
+        dates = days.clip(-719_162, 2_932_896).cast(pl.Date)  # years 1 to 9999: polars panics on some beyond
+        try:
+            for frame in self.read(columns, rows):
+                plain = frame.select(cs.by_name(*columns)).with_columns(dates, cs.decimal().cast(pl.Float64))
+                yield from plain.iter_slices(rows)
+            return
+        except _FAULTS:
+            text = f"{self.name} cannot be read to its end: it is damaged or in use. Restore it or write it again."
+        raise TableMismatch(text)  # outside of `except`: the library's own error may quote a row
+
+
+def open_source(table: Any) -> Source:
+    """A path, ``duckdb:PATH#TABLE``, or a polars, pandas or pyarrow frame as a source. No row is read."""
+    if isinstance(table, Source):
+        return table
+    name = str(table) if isinstance(table, str | Path) else "frame"
+    try:
+        kinds, read = _file(name) if isinstance(table, str | Path) else _frame(table)
+    except HedgerowError:
+        raise
+    except _FAULTS:
+        kinds = {}
+    if not kinds:
+        raise TableMismatch(
+            f"The header of {name} cannot be read: it is damaged, empty, names a column twice, or is not of the\n"
+            "kind that its suffix says. Open it and see. No row was read, and nothing was spent."
+        )
+    odd = ("List", "Array", "Struct", "Binary", "Duration")
+    return Source(name, tuple(n for n, kind in kinds.items() if not str(kind).startswith(odd)), read)
+
+
+def _file(name: str) -> Opened:
+    path, _, table = name[7:].rpartition("#") if name.startswith("duckdb:") else (name, "", "")
+    suffix = next((s for s in OPENERS if name.lower().endswith(s)), "")
+    if not Path(path).is_file():
+        raise JobError(f"There is no file {path}. Check the path. Nothing was read or spent.")
+    if not table and not suffix:
+        raise JobError(f"{name} has none of the suffixes {' '.join(OPENERS)}. Nothing was read or spent.")
+    return _duckdb(path, table) if table else OPENERS[suffix](name)
+
+
+def _frame(table: Any) -> Opened:
+    import narwhals as nw
+
+    table = nw.to_native(table, pass_through=True)  # of narwhals' own frames, what they wrap
+    if isinstance(table, pl.LazyFrame):
+        return table.collect_schema(), lambda names, n: table.select(cs.by_name(*names)).collect_batches(chunk_size=n)
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError:
+        said = f"A table is the path of a file or a frame (pandas, Polars, PyArrow), not {type(table)}."
+        raise JobError(f"{said} Give one of these. Nothing was read or spent.") from None
+    if not frame.implementation.is_pandas_like():
+        return _frame(frame.to_polars().lazy())
+
+    if loose := [n for n, kind in table.dtypes.items() if str(kind) == "object"]:
+        raise TableMismatch(
+            f"pandas keeps the columns {', '.join(map(str, loose))} as objects of any type, so that one row decides\n"
+            "how all are read. Give them a type, as frame.convert_dtypes() does, or write a file. No row was read."
+        )
+
+    def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        mixed = [n for n in names if str(frame.schema[n]) in ("Object", "Categorical", "Unknown")]
+        yield frame.select(names).with_columns(nw.col(n).cast(nw.String) for n in mixed).to_polars()
+
+    return frame.schema, read
+
+
+def _duckdb(path: str, table: str) -> Opened:
+    """A table or view of a DuckDB file."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra(needed_for="A DuckDB table", extra="sql") from None
+
+    def quoted(names: Iterable[str], between: str) -> str:
+        return between.join('"' + n.replace('"', '""') + '"' for n in names)
+
+    def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        with duckdb.connect(path, read_only=True) as db:
+            query = f"SELECT {quoted(names, ', ')} FROM {origin}"
+            yield from pl.read_database(query, db, iter_batches=True, batch_size=rows)
+
+    origin = quoted(table.split("."), ".")
+    with duckdb.connect(path, read_only=True) as db:
+        return pl.read_database(f"SELECT * FROM {origin} LIMIT 0", db).schema, read
+
+
+def _csv(name: str) -> Opened:
+    names = read_header(name)[0]
+    unique = dict.fromkeys(names, pl.String)
+    return unique if len(unique) == len(names) else {}, lambda names, n: read_rows(name, names)
+
+
+def _scan(scan: Callable[..., pl.LazyFrame], name: str) -> Opened:
+    lazy = scan(name, glob=False)
+    return lazy.collect_schema(), _paged(lambda names, at, n: lazy.select(cs.by_name(*names)).slice(at, n).collect())
+
+
+def _statistical(kind: str, name: str) -> Opened:
+    import pyreadstat
+
+    reader = partial(getattr(pyreadstat, f"read_{kind}"), name, output_format="polars")
+
+    def page(names: list[str], at: int, rows: int) -> pl.DataFrame:
+        frame: pl.DataFrame = reader(usecols=names, row_offset=at, row_limit=rows)[0]
+        return frame.with_columns((cs.numeric() | cs.by_dtype(pl.Null)).cast(pl.Float64))  # on every page
+
+    return reader(metadataonly=True)[0].schema, _paged(page)
+
+
+def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:
+    """Reads pages of (columns, first row, number of rows) until one is empty."""
+
+    def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        at = 0
+        while (frame := page(names, at, rows)).height:
+            yield frame
+            at += rows
+
+    return read
+
+
+OPENERS: Mapping[str, Callable[[str], Opened]] = {
+    **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), _csv),
+    ".parquet": partial(_scan, pl.scan_parquet),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(_scan, pl.scan_ipc)),
+    **{f".{kind}": partial(_statistical, kind) for kind in ("dta", "sav", "por", "sas7bdat")},
+    ".zsav": partial(_statistical, "sav"),
+    ".xpt": partial(_statistical, "xport"),
+}
+"""How to open a file with this suffix."""
+
+
+def read_header(name: str) -> tuple[list[str], str]:
+    """The column names, and the separator: whichever of comma, semicolon, tab and bar the header uses most."""
+    with _opened(name) as file:
+        first = file.readline(_LONGEST).decode("utf-8-sig", "replace").rstrip("\r\n")
+    separator = max(",;\t|", key=first.count)
+    return next(csv.reader([first], delimiter=separator), []), separator
+
+
+def read_rows(name: str, columns: list[str], block: int = _BLOCK) -> Iterator[pl.DataFrame]:
+    """The values of some columns, block by block."""
+    header, separator = read_header(name)
+    places = {c: header.index(c) for c in columns}
+    with _opened(name) as file:
+        file.readline()
+        for lines in filter(None, _blocks(file, block)):
+            yield _rows(lines, separator, len(header), places)
+
+
+def _opened(name: str) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(name, "rb") if name.lower().endswith(".gz") else open(name, "rb")
+
+
+def _blocks(file: gzip.GzipFile | BufferedReader, size: int) -> Iterator[bytes]:
+    """Whole lines, some ``size`` bytes at a time."""
+    rest = b""
+    while piece := file.read(size):
+        rest += piece
+        cut = rest.rfind(b"\n") + 1
+        yield rest[:cut]
+        rest = rest[cut:]
+    yield rest
+
+
+def _rows(block: bytes, separator: str, width: int, places: dict[str, int]) -> pl.DataFrame:
+    """One row per line. Lines are sorted by how they must be read, each by itself, and put back in order."""
+    text = block.replace(b"\r", b"").decode("utf-8", "replace")
+    if '"' not in text:
+        return _parsed(text, separator, width, places, None)
+    lines = pl.DataFrame({"text": text.removesuffix("\n").split("\n")}).with_row_index("line")
+    value = rf'(?:"(?:[^"]|"")*"|[^"{separator}]*)'
+    lines = lines.with_columns(regular=pl.col("text").str.contains(rf"^{value}(?:[{separator}]{value})*$"))
+    if (lines["text"].str.count_matches('"') % 2 == 1).any():
+        raise ValueError("a quote is not matched within its line")
+    regular, odd = lines.filter("regular"), lines.filter(~pl.col("regular"))
+    whole = "\n".join(regular["text"]) + "\n" * bool(regular.height)
+    read = [_parsed(whole, separator, width, places, '"'), _one_by_one(odd["text"], separator, places)]
+    order = np.argsort(pl.concat([regular["line"], odd["line"]]).to_numpy())
+    return pl.concat(read)[order]
+
+
+def _parsed(lines: str, separator: str, width: int, places: dict[str, int], quote: str | None) -> pl.DataFrame:
+    header = separator.join(f"_{i}" for i in range(width))  # tells polars how many values to expect
+    lazy = pl.scan_csv(
+        f"{header}\n{lines}".encode(),
+        separator=separator,
+        quote_char=quote,
+        infer_schema=False,
+        truncate_ragged_lines=True,
+    )
+    return lazy.select(pl.col(f"_{i}").alias(c) for c, i in places.items()).collect(engine="streaming")
+
+
+def _one_by_one(texts: pl.Series, separator: str, places: dict[str, int]) -> pl.DataFrame:
+    rows = [next(csv.reader([t[:_LONGEST]], delimiter=separator), []) for t in texts]
+    values = {c: [r[i] if i < len(r) else None for r in rows] for c, i in places.items()}
+    return pl.DataFrame(values, schema=dict.fromkeys(places, pl.String))
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths, or the files of two DuckDB tables, are one and the same."""
+    first, second = file_of(one), file_of(other)
+    return first == second or (first.exists() and second.exists() and first.samefile(second))
+
+
+def file_of(table: Path) -> Path:
+    """The file of a table: the path itself, or the FILE of ``duckdb:FILE#TABLE``."""
+    name = str(table)
+    return Path(name.removeprefix("duckdb:").rpartition("#")[0]) if name.startswith("duckdb:") else table
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    try:
+        with file_of(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as wrong:
+        raise JobError(
+            f"Cannot read the public file {path}: {wrong.strerror}. Check the path.\n"
+            "No confidential row was read and nothing was spent."
+        ) from None

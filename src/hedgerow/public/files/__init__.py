@@ -1,1 +1,0 @@
-"""Files: tables of many formats as streams of batches."""
