@@ -7,9 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from hedgerow.figures import Drawing, LinePoint, Trace, log_lines
-from hedgerow.figures.sheet import Key, Section, sheet, write
-from hedgerow.figures.svg import number
+from hedgerow.figures import Drawing, Key, LinePoint, Section, Trace, log_lines, number, sheet, write_sheet
 
 LOOKS = {
     "random_trees": "s0 dashed",
@@ -42,7 +40,7 @@ def draw(page: str, out: Path) -> None:
         epsilons, found = read(page, kind)
         charts = [(split, _panel(split, epsilons, methods)) for split, methods in found.items()]
         sections.append(Section(words, charts, across=2))
-    write(out, sheet(sections))
+    write_sheet(out, sheet(sections))
 
 
 def _panel(split: str, epsilons: list[float], methods: Lines) -> Drawing:

@@ -143,8 +143,7 @@ def main(arguments: list[str]) -> None:
 
 def draw(kept: str, out: str) -> None:
     """The table of the docs, and a figure: a column for each question, a line for each split."""
-    from hedgerow.figures import LinePoint, Trace, lines
-    from hedgerow.figures.sheet import Key, Section, series, sheet, write
+    from hedgerow.figures import Key, LinePoint, Section, Trace, lines, series, sheet, write_sheet
 
     kept_runs = {
         name: {Setting(**s): np.array(e) for s, e in rows}
@@ -175,7 +174,7 @@ def draw(kept: str, out: str) -> None:
                 traces.append(Trace(series(i), tuple(LinePoint(j, m, m - s, m + s) for j, (m, s) in enumerate(ends))))
             charts.append((f"error of {kind}", lines(names, traces, said=f"{question} {kind}", wide=360)))
         sections.append(Section(question, charts, across=2))
-    write(Path(out), sheet(sections))
+    write_sheet(Path(out), sheet(sections))
 
 
 if __name__ == "__main__":

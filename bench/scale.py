@@ -65,9 +65,7 @@ def one(recipe: str, folder: str) -> None:
 
 def figure(found: dict[str, list[tuple[int, int, float, float]]], path: Path) -> None:
     """Time against rows at 15 columns, and against columns at 10^5 rows."""
-    from hedgerow.figures import LinePoint, Trace, log_lines
-    from hedgerow.figures.sheet import Key, Section, series, sheet, write
-    from hedgerow.figures.svg import number
+    from hedgerow.figures import Key, LinePoint, Section, Trace, log_lines, number, series, sheet, write_sheet
 
     def chart(words: str, fixed: int, at: int, along: int) -> Any:
         traces = [
@@ -79,7 +77,7 @@ def figure(found: dict[str, list[tuple[int, int, float, float]]], path: Path) ->
 
     charts = [("", chart("rows (15 columns)", 15, 1, 0)), ("", chart("columns (100,000 rows)", 100_000, 0, 1))]
     keys = [Key(recipe, f"curve {series(i)}") for i, recipe in enumerate(found)]
-    write(path, sheet([Section("Time against rows and columns", charts, across=2, keys=keys)]))
+    write_sheet(path, sheet([Section("Time against rows and columns", charts, across=2, keys=keys)]))
 
 
 def main() -> None:

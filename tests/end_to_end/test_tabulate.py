@@ -16,7 +16,7 @@ from hedgerow.errors import JobError, VerifyFailed
 from hedgerow.release import bundle_checks
 from hedgerow.release.bundle_reader import BundleReader
 from hedgerow.release.verify import assert_holds
-from hedgerow.steward.side_by_side import FILES, side_by_side
+from hedgerow.steward.exact import FILES, side_by_side
 from tests.oracles import dirichlet_multinomial as dm
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tabulate-ce"

@@ -16,9 +16,8 @@ from hedgerow.public.costs.question import Marginal
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.steward.attacks import AttributeInference
+from hedgerow.steward.attacks import AttributeInference, _least, _most, judged, membership
 from hedgerow.steward.inside import InsideOnly
-from hedgerow.steward.membership import _least, _most, judged, membership
 from tests.privacy.leaf_attack import reconstructed
 from tests.privacy.world import GUARANTEES, SCHEMA, frame, write_job
 

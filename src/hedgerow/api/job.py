@@ -141,7 +141,8 @@ class Job(JobValues):
         ``options`` are those of ``Release.compare``.
         """
         from hedgerow.evaluate.compare import metrics_from
-        from hedgerow.steward.compare import compare_job, release_of, write_exact
+        from hedgerow.steward.compare import compare_job, write_exact
+        from hedgerow.steward.exact import release_of
         from hedgerow.steward.inside import SUFFIX, inside_folder
 
         metrics, place = metrics_from(**options), release_of(self, release)

@@ -11,7 +11,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
-from hedgerow.figures.notebook import table_html
+from hedgerow.figures import table_html
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Schema, Statement
 from hedgerow.release.bundle_reader import BundleReader

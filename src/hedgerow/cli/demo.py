@@ -1,6 +1,7 @@
 """``hedgerow demo``: the whole road on simulated personnel tables."""
 
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -10,67 +11,6 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 _EPSILONS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2))
-_JOB = """\
-[job]
-recipe = "public_blend"
-title = "Simulated federal personnel"
-seed = 7
-out = "release"
-formats = ["csv", "dta"]
-
-[schema]
-file = "schema.toml"
-
-[confidential]
-table = "confidential.parquet"
-name = "personnel"
-unit = "person"
-person = "person"
-rows_per_person = 4
-relation = "add-remove"
-
-[public]
-table = "public.parquet"
-provenance = "an earlier period, already released"
-
-[budget]
-epsilon = 1.0
-
-[ledger]
-url = "ledger.db"
-
-[[use]]
-name = "race"
-columns = ["race"]
-tolerance = 0.02
-
-[[use]]
-name = "occupation by sex"
-columns = ["occupation", "sex"]
-tolerance = 0.06
-
-[[use]]
-name = "grade, cells of 500 or more"
-columns = ["grade"]
-within = "relative"
-cell_size = 500
-tolerance = 0.10
-
-[[use]]
-name = "mean pay by sex"
-kind = "mean"
-of = "pay"
-by = ["sex"]
-within = "relative"
-tolerance = 0.03
-
-[[use]]
-name = "pay gap of women, all else equal"
-kind = "coefficient"
-formula = "ln(pay) ~ sex + race + age + I(age^2) + education | agency + occupation"
-term = "sex[F]"
-tolerance = 0.03
-"""
 
 
 def demo(
@@ -91,7 +31,7 @@ def demo(
         for name in ("public", "confidential", "target"):
             getattr(tables, name).write_parquet(folder / f"{name}.parquet")
         (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
-        (folder / "job.toml").write_text(_JOB, "utf-8")
+        (folder / "job.toml").write_bytes(files("hedgerow.cli").joinpath("demo-job.toml").read_bytes())
         ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0")
         watch("rehearsing on the public table, which costs nothing")
         job = Job.load(folder / "job.toml")
@@ -121,14 +61,7 @@ def _make_room(folder: Path, force: bool) -> None:
     """An empty folder for the demo; an earlier demo is cleared only when asked, anything else never."""
     import shutil
 
-    ours = {
-        "public.parquet",
-        "confidential.parquet",
-        "target.parquet",
-        "schema.toml",
-        "job.toml",
-        "ledger.db",
-    }
+    ours = {"public.parquet", "confidential.parquet", "target.parquet", "schema.toml", "job.toml", "ledger.db"}
     ours |= {"release", "release.run", "release-copies", "release-rehearsal", "release-INSIDE-ONLY"}
     if folder.exists():
         found = {p.name for p in folder.iterdir()} if folder.is_dir() else {folder.name}

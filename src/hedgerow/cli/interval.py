@@ -89,11 +89,11 @@ def _draw(path: Path, asked: dict[str, Any], seed: int) -> None:
     """The figures in a file of the format its name says."""
     import numpy as np
 
-    from hedgerow.figures.sheet import check
+    from hedgerow.figures import check_sheet
     from hedgerow.planning.figures import draw_intervals
 
     try:
-        check(path, _NOTHING)
+        check_sheet(path, _NOTHING)
         draw_intervals(path, rng=np.random.default_rng(seed), **asked)
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause

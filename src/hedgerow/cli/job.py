@@ -46,7 +46,7 @@ def _draw(plan: "Plan", path: Path) -> None:
     """Expected error against epsilon for each recipe, in a file of the format its name says."""
     import numpy as np
 
-    from hedgerow.figures.sheet import check
+    from hedgerow.figures import check_sheet
     from hedgerow.planning.figures import draw_errors
 
     if plan.imagined is None:
@@ -55,7 +55,7 @@ def _draw(plan: "Plan", path: Path) -> None:
             f"tables, and name a public table, or assumed_rows in [confidential]. {_NOTHING}"
         )
     try:
-        check(path, _NOTHING)
+        check_sheet(path, _NOTHING)
         draw_errors(path, plan.imagined, plan.budget, np.random.default_rng(0))
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli import show as screen
-from hedgerow.figures.words import aligned, many
+from hedgerow.figures import aligned, many
 
 app = typer.Typer(
     help="What has been promised and spent on which confidential table, and the caps.", no_args_is_help=True

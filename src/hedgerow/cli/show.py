@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hedgerow.figures.words import aligned, many
+from hedgerow.figures import aligned, many
 
 if TYPE_CHECKING:
     from rich.status import Status

@@ -98,9 +98,8 @@ def table(
 ) -> None:
     """Show a table of counts as it is beside what was released. EXACT: it must not leave the building."""
     from hedgerow.api.job import Job
-    from hedgerow.steward.compare import release_of
+    from hedgerow.steward.exact import as_text, release_of, side_by_side, write
     from hedgerow.steward.inside import SUFFIX, inside_folder
-    from hedgerow.steward.side_by_side import as_text, side_by_side, write
 
     asked = Job.load(job)
     place = release_of(asked, release)

@@ -11,8 +11,7 @@ from markupsafe import escape
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Result
 from hedgerow.evaluate.registry import METRICS
-from hedgerow.figures.notebook import table_html
-from hedgerow.figures.words import many, shown
+from hedgerow.figures import many, shown, table_html
 from hedgerow.public import Formula
 
 Watch = Callable[[str], None]

@@ -11,7 +11,7 @@ from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, D
 from hedgerow.evaluate.coefficients import CoefficientAgreement, Rule, combined
 from hedgerow.evaluate.design import DesignMatrix, designs
 from hedgerow.evaluate.logistic import Logistic, logistic
-from hedgerow.figures.words import many
+from hedgerow.figures import many
 from hedgerow.public import BINNED, Formula, Term
 
 _LEVELS = 60

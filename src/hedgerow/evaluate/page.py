@@ -11,9 +11,23 @@ from hedgerow import __version__
 from hedgerow.evaluate.base import Figure, Result
 from hedgerow.evaluate.compare import SUMMARY_HEAD, Comparison
 from hedgerow.evaluate.registry import METRICS
-from hedgerow.figures import Bar, Dot, LinePoint, Shade, Trace, Twin, bars, heat, lines, scatter, twins
-from hedgerow.figures.page import render
-from hedgerow.figures.words import aligned, many, shown
+from hedgerow.figures import (
+    Bar,
+    Dot,
+    LinePoint,
+    Shade,
+    Trace,
+    Twin,
+    aligned,
+    bars,
+    heat,
+    lines,
+    many,
+    render,
+    scatter,
+    shown,
+    twins,
+)
 
 _TABLE_ROWS = 120
 Names = tuple[str, str]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, Result, Scale
-from hedgerow.figures.words import many
+from hedgerow.figures import many
 from hedgerow.public import ColumnFit, OrderRule, Zero, violations
 
 

@@ -8,10 +8,21 @@ import polars as pl
 
 from hedgerow.experiment.effects import Effects
 from hedgerow.experiment.grid import Grid, Picture
-from hedgerow.figures import Bar, Drawing, LinePoint, Trace, bars, lines
-from hedgerow.figures.sheet import Key, Section, series, sheet, write
-from hedgerow.figures.svg import roomy
-from hedgerow.figures.words import small
+from hedgerow.figures import (
+    Bar,
+    Drawing,
+    Key,
+    LinePoint,
+    Section,
+    Trace,
+    bars,
+    lines,
+    roomy,
+    series,
+    sheet,
+    small,
+    write_sheet,
+)
 
 _WIDE, _MOST_BARS = 360, 24
 _Line = list[tuple[str, float]]
@@ -45,7 +56,7 @@ def draw_lines(path: Path, grid: Grid, picture: Picture, measure: str, results: 
             for panel, found in drawn
         ]
         sections.append(Section(term, charts, across=min(2, len(charts))))
-    write(path, sheet(sections))
+    write_sheet(path, sheet(sections))
 
 
 def _means(rows: pl.DataFrame, column: str) -> _Line:
@@ -118,7 +129,7 @@ def draw_effects(path: Path, effects: Effects) -> None:
         Key("what chance alone gives", "dot"),
     ]
     notes = ["% of the variation of the error between runs"]
-    write(path, sheet([Section(f"{effects.measure}: what matters", [("", chart)], notes=notes, keys=keys)]))
+    write_sheet(path, sheet([Section(f"{effects.measure}: what matters", [("", chart)], notes=notes, keys=keys)]))
 
 
 def _levels(results: pl.DataFrame, factor: str) -> list[Any]:

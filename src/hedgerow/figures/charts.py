@@ -11,7 +11,7 @@ from typing import final
 
 from markupsafe import escape
 
-from hedgerow.figures.svg import (
+from hedgerow.figures.drawing import (
     WIDE,
     Axis,
     Drawing,

@@ -1,13 +1,19 @@
-"""One self-contained page: its style inside, one small script known by its hash, nothing fetched from anywhere."""
+"""One self-contained page: its style inside, one small script known by its hash, nothing fetched from anywhere.
+
+And what a value shows of itself in a notebook: a caption and a plain table, in the notebook's own style.
+"""
 
 import base64
 import hashlib
-from collections.abc import Mapping
+import html
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from jinja2 import Environment  # the words of this room are needed without it, at every start
 
 
 def render(package: str, template: str, names: Mapping[str, Any]) -> str:
@@ -16,7 +22,9 @@ def render(package: str, template: str, names: Mapping[str, Any]) -> str:
 
 
 @cache
-def _environment(package: str) -> Environment:
+def _environment(package: str) -> "Environment":
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
     return Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("hedgerow.figures")]),
         autoescape=True,
@@ -28,6 +36,8 @@ def _environment(package: str) -> Environment:
 @cache
 def script() -> Markup:
     """The one script of every page: pointing, choosing, sorting. A page says the same without it."""
+    from jinja2 import Environment, PackageLoader
+
     loader = PackageLoader("hedgerow.figures")
     return Markup(loader.get_source(Environment(autoescape=True), "page.js")[0])
 
@@ -37,3 +47,16 @@ def policy() -> str:
     """What a browser may do on a page: show its style and run this script; load, send and embed nothing."""
     digest = base64.b64encode(hashlib.sha256(str(script()).encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; form-action 'none'"
+
+
+def table_html(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = 20) -> str:
+    """A table of at most ``most`` rows; what is left out is said below it.
+
+    >>> table_html("Two", ("a", "b"), [(1, "<x>")])
+    '<b>Two</b><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>&lt;x&gt;</td></tr></table>'
+    """
+    listed = list(rows)
+    top = "".join(f"<th>{html.escape(h)}</th>" for h in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(x))}</td>" for x in r) + "</tr>" for r in listed[:most])
+    more = f"<i>and {len(listed) - most} more</i>" if len(listed) > most else ""
+    return f"<b>{html.escape(caption)}</b><table><tr>{top}</tr>{body}</table>{more}"

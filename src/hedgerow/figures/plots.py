@@ -7,7 +7,7 @@ from typing import final
 
 from markupsafe import escape
 
-from hedgerow.figures.svg import WIDE, Axis, Drawing, dot, fitted, line, number, path, roomy, svg, text
+from hedgerow.figures.drawing import WIDE, Axis, Drawing, dot, fitted, line, number, path, roomy, svg, text
 
 _Places = Callable[[float], float]
 COLOURS = 6

@@ -9,9 +9,22 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.figures import Bar, Drawing, LinePoint, Trace, columns, faint, interval_groups, log_lines
-from hedgerow.figures.sheet import Key, Section, series, sheet, write
-from hedgerow.figures.words import small
+from hedgerow.figures import (
+    Bar,
+    Drawing,
+    Key,
+    LinePoint,
+    Section,
+    Trace,
+    columns,
+    faint,
+    interval_groups,
+    log_lines,
+    series,
+    sheet,
+    small,
+    write_sheet,
+)
 from hedgerow.planning.interval import Interval, Kind, interval
 from hedgerow.planning.tables import Imagined, error_curves
 from hedgerow.public import Budget
@@ -41,7 +54,7 @@ def draw_intervals(
     """
     shares = sorted({*SHARES, *(() if p is None else (p,))})
     found = [interval(q, epsilon, n, level=level, kind=kind) for q in shares]
-    write(path, sheet([_intervals(shares, level, kind), _simulation(found, rng)]))
+    write_sheet(path, sheet([_intervals(shares, level, kind), _simulation(found, rng)]))
 
 
 def simulated(p: float, epsilon: float, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
@@ -128,5 +141,7 @@ def draw_errors(
     )
     keys = [Key(name + _ALSO.get(name, ""), f"curve {looks[name]}") for name, points in curves.items() if points]
     keys.append(Key("the epsilon of this job", "here"))
-    write(path, sheet([Section(f"{table.table}: {cells:,} cells, {rows:,} rows assumed", [("", chart)], keys=keys)]))
+    write_sheet(
+        path, sheet([Section(f"{table.table}: {cells:,} cells, {rows:,} rows assumed", [("", chart)], keys=keys)])
+    )
     return curves

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.figures.notebook import table_html
+from hedgerow.figures import table_html
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public import Budget, PricedQuestion, PublicData, Schema, Spend, Tariff, law_of, spend_to_json
 from hedgerow.recipes import AbstractRecipe

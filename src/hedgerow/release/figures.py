@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup, escape
 
-from hedgerow.figures import WIDE, Bar, bars, columns
-from hedgerow.figures.svg import svg, text
+from hedgerow.figures import WIDE, Bar, bars, columns, svg, text
 from hedgerow.model.tables.count_table import ALL
 from hedgerow.release.contents import Contents, label_columns
 from hedgerow.release.measured_tables import OneWayTable

@@ -10,7 +10,7 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hedgerow.figures import page
+from hedgerow.figures import render
 from hedgerow.public import Column, Condition, Zero
 from hedgerow.release import package, report, words
 from hedgerow.release.contents import Contents
@@ -170,7 +170,7 @@ def _markdown() -> Environment:
 def _render(template: str, names: Mapping[str, Any]) -> str:
     if template.endswith(".md.j2"):
         return _markdown().get_template(template).render(names)
-    return page.render("hedgerow.release", template, names)
+    return render("hedgerow.release", template, names)
 
 
 def _as_markdown(value: object) -> object:

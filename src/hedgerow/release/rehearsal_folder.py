@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from hedgerow import __version__
 from hedgerow.errors import JobError
-from hedgerow.figures import LinePoint, Trace, log_lines, page
+from hedgerow.figures import LinePoint, Trace, log_lines, render
 from hedgerow.release.figures import ReportPanel
 from hedgerow.release.words import decimal, percent, small, use_rows
 from hedgerow.stand_in import Rehearsal
@@ -44,7 +44,7 @@ def page_of(found: Rehearsal) -> str:
         "curves": curves(found),
         "groups": groups(found.here.verdicts),
     }
-    return page.render("hedgerow.release", "rehearsal.html.j2", names)
+    return render("hedgerow.release", "rehearsal.html.j2", names)
 
 
 def saved_rehearsal(folder: Path) -> Rehearsal | None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, floor
 
-from hedgerow.figures.words import beside as beside
-from hedgerow.figures.words import many as many
-from hedgerow.figures.words import percent as percent
-from hedgerow.figures.words import small as small
+from hedgerow.figures import beside as beside
+from hedgerow.figures import many as many
+from hedgerow.figures import percent as percent
+from hedgerow.figures import small as small
 from hedgerow.public import Guarantee, Spend, Statement, Urn
 from hedgerow.public import decimal as decimal
 from hedgerow.release.contents import Contents

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hedgerow.figures.notebook import table_html
+from hedgerow.figures import table_html
 from hedgerow.uses import AbstractUse, Verdict
 
 FORMAT = "hedgerow-rehearsal/1"

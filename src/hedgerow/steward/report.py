@@ -8,13 +8,10 @@ from markupsafe import Markup
 
 from hedgerow import __version__
 from hedgerow.errors import JobError
-from hedgerow.figures import LinePoint, Trace, Twin, lines, twins
-from hedgerow.figures.page import render
-from hedgerow.figures.words import small
+from hedgerow.figures import LinePoint, Trace, Twin, lines, render, small, twins
 from hedgerow.job import JobValues
 from hedgerow.public import Floats
-from hedgerow.steward.compare import release_of
-from hedgerow.steward.exact import ExactUse, exact_uses, use_lines, use_row
+from hedgerow.steward.exact import ExactUse, exact_uses, release_of, use_lines, use_row
 from hedgerow.steward.inside import SUFFIX, WARNING, WATERMARK, InsideOnly, inside_folder, write_inside
 
 NAME = "uses.html"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import JobError
-from hedgerow.figures.words import percent, small
+from hedgerow.figures import percent, small
 from hedgerow.uses.base import NOTHING, AbstractUse
 from hedgerow.uses.coefficient import Coefficient
 from hedgerow.uses.mean import Mean, Quantile

@@ -24,10 +24,10 @@ from hedgerow.figures import (
     log_lines,
     log_scatter,
     scatter,
+    small,
     twins,
 )
-from hedgerow.figures.svg import decades, ticks
-from hedgerow.figures.words import small
+from hedgerow.figures.drawing import decades, ticks
 
 HOSTILE = "</title><script>alert(1)</script>"
 numbers = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 6))

@@ -9,8 +9,23 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import JobError, MissingExtra
-from hedgerow.figures import Bar, LinePoint, Trace, bars, columns, interval_groups, lines, log_lines
-from hedgerow.figures.sheet import Key, Section, check, series, sheet, style, write
+from hedgerow.figures import (
+    Bar,
+    Key,
+    LinePoint,
+    Section,
+    Trace,
+    bars,
+    check_sheet,
+    columns,
+    interval_groups,
+    lines,
+    log_lines,
+    series,
+    sheet,
+    write_sheet,
+)
+from hedgerow.figures.drawing import style
 from hedgerow.planning.figures import draw_intervals
 from tests.chromium import PROGRAM, WHY_NOT, chromium
 
@@ -59,21 +74,21 @@ def test_every_look_of_a_line_has_a_colour_in_light_and_dark() -> None:
 
 def test_a_png_by_the_extra_library_and_a_hint_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "a.png"
-    check(place, COST)
-    write(place, example())
+    check_sheet(place, COST)
+    write_sheet(place, example())
     assert place.read_bytes().startswith(b"\x89PNG") and place.stat().st_size > 5000
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(MissingExtra, match=r"pip install 'hedgerow\[png\]'") as refused:
-        check(place, COST)
+        check_sheet(place, COST)
     assert "\n" not in str(refused.value)
-    check(tmp_path / "a.svg", COST)
+    check_sheet(tmp_path / "a.svg", COST)
 
 
 def test_other_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(JobError, match=r"must end in \.svg or \.png\. Nothing was spent\."):
-        check(tmp_path / "a.pdf", COST)
+        check_sheet(tmp_path / "a.pdf", COST)
     with pytest.raises(OSError):
-        check(tmp_path / "nowhere" / "a.svg", COST)
+        check_sheet(tmp_path / "nowhere" / "a.svg", COST)
 
 
 OVERLAPS = """(() => {

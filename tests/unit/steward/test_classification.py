@@ -7,7 +7,7 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
-from hedgerow.steward.classification import MARK, ClassificationRates, classification_rates
+from hedgerow.steward.compare import MARK, ClassificationRates, classification_rates
 from hedgerow.steward.exact import exact_table
 from hedgerow.steward.inside import InsideOnly
 
