@@ -3,7 +3,7 @@
     python -m bench.bake_off [chosen|held-out|all] [SEEDS]
 
 Shrinkers: posterior means by moments (tables/shrinkage, empirical Bayes in the manner of James and Stein), by
-absolute gaps (tables/gap_shrinkage), and adaptive shrinkage by a mixture of normal laws (Stephens 2017), which dpsyn
+absolute gaps (tables/shrinkage), and adaptive shrinkage by a mixture of normal laws (Stephens 2017), which dpsyn
 had.  Jobs: *table*: one table of counts towards last year's, Laplace noise (integer_counts); *public pairs*: all
 pairs towards the public ones, Gaussian noise (dpsyn, public_blend); *independence*: pairs towards the product of
 their margins (tree_blend).  *Weighing*: public rows raked to all tables at once, as dpsyn did, or in turn.
@@ -22,10 +22,8 @@ import polars as pl
 from bench import table_prior as personnel
 from bench.real_tables import load
 from hedgerow.model.records.descent import PairTargets, pair_shares
-from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
-from hedgerow.model.tables.projection import Floats, project
-from hedgerow.model.tables.proportional_fitting import Keys, consistent, rake_rows
-from hedgerow.model.tables.shrinkage import drift_of, pooled_drifts, posterior, shrink
+from hedgerow.model.tables.fitting import Floats, Keys, consistent, project, rake_rows
+from hedgerow.model.tables.shrinkage import drift_of, pooled_drifts, posterior, shrink, shrink_by_gaps
 from hedgerow.public.costs.noise_laws import Gaussian, Laplace
 
 Many = list[Floats]

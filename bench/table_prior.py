@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
-from hedgerow.model.tables.projection import project, whole_counts
+from hedgerow.model.tables.fitting import project, whole_counts
+from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public.table import shares, total_variation
 
 Floats = npt.NDArray[np.float64]

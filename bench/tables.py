@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.model import dirichlet_multinomial as dm
+from hedgerow.model import urns as dm
 from hedgerow.private import noise, urns
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.urn import Urn

@@ -10,15 +10,15 @@ from math import comb, prod
 from typing import Literal
 
 from hedgerow.errors import JobError
-from hedgerow.model.dirichlet_multinomial import Number as Number
-from hedgerow.model.dirichlet_multinomial import alpha_for as alpha_for
-from hedgerow.model.dirichlet_multinomial import alpha_min as alpha_min
-from hedgerow.model.dirichlet_multinomial import epsilon_of as epsilon_of
-from hedgerow.model.dirichlet_multinomial import exact as exact
-from hedgerow.model.dirichlet_multinomial import largest_ratio as largest_ratio
-from hedgerow.model.dirichlet_multinomial import predictive as predictive
-from hedgerow.model.dirichlet_multinomial import prior_weight as prior_weight
-from hedgerow.model.dirichlet_multinomial import tables as tables
+from hedgerow.model.urns import Number as Number
+from hedgerow.model.urns import alpha_for as alpha_for
+from hedgerow.model.urns import alpha_min as alpha_min
+from hedgerow.model.urns import epsilon_of as epsilon_of
+from hedgerow.model.urns import exact as exact
+from hedgerow.model.urns import largest_ratio as largest_ratio
+from hedgerow.model.urns import predictive as predictive
+from hedgerow.model.urns import prior_weight as prior_weight
+from hedgerow.model.urns import tables as tables
 
 Table = tuple[int, ...]
 

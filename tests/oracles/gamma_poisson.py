@@ -5,12 +5,12 @@ from fractions import Fraction
 from itertools import permutations
 from math import log, prod
 
-from hedgerow.model.gamma_poisson import _coefficient
-from hedgerow.model.gamma_poisson import _worst_shift as _worst_shift
-from hedgerow.model.gamma_poisson import bound as bound
-from hedgerow.model.gamma_poisson import nu as nu
-from hedgerow.model.gamma_poisson import odds_of as odds_of
-from hedgerow.model.gamma_poisson import pi_of as pi_of
+from hedgerow.model.urns import _coefficient
+from hedgerow.model.urns import _worst_shift as _worst_shift
+from hedgerow.model.urns import bound as bound
+from hedgerow.model.urns import nu as nu
+from hedgerow.model.urns import odds_of as odds_of
+from hedgerow.model.urns import pi_of as pi_of
 from tests.oracles.dirichlet_multinomial import Number, exact, rising, tables
 
 

@@ -26,7 +26,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
-from hedgerow.recipes.counts.urn_plan import UrnPlan
+from hedgerow.recipes.counts.urns import UrnPlan
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import COLUMNS, SCHEMA, Pair, Row, frame, write_job
 

@@ -15,7 +15,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
-from hedgerow.recipes.counts.urn_plan import UrnPlan
+from hedgerow.recipes.counts.urns import UrnPlan
 from tests.oracles import dirichlet_multinomial as dm
 from tests.privacy.world import SCHEMA
 

@@ -14,8 +14,8 @@ from hedgerow.public.costs.accounting import floor_sqrt
 from hedgerow.public.costs.question import Counts, Marginal, Measurement
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.urn import Urn, exp_floor
-from hedgerow.recipes.counts import urn_plan
-from hedgerow.recipes.counts.urn_plan import UrnPlan
+from hedgerow.recipes.counts import urns as urn_recipes
+from hedgerow.recipes.counts.urns import UrnPlan
 
 Patch = pytest.MonkeyPatch
 
@@ -101,7 +101,7 @@ def urn_priced_at_a_third(patch: Patch) -> None:
         return 1 + (original(self, groups, cells, crosses=False) - 1) / 3
 
     patch.setattr(Urn, "ratio", ratio)
-    patch.setattr("hedgerow.recipes.counts.urn_plan.looseness", _three_times)
+    patch.setattr("hedgerow.recipes.counts.urns.looseness", _three_times)
 
 
 def _three_times(epsilon: Fraction, cells: int, *, crosses: bool) -> Fraction:
@@ -115,7 +115,7 @@ def person_pays_for_one_row_of_an_urn(patch: Patch) -> None:
         return cost if tariff.measure == "pure" else floor_sqrt(2 * cost)
 
     patch.setattr(public_urn, "row_epsilon", row_epsilon)
-    patch.setattr(urn_plan, "row_epsilon", row_epsilon)
+    patch.setattr(urn_recipes, "row_epsilon", row_epsilon)
 
 
 def copies_for_the_price_of_one(patch: Patch) -> None:
@@ -133,7 +133,7 @@ def copies_for_the_price_of_one(patch: Patch) -> None:
 def groups_that_rows_cross_for_free(patch: Patch) -> None:
     """A replaced row is taken to stay in its group, so the group it enters is not paid for."""
     patch.setattr(public_urn, "rows_cross", lambda tariff, by: False)
-    patch.setattr(urn_plan, "rows_cross", lambda tariff, by: False)
+    patch.setattr(urn_recipes, "rows_cross", lambda tariff, by: False)
 
 
 URN_MUTANTS: tuple[Callable[[Patch], None], ...] = (

@@ -4,35 +4,41 @@ A recipe gathers its own in one frozen dataclass, and its page lists them from t
 
     >>> @dataclass(frozen=True)
     ... class Example:
-    ...     caution: Annotated[float, Origin("standard errors", "taken off an estimate", "set once")] = 3.0
+    ...     caution: float = chosen(3.0, "standard errors", "taken off an estimate", "set once")
     >>> print(constants_table(Example()))
     | constant | value | unit | what it does | where it comes from |
     |---|---|---|---|---|
     | `caution` | 3 | standard errors | taken off an estimate | set once |
+
+Settings of a recipe are no constants: a job can change them.  The paper's numbers in dpsyn's rule are settings.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from typing import Annotated as Annotated
-from typing import Any, get_type_hints
+from typing import Any, final
+
+_WORK = "bounds work or memory"
+_LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted and acs_by_state"
+_RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
+_TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
+_YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
+_PAIR = "chosen on acs_by_state, after a look at acs_ma"
+_FOUR = "chosen on adult_halves, adult_shifted, acs_ma and census together, with pretended noise"
+_BANDS = "written down once after a prototype on opm, adult_halves and acs_ma"
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where a constant comes from: its unit, what it does, and how and on which tables it was chosen."""
-
-    unit: str
-    role: str
-    source: str
+def chosen(
+    value: Any, unit: str, role: str, source: str = "set by hand; no choice between values is on record"
+) -> Any:
+    """A constant: its value and unit, what it does, and how and on which tables it was chosen."""
+    return field(default=value, metadata={"origin": (unit, role, source)})
 
 
 def constants_table(constants: Any) -> str:
     """The constants of a recipe as a Markdown table."""
-    kinds = get_type_hints(type(constants), include_extras=True)
     lines = ["| constant | value | unit | what it does | where it comes from |", "|---|---|---|---|---|"]
     for f in fields(constants):
-        origin, value = kinds[f.name].__metadata__[0], getattr(constants, f.name)
-        lines.append(f"| `{f.name}` | {_shown(value)} | {origin.unit} | {origin.role} | {origin.source} |")
+        lines.append(f"| `{f.name}` | {' | '.join((_shown(getattr(constants, f.name)), *f.metadata['origin']))} |")
     return "\n".join(lines)
 
 
@@ -40,3 +46,205 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(_shown, value))
     return str(value) if isinstance(value, Fraction) else f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+@dataclass(frozen=True)
+class BlendConstants:
+    """What ``tree_blend`` and ``public_blend`` share."""
+
+    tree_trace: float = chosen(0.02, "share", "of independence in what the tree says of a pair")
+    least_share: float = chosen(0.05, "of an equal share", "a table that would get less of a cost is not asked for")
+    widest_triple: int = chosen(3000, "cells", "the most of a triple that is chosen by itself", _WORK)
+    wider_trace: float = chosen(
+        0.01, "share", "of evenness in what a model expects of a table of three or more columns"
+    )
+    wider_fit_sweeps: int = chosen(12, "sweeps", "of proportional fitting of such a table to its pairs")
+    wider_raking: tuple[int, float] = chosen(
+        (4, 0.5), "sweeps, power", "of weighing records to such tables and their pairs"
+    )
+    wider_last_sweeps: int = chosen(10, "sweeps", "of weighing them to such tables alone, at last")
+    descent_end: int = chosen(500, "one record in", "record descent ends when fewer values move in a sweep")
+
+
+@final
+@dataclass(frozen=True)
+class TreeBlendConstants(BlendConstants):
+    """What was chosen in ``tree_blend`` besides its settings."""
+
+    path_noise: float = chosen(
+        0.1, "of the rows", "the most that the noise of a path of three columns may move", _TRIPLES
+    )
+    middle_path_noise: float = chosen(
+        0.06, "of the rows", "the same for the middle one of all paths; above, no path is measured", _TRIPLES
+    )
+    choice_part: Fraction = chosen(Fraction(1, 5), "of a path's cost", "for choosing it")
+
+
+@final
+@dataclass(frozen=True)
+class PublicBlendConstants(BlendConstants):
+    """What was chosen in ``public_blend`` besides its settings."""
+
+    own_drift_sure: float = chosen(
+        4.3,
+        "standard normal",
+        "beyond it (noise makes that once in 10^5) a table has a drift of its own",
+        f"{_LOOKED}; mended after a look at acs_ma",
+    )
+    pool_drift_sure: float = chosen(
+        2.3, "standard normal", "taken off the drift of all tables: noise makes it once in a hundred", _LOOKED
+    )
+    known_chance: float = chosen(1.5, "variance over mean", "the least drift: both tables are samples", _LOOKED)
+    smoothing_widths: tuple[int, ...] = chosen(
+        (0, 1, 2, 4, 8, 16, 32), "values", "the widths of smoothing that are compared"
+    )
+    smoothing_trace: float = chosen(0.01, "share", "of independence in a smoothed pair")
+    public_trace: float = chosen(0.003, "share", "of independence in a public pair", _LOOKED)
+    foreign_trust: float = chosen(
+        0.5, "share of trust", "below it a column of the public table is about other people", _LOOKED
+    )
+    tail_weight: float = chosen(0.01, "of all weight", "on the extra rows before they are raked", _LOOKED)
+    light_raking: tuple[int, float] = chosen(
+        (5, 0.25), "sweeps, power", "of weighing rows when drawn records are refined", _RAKED
+    )
+    full_raking: tuple[int, float] = chosen(
+        (30, 0.5), "sweeps, power", "of weighing rows when their weights must do", _RAKED
+    )
+    bearable: float = chosen(0.5, "of the rows", "the most that the noise of a table for a use may move")
+
+
+@dataclass(frozen=True)
+class IntegerCountsConstants:
+    """What was chosen in ``integer_counts``: the shrinkage towards a public prior, and the margins' part."""
+
+    margins_share: Fraction = chosen(Fraction(3, 10), "of the budget", "for all margins together")
+    spread_doubt: float = chosen(
+        15.0, "squared standard errors", "that a part of the spread must stand above zero", _YEARS
+    )
+    cells_per_doubt: float = chosen(20.0, "cells", "for each of them, in a table of few cells", _YEARS)
+    hidden_noise: float = chosen(0.25, "variance", "of noise that rounding hides: such counts are left alone", _YEARS)
+    scale_rounds: int = chosen(3, "rounds", "of finding the scale of the prior")
+    spread_rounds: int = chosen(6, "rounds", "of finding the spread around it")
+
+
+@final
+@dataclass(frozen=True)
+class DPSynConstants:
+    """What was chosen in ``dpsyn``, repaired, besides its settings; its shrinkage is that of ``integer_counts``."""
+
+    raking: tuple[int, float] = chosen(
+        (10, 0.25),
+        "sweeps, power",
+        "of weighing the public records",
+        "chosen among seven on adult_halves and acs_by_state; acs_ma and census had been seen",
+    )
+    offers: int = chosen(6, "pool records", "that a record is offered at once: the best is taken")
+    exchange_end: int = chosen(
+        200, "one record in", "exchange ends when fewer move; in groups smaller than the pool", _PAIR
+    )
+    large_exchange_end: int = chosen(50, "one record in", "the same in larger groups", _PAIR)
+
+
+@final
+@dataclass(frozen=True)
+class GuidedTreeConstants:
+    """What was chosen in ``guided_tree``. ``acs_state`` was kept apart: nothing was chosen on it.
+
+    Drift and chance are told apart in ``label_counts.py``, the public model is in ``regression_tree.py``, draws are
+    in ``row_shares.py``; trees, tables and bands in ``recipes/trees``.
+    """
+
+    drift_caution: float = chosen(
+        3.0,
+        "standard errors",
+        "taken off the drift of all labels together: noise must not pass for drift",
+        f"{_FOUR}; results change by less than 3 % between 2 and 4",
+    )
+    own_drift_doubt: float = chosen(
+        30.0,
+        "squared standard errors",
+        "beyond it (5.5 standard errors; noise makes that once in 10^5) a label has a drift of its own",
+        _FOUR,
+    )
+    widest_square: float = chosen(
+        9.0, "variances", "a squared difference counts at most so much: Laplace noise has long tails", _FOUR
+    )
+    drift_passes: int = chosen(3, "passes", "drift is estimated anew and applied, unless none is left")
+    drift_rounds: int = chosen(4, "rounds over all tables", "of the posterior mean in one pass")
+    mode_sweeps: int = chosen(8, "sweeps over all tables", "of the posterior mode")
+    largest_step: float = chosen(2.0, "log share", "the most that one step moves a label")
+    drift_levels: tuple[int, ...] = chosen(
+        (1, 2, 4, 8, 16), "depth", "of the nodes that are corrected for drift before the leaves"
+    )
+    public_rows: int = chosen(
+        400_000, "rows", "the most public rows that a tree or a boosted model is grown on", _WORK
+    )
+    smallest_leaf: int = chosen(8, "public rows", "the fewest in a half of a split")
+    deepest_leaf: int = chosen(24, "splits", "the most above a leaf")
+    leaf_charges: tuple[float, ...] = chosen(
+        (8.0, 64.0),
+        "times its noise",
+        "what a leaf is charged in pruning when a model tells rows apart: two trees",
+        _FOUR,
+    )
+    table_parts: tuple[Fraction, ...] = chosen(
+        (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)),
+        "of the budget",
+        "for attribute x private tables: the parts whose expected error is compared",
+    )
+    first_part: Fraction = chosen(
+        Fraction(1, 2), "of the budget", "for the tables that are asked first when there are no public labels"
+    )
+    leaf_smoothing: float = chosen(5.0, "rows", "of the whole table's mix that the public labels of a leaf are given")
+    code_smoothing: float = chosen(
+        5.0, "rows", "of the node's mix that a code is given before codes are put in order"
+    )
+    boosting_rate: float = chosen(0.15, "of a Newton step", "the learning rate of the public model")
+    boosting_rounds: int = chosen(120, "trees", "the most in the public model")
+    boosting_depth: int = chosen(4, "splits", "the most above a leaf of one of them")
+    boosting_leaf: int = chosen(20, "public rows", "the fewest in a half of a split of one of them")
+    boosting_patience: int = chosen(8, "rounds", "without gain on held-out rows, after which boosting stops")
+    boosting_held_out: int = chosen(5, "one public row in", "is held out to choose the rounds")
+    boosting_ridge: float = chosen(5.0, "curvature", "added to the denominator of a Newton step")
+    boosting_clip: float = chosen(4.0, "log share", "the most of a Newton step before the rate")
+    least_share: float = chosen(1e-5, "share", "the least the public model gives to a label of a row")
+    band_counts: tuple[int, ...] = chosen(
+        (2, 3, 4, 6, 8, 12, 16), "bands", "of an outcome's residual: the numbers that are compared", _BANDS
+    )
+    outcome_shares: tuple[Fraction, ...] = chosen(
+        (Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)),
+        "of the budget",
+        "for outcomes and analyses, the least that tells enough",
+        _BANDS,
+    )
+    analyses_share: Fraction = chosen(Fraction(1, 3), "of the budget", "for analyses alone")
+    told_enough: float = chosen(
+        0.5, "of the variance that chance gives", "beyond it a larger share is not considered", _BANDS
+    )
+    residual_sweeps: int = chosen(30, "sweeps over all columns", "of the least squares of an outcome")
+    residual_steps: int = chosen(16, "steps per standard deviation", "to which residuals are rounded")
+    residual_rows: int = chosen(
+        400_000, "rows", "the most for least squares: more would not move an effect by 1 % of what is left", _WORK
+    )
+    band_tree_numbers: int = chosen(4_000_000, "numbers", "the most in the tree of bands: 16 MB", _WORK)
+    lloyd_rounds: int = chosen(40, "rounds", "of Lloyd's algorithm for the cuts of bands")
+    balance_sweeps: int = chosen(2, "sweeps over all rows", "in which labels are exchanged")
+    rule_redraws: int = chosen(20, "times", "a row that breaks a rule is drawn again, at most; in random_trees too")
+
+
+@final
+@dataclass(frozen=True)
+class RandomTreesConstants:
+    """What was chosen in ``random_trees`` besides its settings, whose defaults stand on its page."""
+
+    spread_floor: float = chosen(1e-4, "squared share", "the least spread between trees, for combine = 'precision'")
+    most_slots: int = chosen(1 << 27, "children of splits", "the most of one tree: 0.5 GB", _WORK)
+
+
+BLEND = BlendConstants()
+TREE_BLEND = TreeBlendConstants()
+PUBLIC_BLEND = PublicBlendConstants()
+INTEGER_COUNTS = IntegerCountsConstants()
+DPSYN = DPSynConstants()
+GUIDED_TREE = GuidedTreeConstants()
+RANDOM_TREES = RandomTreesConstants()

@@ -13,14 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
-from hedgerow.model.tables.projection import project
+from hedgerow.model.tables.fitting import project
 from hedgerow.public import Budget, Marginal, PublicData, Tariff, Urn, law_of, noise_for, shares, total_variation
 from hedgerow.recipes import AbstractRecipe, IntegerCounts
-from hedgerow.recipes.counts.beta_binomial import BetaBinomial
-from hedgerow.recipes.counts.dirichlet_multinomial import DirichletMultinomial
-from hedgerow.recipes.counts.gamma_poisson import GammaPoisson
 from hedgerow.recipes.counts.integer_counts import public_counts
-from hedgerow.recipes.counts.urn_plan import Size, UrnPlan
+from hedgerow.recipes.counts.urns import BetaBinomial, DirichletMultinomial, GammaPoisson, Size, UrnPlan
 
 Floats = npt.NDArray[np.float64]
 SMALL = 10

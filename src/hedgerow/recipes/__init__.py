@@ -5,10 +5,10 @@ from hedgerow.public import PublicData as PublicData
 from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
 from hedgerow.recipes.blend.public_blend import PublicBlend as PublicBlend
 from hedgerow.recipes.blend.tree_blend import TreeBlend as TreeBlend
-from hedgerow.recipes.counts.beta_binomial import BetaBinomial as BetaBinomial
-from hedgerow.recipes.counts.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
-from hedgerow.recipes.counts.gamma_poisson import GammaPoisson as GammaPoisson
 from hedgerow.recipes.counts.integer_counts import IntegerCounts as IntegerCounts
+from hedgerow.recipes.counts.urns import BetaBinomial as BetaBinomial
+from hedgerow.recipes.counts.urns import DirichletMultinomial as DirichletMultinomial
+from hedgerow.recipes.counts.urns import GammaPoisson as GammaPoisson
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn as DPSyn
 from hedgerow.recipes.independent import Independent as Independent
 from hedgerow.recipes.trees.guided_tree import GuidedTree as GuidedTree

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.model.tables.projection import project
+from hedgerow.model.tables.fitting import project
 from tests.oracles import beta_binomial as bb
 from tests.oracles import dirichlet_multinomial as dm
 from tests.oracles import gamma_poisson as gp

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.model.constants import constants_table
-from hedgerow.model.tables.constants import DPSYN, INTEGER_COUNTS, PUBLIC_BLEND, TREE_BLEND
+from hedgerow.model.constants import DPSYN, INTEGER_COUNTS, PUBLIC_BLEND, TREE_BLEND, constants_table
 from hedgerow.model.trees import GUIDED_TREE, RANDOM_TREES
 
 PAGES = Path(__file__).parents[3] / "docs" / "recipes"

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.model.tables.constants import INTEGER_COUNTS
-from hedgerow.model.tables.gap_shrinkage import Floats, prior_spread, shrink_by_gaps
-from hedgerow.model.tables.projection import project
+from hedgerow.model.constants import INTEGER_COUNTS
+from hedgerow.model.tables.fitting import project
+from hedgerow.model.tables.shrinkage import Floats, prior_spread, shrink_by_gaps
 from hedgerow.public.costs.noise_laws import Gaussian, Laplace, NoiseLaw
 
 CELLS = Path(__file__).parents[4] / "shared" / "data" / "opm" / "cpdf_population_cells.parquet"

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hedgerow.model.records.descent import PairTargets, Records, pair_shares
 from hedgerow.model.records.fitters import gum, refine
-from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
-from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair
+from hedgerow.model.tables.fitting import common_margins, consistent, fit_pair
+from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public.costs.noise_laws import Gaussian
 
 SIZES = (3, 4, 2, 5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.model.records.tree import JunctionModel, TreeModel, paths
-from hedgerow.model.tables.proportional_fitting import fit_margins
+from hedgerow.model.tables.fitting import fit_margins
 from hedgerow.recipes.blend.extra_tables import interaction, without_interaction
 
 N = 60_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hedgerow.model.records.models import ProductModel, fit_product
-from hedgerow.model.tables.projection import pooled_total, project, systematic_counts
+from hedgerow.model.tables.fitting import pooled_total, project, systematic_counts
 from hedgerow.public.coding import CodedColumn, Coding, JoinedColumn
 from hedgerow.public.costs.question import TOTAL, Marginal, Measurement, Noise
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.tables.proportional_fitting import fit_margins, rake_rows
+from hedgerow.model.tables.fitting import fit_margins, rake_rows
 from hedgerow.model.tables.shrinkage import Drift, drift_of, pooled_drifts, posterior, shrink
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.model.tables.smoothing import shrink_singular_values, smoothed, smoothed_line
+from hedgerow.model.tables.shrinkage import shrink_singular_values, smoothed, smoothed_line
 
 rng = np.random.default_rng
 

@@ -11,8 +11,8 @@ import pytest
 from hedgerow.api.job import Job
 from hedgerow.errors import JobError
 from hedgerow.model.tables.count_table import Margin, reconcile
-from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
-from hedgerow.model.tables.projection import project, whole_counts
+from hedgerow.model.tables.fitting import project, whole_counts
+from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff

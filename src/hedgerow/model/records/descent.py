@@ -17,8 +17,8 @@ import numpy.typing as npt
 from numba import njit
 
 from hedgerow.counting.kernel import compiled
-from hedgerow.model.tables.constants import BLEND
-from hedgerow.model.tables.projection import Floats, Pair, Tables
+from hedgerow.model.constants import BLEND
+from hedgerow.model.tables.fitting import Floats, Pair, Tables
 
 Records = npt.NDArray[np.uint16]
 """One row per record, one code per column."""

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
+from hedgerow.model.constants import DPSYN
 from hedgerow.model.records.descent import PairTargets, Records, descend, quick
-from hedgerow.model.tables.constants import DPSYN
 
 
 class AbstractFitter(ABC):

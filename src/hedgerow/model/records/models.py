@@ -15,12 +15,11 @@ import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.model.base import AbstractModel, Expected
+from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import PairTargets, Records, descend
 from hedgerow.model.records.fitters import AbstractFitter, fit_groups
 from hedgerow.model.records.tree import JunctionModel, TreeModel
-from hedgerow.model.tables.constants import BLEND
-from hedgerow.model.tables.projection import pooled_total, project, systematic_counts
-from hedgerow.model.tables.proportional_fitting import Floats, rake_rows
+from hedgerow.model.tables.fitting import Floats, pooled_total, project, rake_rows, systematic_counts
 from hedgerow.public import Codes, Coding, Marginal, Measurement, Schema, code_type, column_codes, law_of
 
 _SHOWN = 200_000  # the most records from which expected counts are worked out

@@ -23,7 +23,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractTabulation, Expected
-from hedgerow.model.tables.projection import Floats, whole_counts
+from hedgerow.model.tables.fitting import Floats, whole_counts
 from hedgerow.public import Marginal, Schema
 
 Axes = tuple[int, ...]

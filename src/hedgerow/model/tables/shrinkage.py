@@ -1,23 +1,46 @@
-"""Empirical-Bayes shrinkage of noisy tables towards a prior by the method of moments (after James and Stein).
+"""Empirical-Bayes shrinkage of noisy tables towards a prior, and smoothing of sampled ones. Free post-processing.
 
-The noise of nearly empty cells goes, what the noise cannot explain stays.
-A true cell x is taken to lie around its prior mean m with variance phi u + kappa u^2, u = m (1 - m / total): the
-part phi for chance (that of a sample), kappa for real drift (of the odds of a cell).  Both are found by the method
-of moments from the noisy table itself, so that nothing is tuned.  The estimate of a cell is its posterior mean.
-This is post-processing and costs nothing.
+``shrink`` works by the method of moments (after James and Stein): the noise of nearly empty cells goes, what the
+noise cannot explain stays.  A true cell x is taken to lie around its prior mean m with variance phi u + kappa u^2, u
+= m (1 - m / total): the part phi for chance (that of a sample), kappa for real drift (of the odds of a cell). Both
+are found from the noisy table itself, so that nothing is tuned. The estimate of a cell is its posterior mean.
+
+``shrink_by_gaps`` reads its trust in a public prior from absolute gaps. A true count lies around c mu, its prior
+count scaled, with variance psi + phi mu + kappa mu^2: something everywhere, something like sampling, something like
+drift. All four are fitted to the noisy counts, so a poor prior is found out and hardly used. Three things keep it
+from ever doing worse than the better of prior alone and counts alone: the prior is scaled by the cells that know
+its scale, not by the noisy sum of all; spread is read from absolute gaps, which a few wild cells cannot rule; and
+it must be seen beyond doubt before a prior is left, but in a table of few cells, where doubt never ends, at once.
+It is the one for a public prior that may be wrong anywhere. On twelve tables of personnel and seven epsilons its
+error is 0.89 of the better of both, at worst 1.03; moments have 0.97 and 6.3 (bench/bake_off.py, small tables). For
+pairs around independence moments are better: 0.83 against 0.93 in Illinois.
+
+    >>> noisy = np.array([105.0, 48.0, -3.0, 1.0])
+    >>> near = shrink_by_gaps(noisy, np.array([100.0, 50.0, 0.0, 1.0]), 25.0)
+    >>> bool(abs(near.mean[0] - 102) < 3), abs(near.mean[2].item()) < 3
+    (True, True)
+
+``smoothed`` takes the chance out of a sampled table: what a larger sample of the same people would show. A cell of
+a sample has the variance of its mean, so the error that smoothing leaves can be estimated without knowing the truth
+(Stein's unbiased estimate), and the width that leaves least is taken; 0, no smoothing, is among the candidates.
+Along columns with an order, neighbouring values lend each other strength; what is smoothed is the ratio to
+independence, so that heaps (age 40, 40 hours) stay. Where there is no order, singular values are shrunk instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, product
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.tables.constants import PUBLIC_BLEND
+from hedgerow.model.constants import INTEGER_COUNTS, PUBLIC_BLEND
+from hedgerow.public import Laplace, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
 Variance = float | Floats
+_FITTED = 4  # figures that ``shrink_by_gaps`` learns from a table
 
 
 @final
@@ -135,3 +158,200 @@ def pooled_drifts(
             chance.append(trust * one + (1 - trust) * all_)
         found.append(Drift(max(chance[0], least), chance[1]))
     return tuple(found)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shrunk:
+    """Counts shrunk towards a prior.
+
+    Attributes:
+        mean: the posterior mean of every cell.
+        variance: its posterior variance.
+        scale: what the prior was multiplied with.
+    """
+
+    mean: Floats
+    variance: Floats
+    scale: float
+
+
+def shrink_by_gaps(
+    noisy: Floats,
+    prior: Floats,
+    variance: float,
+    *,
+    law: type[NoiseLaw] = Laplace,
+    scale: float | None = None,
+) -> Shrunk:
+    """The posterior mean and variance of every cell; ``scale`` of the prior where it is known."""
+    c, spread = 1.0, np.zeros_like(prior)
+    for _ in range(INTEGER_COUNTS.scale_rounds if scale is None else 1):
+        c = scale if scale is not None else _scale(noisy, prior, variance + spread)
+        spread = prior_spread(np.abs(noisy - c * prior), c * prior, variance, law=law)
+    if variance < INTEGER_COUNTS.hidden_noise:
+        return Shrunk(noisy, np.full_like(noisy, variance), c)
+    doubted = variance * (1 - min(_FITTED, len(prior) - 1) / len(prior))  # what was learnt leans on the same noise
+    weight = spread / (spread + doubted)
+    return Shrunk(weight * noisy + (1 - weight) * c * prior, weight * variance, c)
+
+
+def _scale(noisy: Floats, prior: Floats, variance: Floats) -> float:
+    """The multiple of the prior that is nearest to the counts, by the precision of the cells."""
+    known = float((prior * prior / variance).sum())
+    return max(float((prior * noisy / variance).sum()) / known, 0.0) if known > 0 else 0.0
+
+
+def prior_spread(gaps: Floats, prior: Floats, variance: float, *, law: type[NoiseLaw] = Laplace) -> Floats:
+    """How far, in variance, the true counts are from the prior, as the absolute ``gaps`` of noisy counts tell.
+
+    The mean gap is about sqrt(a variance + b spread), so each gap tells the spread of its cell, roughly; these are
+    fitted by weighted least squares, with the weights that the fit itself implies.
+    """
+    a, b, varies = law.gap
+    unit = max(float(np.sqrt((prior * prior).mean())), 1e-300)
+    powers, spread, trust = prior / unit, np.zeros_like(prior), 1.0
+    kept: tuple[int, ...] = (0, 1, 2)
+    for turn in range(INTEGER_COUNTS.spread_rounds):
+        mean = np.sqrt(a * variance + b * spread)
+        told = spread + (gaps - mean) * (2 * mean / b)
+        weight = (b / (2 * mean * mean)) ** 2 / varies
+        toll = min(INTEGER_COUNTS.spread_doubt, len(prior) / INTEGER_COUNTS.cells_per_doubt) if turn == 0 else 0.0
+        found, gain = _nonnegative_fit(powers, told, weight, kept, toll)
+        if gain <= 0:
+            return np.zeros_like(prior) if turn == 0 else trust * spread
+        fitted = found[0] + powers * (found[1] + powers * found[2])
+        if turn == 0:  # what must be seen is seen when nothing is assumed; later fits only refine it
+            kept, spread = tuple(i for i in kept if found[i] > 0), fitted
+            trust = 1 - toll * len(kept) / gain
+        else:
+            spread = (spread + fitted) / 2
+    return np.asarray(trust * spread)
+
+
+def _nonnegative_fit(
+    x: Floats, target: Floats, weight: Floats, kept: tuple[int, ...], toll: float
+) -> tuple[Floats, float]:
+    """The least-squares coefficients of 1, x, x^2, none below zero, and their gain in squared standard errors.
+
+    Each coefficient must earn ``toll``; the set is chosen that earns most beyond its tolls.
+    """
+    sums, aim, power = np.zeros(5), np.zeros(3), weight.copy()
+    for k in range(5):
+        sums[k] = power.sum()
+        if k < 3:
+            aim[k] = power @ target
+        power *= x
+    best, most, earned = np.zeros(3), 0.0, 0.0
+    for size in range(1, len(kept) + 1):
+        for chosen in map(list, combinations(kept, size)):
+            gram = np.array([[sums[i + j] for j in chosen] for i in chosen])
+            unit = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+            found = np.linalg.lstsq(gram / np.outer(unit, unit), aim[chosen] / unit, rcond=1e-10)[0] / unit
+            gain = float(aim[chosen] @ found)
+            if (found >= 0).all() and gain - toll * size > most:
+                best = np.zeros(3)
+                best[chosen], most, earned = found, gain - toll * size, gain
+    return best, earned
+
+
+def smoothed(table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0)) -> Floats:
+    """The two-way table with its chance taken out, same total; ``unit`` is what one sampled row counts for.
+
+    Args:
+        table: sampled counts, each row of the sample worth ``unit`` on average.
+        unit: the variance of a cell over its mean.
+        steps: how many of the first values of each column stand in order; 0 or 1: none.
+    """
+    total = float(table.sum())
+    alone = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(total, 1e-300)
+    best, width = _kernel_smoothed(table, alone, unit * alone, steps)
+    if not any(width):
+        return shrink_singular_values(table, unit)
+    trace = PUBLIC_BLEND.smoothing_trace  # so that no cell is impossible
+    mean = ((1 - trace) * np.maximum(best, 0.0) + trace * alone).ravel()
+    kept = np.maximum(shrink(table.ravel(), mean, unit * mean), 0.0).reshape(table.shape)
+    return np.asarray(kept * (total / kept.sum()))
+
+
+def smoothed_line(counts: Floats, unit: float = 1.0, *, steps: int = 0) -> Floats:
+    """A one-way table with its chance taken out along its first ``steps`` values, which stand in order.
+
+    >>> smoothed_line(np.array([9.0, 11.0, 10.0, 10.0, 9.0, 11.0]), steps=6).round(1).tolist()
+    [9.9, 9.9, 10.0, 10.0, 10.1, 10.1]
+    >>> smoothed_line(np.array([9.0, 900.0, 10.0]), steps=3).round().tolist()
+    [9.0, 900.0, 10.0]
+    """
+    if steps < 3 or counts[:steps].sum() <= 0:
+        return counts.copy()
+    line = counts[:steps, None]
+    near = _kernel(steps, steps, 2)
+    variance = unit * (near @ line) / near.sum(axis=1, keepdims=True)
+    best, width = _kernel_smoothed(line, np.ones_like(line), variance, (steps, 0))
+    if not any(width):
+        return counts.copy()
+    mean = np.maximum(best.ravel(), 1e-3)
+    kept = np.maximum(shrink(line.ravel(), mean, unit * mean), 0.0)
+    return np.concatenate([kept * (line.sum() / kept.sum()), counts[steps:]])
+
+
+def shrink_singular_values(table: Floats, unit: float = 1.0) -> Floats:
+    """A sampled table with the singular values of its association shrunk, same total: singular-value shrinkage.
+
+    The scaled residuals (x - e) / sqrt(e) around independence have variance 1 where there is no association
+    (correspondence analysis).  A singular value that chance could make is dropped, a larger one is shrunk by
+    what chance added to it (the optimal shrinkage of a noisy matrix; Gavish and Donoho, 2017).
+
+    >>> even = np.random.default_rng(0).poisson(20.0, (8, 9)).astype(float)
+    >>> alone = np.outer(even.sum(axis=1), even.sum(axis=0)) / even.sum()
+    >>> bool(np.allclose(shrink_singular_values(even), alone))
+    True
+    """
+    rows, columns, total = table.sum(axis=1), table.sum(axis=0), float(table.sum())
+    sizes = int((rows > 0).sum()) - 1, int((columns > 0).sum()) - 1
+    if total <= 0 or min(sizes) < 1:
+        return table.copy()
+    alone = np.outer(rows, columns) / total
+    root = np.sqrt(np.maximum(alone, 1e-300))
+    left, values, right = np.linalg.svd(np.where(alone > 0, (table - alone) / root, 0.0), full_matrices=False)
+    kept = _shrunk(values, float(np.sqrt(unit * max(sizes))), min(sizes) / max(sizes))
+    found = np.maximum(alone + (left * kept) @ right * root, 0.0)
+    return np.asarray(found * (total / found.sum()))
+
+
+def _shrunk(values: Floats, scale: float, ratio: float) -> Floats:
+    """Singular values less what noise of this scale adds; 0 where noise alone could make them."""
+    y = values / scale
+    inside = np.maximum((y**2 - ratio - 1) ** 2 - 4 * ratio, 0.0)
+    return np.where(y > 1 + np.sqrt(ratio), np.sqrt(inside) / np.maximum(y, 1e-300), 0.0) * scale
+
+
+def _kernel_smoothed(
+    table: Floats, alone: Floats, variance: Floats, steps: tuple[int, int]
+) -> tuple[Floats, tuple[int, int]]:
+    """The smoothing of the ratio to ``alone`` with the least estimated error, and its widths."""
+    best, least, chosen = table, np.inf, (0, 0)
+    weight = 1 / (variance + 1)
+    kernels = [{w: _kernel(size, s, w) for w in _widths(s)} for size, s in zip(table.shape, steps, strict=True)]
+    for first, second in product(kernels[0], kernels[1]):
+        down, along = kernels[0][first], kernels[1][second]
+        spread = np.maximum(down @ alone @ along, 1e-300)
+        made = alone + alone * (down @ (table - alone) @ along) / spread
+        own = alone / spread  # how much of a cell's smoothed count is its own
+        error = float((weight * (table - made) ** 2).sum() + 2 * (weight * variance * own).sum())
+        if error < least:
+            best, least, chosen = made, error, (first, second)
+    return best, chosen
+
+
+def _widths(steps: int) -> Iterable[int]:
+    return [w for w in PUBLIC_BLEND.smoothing_widths if w == 0 or w < steps]
+
+
+def _kernel(size: int, steps: int, width: int) -> Floats:
+    """Weights that fall with the distance between ordered values; other values stand alone."""
+    far = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
+    near = np.maximum(1 - (far / (width + 1)) ** 2, 0.0) if width else np.eye(size)
+    near[steps:] = near[:, steps:] = 0.0
+    near[np.arange(steps, size), np.arange(steps, size)] = 1.0
+    return near

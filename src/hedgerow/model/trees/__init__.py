@@ -1,7 +1,7 @@
 """Trees, random and grown; label shares corrected by noisy label counts; labels drawn for given rows."""
 
-from hedgerow.model.trees.constants import GUIDED_TREE as GUIDED_TREE
-from hedgerow.model.trees.constants import RANDOM_TREES as RANDOM_TREES
+from hedgerow.model.constants import GUIDED_TREE as GUIDED_TREE
+from hedgerow.model.constants import RANDOM_TREES as RANDOM_TREES
 from hedgerow.model.trees.label_counts import LabelCounts as LabelCounts
 from hedgerow.model.trees.label_counts import LeafRows as LeafRows
 from hedgerow.model.trees.label_counts import apply_drift as apply_drift

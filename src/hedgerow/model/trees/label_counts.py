@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
-from hedgerow.model.trees.constants import GUIDED_TREE
+from hedgerow.model.constants import GUIDED_TREE
 
 Shares = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
-from hedgerow.model.trees.constants import RANDOM_TREES
+from hedgerow.model.constants import RANDOM_TREES
 from hedgerow.public import Codes, Tree
 
 _CHUNK = 1024

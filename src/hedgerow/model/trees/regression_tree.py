@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
-from hedgerow.model.trees.constants import GUIDED_TREE
+from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.public import Tree
 
 Shares = npt.NDArray[np.float32]

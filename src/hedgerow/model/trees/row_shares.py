@@ -11,7 +11,7 @@ import polars as pl
 from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected
-from hedgerow.model.trees.constants import GUIDED_TREE
+from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.public import BINNED, CodedTable, Marginal, Schema, decode, violations
 
 _GOLDEN = 0.6180339887498949

@@ -18,8 +18,8 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.tables.constants import BLEND
-from hedgerow.model.tables.projection import Floats, Key, Pair
+from hedgerow.model.constants import BLEND
+from hedgerow.model.tables.fitting import Floats, Key, Pair
 from hedgerow.public import Tariff
 
 _MEAN = sqrt(2 / pi)  # the mean size of a standard normal number

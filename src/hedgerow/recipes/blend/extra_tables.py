@@ -14,12 +14,11 @@ import numpy as np
 
 from hedgerow.answers.protocol import Answers
 from hedgerow.model.base import AbstractModel
+from hedgerow.model.constants import BLEND, TREE_BLEND
 from hedgerow.model.records.descent import Records
 from hedgerow.model.records.models import BlendModel, WiderTables
 from hedgerow.model.records.tree import Triple, paths
-from hedgerow.model.tables.constants import BLEND, TREE_BLEND
-from hedgerow.model.tables.projection import Floats, Key, project
-from hedgerow.model.tables.proportional_fitting import fit_margins
+from hedgerow.model.tables.fitting import Floats, Key, fit_margins, project
 from hedgerow.model.tables.shrinkage import shrink
 from hedgerow.public import PublicData
 from hedgerow.recipes.blend.allocation import Price, moved

@@ -8,12 +8,11 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import PairTargets
 from hedgerow.model.records.models import BlendModel
 from hedgerow.model.records.tree import JunctionModel, TreeModel, spanning_forest
-from hedgerow.model.tables.constants import BLEND
-from hedgerow.model.tables.projection import Floats, Key, Pair, pooled_total, project
-from hedgerow.model.tables.proportional_fitting import fit_margins
+from hedgerow.model.tables.fitting import Floats, Key, Pair, fit_margins, pooled_total, project
 from hedgerow.model.tables.shrinkage import drift_of, shrink
 from hedgerow.public import Marginal, Measurement, impossible, law_of
 from hedgerow.recipes.blend.axes import Axes

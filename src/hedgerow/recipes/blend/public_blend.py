@@ -9,10 +9,10 @@ from typing import ClassVar, final
 from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
+from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records.descent import MOST
 from hedgerow.model.records.models import CrossedModel
-from hedgerow.model.tables.constants import PUBLIC_BLEND
-from hedgerow.model.tables.projection import Key
+from hedgerow.model.tables.fitting import Key
 from hedgerow.public import Budget, PublicData, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.allocation import Price, shares_by_error

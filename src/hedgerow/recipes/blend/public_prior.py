@@ -7,14 +7,12 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.model.constants import BLEND, PUBLIC_BLEND
 from hedgerow.model.records.descent import PairTargets, Records
 from hedgerow.model.records.models import SupportModel, fixed_stream
 from hedgerow.model.records.tree import TreeModel, spanning_forest, stratified
-from hedgerow.model.tables.constants import BLEND, PUBLIC_BLEND
-from hedgerow.model.tables.projection import Floats, Key, project
-from hedgerow.model.tables.proportional_fitting import Keys, fit_margins, rake_rows
-from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior
-from hedgerow.model.tables.smoothing import smoothed, smoothed_line
+from hedgerow.model.tables.fitting import Floats, Key, Keys, fit_margins, project, rake_rows
+from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior, smoothed, smoothed_line
 from hedgerow.public import BINNED, Column
 from hedgerow.recipes.blend.allocation import Stakes
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer, tree_pairs

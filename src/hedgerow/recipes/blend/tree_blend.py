@@ -11,7 +11,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.records.descent import MOST
 from hedgerow.model.records.models import CrossedModel
-from hedgerow.model.tables.projection import Key
+from hedgerow.model.tables.fitting import Key
 from hedgerow.public import Budget, PublicData, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.allocation import Price, shares_by_gain, worth_measuring

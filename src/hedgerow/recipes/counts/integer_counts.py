@@ -13,7 +13,7 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
-from hedgerow.model.tables.constants import INTEGER_COUNTS
+from hedgerow.model.constants import INTEGER_COUNTS
 from hedgerow.model.tables.count_table import (
     NORMAL,
     CountTable,
@@ -22,8 +22,8 @@ from hedgerow.model.tables.count_table import (
     check_columns,
     reconcile,
 )
-from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
-from hedgerow.model.tables.projection import project
+from hedgerow.model.tables.fitting import project
+from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public import (
     Budget,
     CodedTable,

@@ -14,7 +14,7 @@ from hedgerow.answers.protocol import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.records.descent import Records
 from hedgerow.model.records.models import GroupedModel
-from hedgerow.model.tables.projection import Floats, project
+from hedgerow.model.tables.fitting import Floats, project
 from hedgerow.model.tables.shrinkage import shrink
 from hedgerow.public import TOTAL, Budget, CodedTable, Law, Marginal, Measurement, PublicData, Spend, Tariff, law_of
 from hedgerow.recipes.base import AbstractRecipe

@@ -7,13 +7,21 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.model.constants import DPSYN
 from hedgerow.model.records.descent import PairTargets, Records, pair_shares
 from hedgerow.model.records.fitters import AbstractFitter, Exchange, GradualUpdate
 from hedgerow.model.records.models import fixed_stream
-from hedgerow.model.tables.constants import DPSYN
-from hedgerow.model.tables.gap_shrinkage import shrink_by_gaps
-from hedgerow.model.tables.projection import Floats, Pair, project, systematic_counts
-from hedgerow.model.tables.proportional_fitting import common_margins, consistent, fit_pair, rake_rows
+from hedgerow.model.tables.fitting import (
+    Floats,
+    Pair,
+    common_margins,
+    consistent,
+    fit_pair,
+    project,
+    rake_rows,
+    systematic_counts,
+)
+from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public import Measurement, law_of
 
 _STATE = 20190521  # of the pool's own random stream: the pool is a function of the answers alone
