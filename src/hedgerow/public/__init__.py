@@ -1,84 +1,63 @@
 """Public: what anyone may know. Schema, coding, questions, noisy answers, and what they cost."""
 
-from hedgerow.public.coding import Codes as Codes
-from hedgerow.public.coding import Coding as Coding
-from hedgerow.public.coding import JoinedColumn as JoinedColumn
-from hedgerow.public.coding import as_text as as_text
-from hedgerow.public.coding import code_type as code_type
-from hedgerow.public.coding import person_cap as person_cap
-from hedgerow.public.costs import LAWS as LAWS
-from hedgerow.public.costs import TOTAL as TOTAL
-from hedgerow.public.costs import Budget as Budget
-from hedgerow.public.costs import Counts as Counts
-from hedgerow.public.costs import Guarantee as Guarantee
-from hedgerow.public.costs import Laplace as Laplace
-from hedgerow.public.costs import Law as Law
-from hedgerow.public.costs import Marginal as Marginal
-from hedgerow.public.costs import Measure as Measure
-from hedgerow.public.costs import Measurement as Measurement
-from hedgerow.public.costs import Noise as Noise
-from hedgerow.public.costs import NoiseLaw as NoiseLaw
-from hedgerow.public.costs import PricedQuestion as PricedQuestion
-from hedgerow.public.costs import PublicInput as PublicInput
-from hedgerow.public.costs import Relation as Relation
-from hedgerow.public.costs import Spend as Spend
-from hedgerow.public.costs import Statement as Statement
-from hedgerow.public.costs import Tariff as Tariff
-from hedgerow.public.costs import Tree as Tree
-from hedgerow.public.costs import decimal as decimal
-from hedgerow.public.costs import epsilon_of as epsilon_of
-from hedgerow.public.costs import floor_sqrt as floor_sqrt
-from hedgerow.public.costs import law_of as law_of
-from hedgerow.public.costs import noise_for as noise_for
-from hedgerow.public.costs import question_from_json as question_from_json
-from hedgerow.public.costs import question_to_json as question_to_json
-from hedgerow.public.costs import selection_rate as selection_rate
-from hedgerow.public.costs import spend_from_json as spend_from_json
-from hedgerow.public.costs import spend_to_json as spend_to_json
-from hedgerow.public.costs.claim import Claim as Claim
-from hedgerow.public.costs.stopping import Choice as Choice
-from hedgerow.public.costs.stopping import Stopping as Stopping
-from hedgerow.public.costs.urn import Urn as Urn
-from hedgerow.public.costs.urn import exp_floor as exp_floor
-from hedgerow.public.costs.urn import price_urn as price_urn
-from hedgerow.public.costs.urn import row_epsilon as row_epsilon
-from hedgerow.public.costs.urn import rows_cross as rows_cross
-from hedgerow.public.files import Source as Source
-from hedgerow.public.files import file_hash as file_hash
-from hedgerow.public.files import open_source as open_source
-from hedgerow.public.files import same_file as same_file
-from hedgerow.public.formula import Formula as Formula
-from hedgerow.public.formula import Term as Term
-from hedgerow.public.formula import make_claim as make_claim
-from hedgerow.public.schema import BINNED as BINNED
-from hedgerow.public.schema import LISTED as LISTED
-from hedgerow.public.schema import Column as Column
-from hedgerow.public.schema import Condition as Condition
-from hedgerow.public.schema import Flags as Flags
-from hedgerow.public.schema import OrderRule as OrderRule
-from hedgerow.public.schema import Schema as Schema
-from hedgerow.public.schema import Zero as Zero
-from hedgerow.public.schema import column_codes as column_codes
-from hedgerow.public.schema import decode as decode
-from hedgerow.public.schema import impossible as impossible
-from hedgerow.public.schema import nearest as nearest
-from hedgerow.public.schema import violations as violations
-from hedgerow.public.schema.column import as_float as as_float
-from hedgerow.public.table import CodedTable as CodedTable
-from hedgerow.public.table import ColumnFit as ColumnFit
-from hedgerow.public.table import Floats as Floats
-from hedgerow.public.table import Places as Places
-from hedgerow.public.table import PublicData as PublicData
-from hedgerow.public.table import Role as Role
-from hedgerow.public.table import Shares as Shares
-from hedgerow.public.table import fit as fit
-from hedgerow.public.table import fit_rows as fit_rows
-from hedgerow.public.table import fit_table as fit_table
-from hedgerow.public.table import resolved_on as resolved_on
-from hedgerow.public.table import shares as shares
-from hedgerow.public.table import total_variation as total_variation
-from hedgerow.public.table import typed_as as typed_as
-from hedgerow.public.toml import document as document
-from hedgerow.public.toml import key_lines as key_lines
-from hedgerow.public.toml import line_of as line_of
-from hedgerow.public.write import write_table as write_table
+from hedgerow.public.coding import Codes, Coding, JoinedColumn, as_text, code_type, person_cap
+from hedgerow.public.costs.accounting import (
+    Budget,
+    Guarantee,
+    Measure,
+    Relation,
+    epsilon_of,
+    floor_sqrt,
+    noise_for,
+    selection_rate,
+)
+from hedgerow.public.costs.claim import Claim
+from hedgerow.public.costs.noise_laws import LAWS, Laplace, NoiseLaw, decimal, law_of
+from hedgerow.public.costs.question import TOTAL, Counts, Law, Marginal, Measurement, Noise, Tree
+from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
+from hedgerow.public.costs.statement import (
+    PublicInput,
+    Statement,
+    question_from_json,
+    question_to_json,
+    spend_from_json,
+    spend_to_json,
+)
+from hedgerow.public.costs.stopping import Choice, Stopping
+from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
+from hedgerow.public.files import Source, file_hash, open_source, same_file
+from hedgerow.public.formula import Formula, Term, make_claim
+from hedgerow.public.schema import (
+    BINNED,
+    LISTED,
+    Column,
+    Condition,
+    Flags,
+    OrderRule,
+    Schema,
+    Zero,
+    column_codes,
+    decode,
+    impossible,
+    nearest,
+    violations,
+)
+from hedgerow.public.schema.column import as_float
+from hedgerow.public.table import (
+    CodedTable,
+    ColumnFit,
+    Floats,
+    Places,
+    PublicData,
+    Role,
+    Shares,
+    fit,
+    fit_rows,
+    fit_table,
+    resolved_on,
+    shares,
+    total_variation,
+    typed_as,
+)
+from hedgerow.public.toml import document, key_lines, line_of
+from hedgerow.public.write import write_table

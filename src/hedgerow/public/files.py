@@ -179,13 +179,13 @@ def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:
     return read
 
 
+STATISTICAL = {f".{kind}": kind for kind in ("dta", "sav", "por", "sas7bdat")} | {".zsav": "sav", ".xpt": "xport"}
+"""Suffixes of statistical programs, and what pyreadstat calls their format."""
 OPENERS: Mapping[str, Callable[[str], Opened]] = {
     **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), _csv),
     ".parquet": partial(_scan, pl.scan_parquet),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(_scan, pl.scan_ipc)),
-    **{f".{kind}": partial(_statistical, kind) for kind in ("dta", "sav", "por", "sas7bdat")},
-    ".zsav": partial(_statistical, "sav"),
-    ".xpt": partial(_statistical, "xport"),
+    **{suffix: partial(_statistical, kind) for suffix, kind in STATISTICAL.items()},
 }
 """How to open a file with this suffix."""
 

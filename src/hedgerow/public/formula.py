@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.public.costs import Counts
 from hedgerow.public.costs.claim import Claim
+from hedgerow.public.costs.question import Counts
 from hedgerow.public.schema import BINNED, LISTED, Column, Schema
 
 Floats = npt.NDArray[np.float64]

@@ -56,7 +56,7 @@ class AbstractRecipe(ABC):
         >>> from dataclasses import dataclass
         >>> from fractions import Fraction
         >>> from hedgerow.model.records.models import fit_product
-        >>> from hedgerow.public.costs import Marginal
+        >>> from hedgerow.public import Marginal
         >>> @dataclass(frozen=True)
         ... class Halves(AbstractRecipe):
         ...     "Every attribute's own table, with a part of the budget; the rest is not spent."

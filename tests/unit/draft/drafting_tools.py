@@ -9,7 +9,7 @@ from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.drafting.draft import draft
 from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
-from hedgerow.public.schema.text import write
+from hedgerow.public.schema.file import write
 from hedgerow.public.table import ColumnFit, fit, resolved_on
 
 DATA = Path(__file__).parents[4] / "shared" / "data"

@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.public.schema import Schema
-from hedgerow.public.schema.drafting.draft import draft
-from hedgerow.public.schema.drafting.relations import Relations, always_below, thresholds
+from hedgerow.public.schema.drafting.draft import Relations, always_below, draft, thresholds
 from tests.unit.draft.drafting_tools import drafted, written
 
 rng = np.random.default_rng(11)

@@ -1,22 +1,30 @@
-"""From the text of a schema file to what it declares, or to a list of all that is wrong with it.
+"""The text of a schema file: what it declares, or a list of all that is wrong with it; and back to text.
 
 Every problem names the file and the line, the column, and the cure:
 
     schema.toml:12: column 'pay': bins.width is -5; give a width above 0, such as width = 2000.
+
+What is written reads back to the same:
+
+    >>> print(write(Declaration((Column("sex", "categorical", values=("F", "M")),))), end="")
+    [columns.sex]
+    kind = "categorical"
+    values = ["F", "M"]
 """
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
+from textwrap import wrap
 from typing import Any, cast
 
 from hedgerow.errors import SchemaError
+from hedgerow.public import toml
 from hedgerow.public.schema.bins import Bins, Edge
 from hedgerow.public.schema.check import Path, Problem, nearest, problems
 from hedgerow.public.schema.column import BINNED, KINDS, LISTED, Collapse, Column, Kind
-from hedgerow.public.schema.structure import Condition, Declaration, Join, OrderRule, Zero
-from hedgerow.public.toml import key_lines, line_of
+from hedgerow.public.schema.structure import Condition, Declaration, Join, OrderRule, Reason, Reasons, Zero
 
 _Reader = Callable[[Any], Any]
 
@@ -31,11 +39,22 @@ def _dotted(key: str, wrong: _Wrong) -> str:
     return f"{key}{said}" if said.startswith(".") else f"{key} {said}"
 
 
-def _text(value: Any) -> str:
-    """A text."""
-    if not isinstance(value, str):
-        raise _Wrong(f"is {value!r}; give a text in quotes.")
-    return value
+def _plain(kinds: Any, words: str) -> _Reader:
+    """Reads values of these types; true and false are no numbers."""
+
+    def read_plain(value: Any) -> Any:
+        if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
+            raise _Wrong(f"is {value!r}; give {words}.")
+        return value
+
+    return read_plain
+
+
+_text = _plain(str, "a text in quotes")
+_list = _plain(list, "a list in brackets")
+_flag = _plain(bool, "true or false, without quotes")
+_whole = _plain(int, "a whole number, without quotes")
+_number = _plain(int | float, "a number, without quotes")
 
 
 def _raw(value: Any) -> str:
@@ -46,13 +65,7 @@ def _raw(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return repr(value)
-    return _text(value).strip()
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise _Wrong(f"is {value!r}; give a list in brackets.")
-    return value
+    return cast(str, _text(value)).strip()
 
 
 def _raws(value: Any) -> tuple[str, ...]:
@@ -81,24 +94,6 @@ def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple(_labels(value).items())
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _Wrong(f"is {value!r}; give true or false, without quotes.")
-    return value
-
-
-def _whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _Wrong(f"is {value!r}; give a whole number, without quotes.")
-    return value
-
-
-def _number(value: Any) -> int | float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _Wrong(f"is {value!r}; give a number, without quotes.")
-    return value
-
-
 def _edge(value: Any) -> Edge:
     if isinstance(value, datetime):
         return value.date()
@@ -106,7 +101,7 @@ def _edge(value: Any) -> Edge:
         return value
     if isinstance(value, str):
         raise _Wrong(f"is {value!r}; give a number, or a date such as 2000-01-31, without quotes.")
-    return _number(value)
+    return cast(Edge, _number(value))
 
 
 def _edges(value: Any) -> tuple[Edge, ...]:
@@ -234,8 +229,8 @@ def read(body: str, name: str) -> Declaration:
     parts = reading.parts(tables)
     faults = [*reading.problems, *problems(parts, reading.unread)]
     if faults:
-        lines = key_lines(body)
-        placed = sorted((line_of(lines, p.at), p.text) for p in faults)
+        lines = toml.key_lines(body)
+        placed = sorted((toml.line_of(lines, p.at), p.text) for p in faults)
         raise SchemaError(_closing([f"{name}:{line}: {said}" for line, said in dict.fromkeys(placed)]))
     return parts
 
@@ -344,3 +339,135 @@ def _declared(name: str, kind: Kind, got: dict[str, Any]) -> Column:
     if are_numbers:
         got.setdefault("type", "integer")
     return Column(name, kind, values=values, **got)
+
+
+_ORDER = (
+    *("description", "values", "type", "prefix", "collapse", "bins", "unit", "decode", "format", "yes", "no"),
+    *("missing", "missing_values", "other", "determined_by", "map", "public_values"),
+)
+"""The keys of a column as they are written; labels and special come last, as they may be tables."""
+_HEAD = """\
+Draft of a schema, made from PUBLIC input.
+
+{origin}
+
+Everything below was learnt from this public input and from nothing else. Never draft a schema from the \
+confidential table: its labels, its range and its gaps would be published without being paid for.
+
+Read it through once and change what you know better:
+ * kind, values and bins are guesses; a reason stands above each.
+ * Whole numbers with few values are taken as codes. Name them, labels = {{ 1 = "...", 2 = "..." }}; or, if \
+they count or measure something, say kind = "integer" with bins = {{ low = 0, high = 9, width = 1 }}.
+ * Numbers and dates beyond the outer edges are counted in the outer bins. If the confidential table is of \
+a later year, raise `high`; if it has values that are not listed here, list them.
+ * A commented key below a column, such as `# prefix = 2`, is a suggestion: remove the # to use it.
+ * CHECK marks a guess that needs you.
+ * A column without a block of its own is not read and not published."""
+_SUGGESTIONS = "Suggestions about several columns: remove the # in front of a block to use it."
+
+
+def write(parts: Declaration, reasons: Reasons | None = None) -> str:
+    """The schema file; with the reasons of a draft as comments, if it has some.
+
+    >>> sex = Column("sex", "categorical", values=("F", "M"))
+    >>> print(write(Declaration((sex,)), Reasons(columns=(Reason("sex", ("2 values.",)),)))[-67:], end="")
+    [columns.sex]
+    # 2 values.
+    kind = "categorical"
+    values = ["F", "M"]
+    """
+    head = [f"{key} = {toml.value(x)}" for key, x in (("title", parts.title), ("source", parts.source)) if x]
+    blocks = [head] if head else []
+    if reasons is None:
+        blocks += [list(_column_lines(c)) for c in parts.columns]
+    else:
+        blocks = [_head(reasons), *blocks, *_with_reasons(parts, reasons)]
+    blocks += [list(_join_lines(j)) for j in parts.joined]
+    for zero in parts.zeros:
+        bounds = {name: {"below": c.below, "above": c.above} for name, c in zero.where}
+        where = {name: c.values or _without_blanks(bounds[name]) for name, c in zero.where}
+        blocks.append(["[[zero]]", f"where = {toml.value(where)}"])
+    for rule in parts.rules:
+        blocks.append(["[[rule]]", f"left = {toml.value(rule.left)}", f"right = {toml.value(rule.right)}"])
+    if reasons is not None and reasons.suggestions:
+        blocks += [_comment(_SUGGESTIONS), *([_line(x) for x in s.split("\n")] for s in reasons.suggestions)]
+    return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
+
+
+def _head(reasons: Reasons) -> list[str]:
+    origin = "\n".join(f"  {name:<10} {fact}" for name, fact in reasons.origin)
+    lines = _HEAD.format(origin=origin).split("\n")
+    return [x for line in lines for x in ([_line(line)] if line.startswith("  ") else _comment(line))]
+
+
+def _with_reasons(parts: Declaration, reasons: Reasons) -> Iterator[list[str]]:
+    """The columns, each with its reason; those left out stand before the column that follows in the public table."""
+    reason_of = {r.name: r for r in reasons.columns}
+    before: dict[str, list[list[str]]] = {}
+    left_out: list[list[str]] = []
+    names = {c.name for c in parts.columns}
+    for r in reasons.columns:
+        if r.left_out:
+            notes = [x for note in r.notes for x in _comment(note)]
+            left_out.append([_line(f"[columns.{toml.key(r.name)}] left out: {r.left_out}."), *notes])
+        elif r.name in names:
+            before[r.name], left_out = left_out, []
+    for c in parts.columns:
+        yield from (*before.get(c.name, ()), list(_column_lines(c, reason_of.get(c.name))))
+    yield from left_out
+
+
+def _comment(line: str) -> list[str]:
+    """A sentence as wrapped comments; a point of a list hangs."""
+    hang = "   " if line.startswith(" *") else ""
+    said = wrap(
+        _visible(line), toml.WIDTH - 2, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False
+    )
+    return [_line(x) for x in said or [""]]
+
+
+def _line(line: str) -> str:
+    return f"# {_visible(line)}".rstrip()
+
+
+def _visible(line: str) -> str:
+    """The line without characters that a TOML comment may not hold."""
+    return "".join(c if c.isprintable() else " " for c in line)
+
+
+def _column_lines(c: Column, reason: Reason | None = None) -> Iterator[str]:
+    blank, has_labels = Column(c.name, c.kind), c.labels != c.values
+    said = {n: _plain_value(getattr(c, n)) for n in _ORDER if getattr(c, n) != getattr(blank, n)}
+    if has_labels:
+        del said["values"]
+    elif reason is not None and c.type == "integer":  # whole numbers without quotes say their type themselves
+        del said["type"]
+        said |= {"values": [int(v) for v in c.values]} | ({} if c.other is None else {"other": int(c.other)})
+    yield f"[columns.{toml.key(c.name)}]"
+    yield from (x for note in reason.notes for x in _comment(note)) if reason else ()
+    yield f"kind = {toml.value(c.kind)}"
+    yield from (toml.pair(name, x) for name, x in said.items())
+    labels = dict(zip(c.values, c.labels, strict=True)) if has_labels else {}
+    tables = {name: table for name, table in (("labels", labels), ("special", dict(c.special))) if table}
+    wide = [n for n, table in tables.items() if len(table) > 12 or len(toml.pair(n, table)) > toml.WIDTH]
+    yield from (toml.pair(name, table) for name, table in tables.items() if name not in wide)
+    yield from map(_line, reason.hints) if reason else ()
+    for name in wide:
+        yield f"[columns.{toml.key(c.name)}.{name}]"
+        yield from (f"{toml.key(raw)} = {toml.value(label)}" for raw, label in tables[name].items())
+
+
+def _plain_value(x: Any) -> Any:
+    """Bins and the like as tables of what they say."""
+    return _without_blanks(vars(x)) if isinstance(x, Bins | Collapse) else x
+
+
+def _without_blanks(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in table.items() if v is not None and v != ()}
+
+
+def _join_lines(j: Join) -> Iterator[str]:
+    yield "[[joined]]"
+    yield toml.pair("name", j.name)
+    yield toml.pair("columns", j.columns)
+    yield 'keep = "public"' if j.combinations is None else toml.pair("combinations", j.combinations)

@@ -36,7 +36,7 @@ def resolve(parts: Declaration, public: pl.DataFrame) -> Declaration:
         _with_combinations(j, [columns[n] for n in j.columns], public) if j.combinations is None else j
         for j in parts.joined
     )
-    return replace(parts, columns=tuple(columns.values()), joined=joined)
+    return Declaration(tuple(columns.values()), joined, parts.zeros, parts.rules, parts.title, parts.source)
 
 
 def _must_have(parts: Declaration, public: pl.DataFrame) -> None:

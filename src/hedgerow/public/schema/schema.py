@@ -17,7 +17,7 @@ codes of every value and the number of cells of every question, before anything 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -29,10 +29,9 @@ from hedgerow.errors import JobError, SchemaError
 from hedgerow.public.coding import Coding
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
-from hedgerow.public.schema import text as schema_text
 from hedgerow.public.schema.check import nearest, problems
 from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.structure import Declaration, Join, OrderRule, Reasons, Zero
+from hedgerow.public.schema.structure import Declaration, Reasons
 
 _NOTHING = "No confidential row was read and nothing was spent."
 _SHOWN = 8
@@ -41,7 +40,7 @@ _SHOWN = 8
 
 @final
 @dataclass(frozen=True, repr=False)
-class Schema:
+class Schema(Declaration):
     """The columns of a table, in file order, and what is known of them together.
 
     Attributes:
@@ -54,16 +53,10 @@ class Schema:
         reasons: of a draft, why it says what it says; no part of what the schema declares.
     """
 
-    columns: tuple[Column, ...]
-    joined: tuple[Join, ...] = ()
-    zeros: tuple[Zero, ...] = ()
-    rules: tuple[OrderRule, ...] = ()
-    title: str = ""
-    source: str = ""
     reasons: Reasons | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if wrong := problems(self._parts):
+        if wrong := problems(self):
             raise SchemaError("\n".join(p.text for p in wrong))
 
     @classmethod
@@ -110,7 +103,7 @@ class Schema:
 
     def dumps(self, *, reasons: bool = False) -> str:
         """The text of a schema file, which reads back to this schema; of a draft, with its reasons as comments."""
-        return schema_text.write(self._parts, self.reasons if reasons else None)
+        return schema_file.write(self, self.reasons if reasons else None)
 
     def save(self, path: str | Path) -> None:
         """Writes the schema file; of a draft, with its reasons as comments."""
@@ -151,7 +144,7 @@ class Schema:
 
     def resolved(self, public: pl.DataFrame) -> "Schema":
         """The same schema with all that it takes from the public table written out."""
-        return self if self.is_resolved else Schema._of(resolve.resolve(self._parts, public))
+        return self if self.is_resolved else Schema._of(resolve.resolve(self, public))
 
     @cached_property
     def coding(self) -> Coding:
@@ -191,13 +184,9 @@ class Schema:
                 return join.cell_labels([self.column(n) for n in join.columns])
         return self.column(name).cell_labels
 
-    @property
-    def _parts(self) -> Declaration:
-        return Declaration(**{f.name: getattr(self, f.name) for f in fields(Declaration)})
-
     @staticmethod
     def _of(parts: Declaration, reasons: Reasons | None = None) -> "Schema":
-        return Schema(**{f.name: getattr(parts, f.name) for f in fields(Declaration)}, reasons=reasons)
+        return Schema(**vars(parts), reasons=reasons)
 
     def _must_be_resolved(self) -> None:
         if self.unresolved:

@@ -97,10 +97,9 @@ class OrderRule:
         return f"{self.left} <= {self.right}"
 
 
-@final
 @dataclass(frozen=True)
 class Declaration:
-    """All that a schema file says, in file order, not yet checked."""
+    """All that a schema file says, in file order, not yet checked: a ``Schema`` is one that was."""
 
     columns: tuple[Column, ...]
     joined: tuple[Join, ...] = ()

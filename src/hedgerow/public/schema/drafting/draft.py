@@ -3,12 +3,27 @@
 >>> frame = pl.DataFrame({"sex": ["F", "M"] * 50, "age": [20, 21, 22, 23, 24] * 20})
 >>> [(c.name, c.kind) for c in draft(frame).declaration.columns]
 [('sex', 'categorical'), ('age', 'integer')]
+
+What holds between columns is suggested for a person to judge, never switched on.  It is looked for on an even sample
+of rows: fixed columns and few combinations in codes, as the drafted schema makes them; order and one-sided values in
+numbers.  Only a relation far from what unrelated columns would show is suggested.
+
+>>> area = np.arange(4000) % 40
+>>> Relations({"area": area, "state": area // 10}, {"area": 40, "state": 4}).determined
+{'state': 'area'}
+>>> service = np.arange(1000.0) % 30
+>>> always_below({"service": service, "age": 20 + service + np.arange(1000) % 7 * 5, "n": service[::-1]})
+()
+>>> always_below({"low": service, "high": service + np.arange(1000) % 3})
+(('low', 'high'),)
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,26 +31,22 @@ import polars as pl
 
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.public.coding import Coding
-from hedgerow.public.files import Source, file_hash, open_source
+from hedgerow.public.files import STATISTICAL, Source, file_hash, open_source
 from hedgerow.public.schema.column import BINNED, LISTED, Column
-from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, sketch_entry, with_table
-from hedgerow.public.schema.drafting.codebook_files import from_labels, has_labels, read_codebook, unknown
-from hedgerow.public.schema.drafting.kinds import guess, name_of_people
+from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, from_labels, read_codebook, unknown
+from hedgerow.public.schema.drafting.kinds import guess, name_of_people, sketch_entry, with_table
 from hedgerow.public.schema.drafting.profile import TableProfile, read_profile
-from hedgerow.public.schema.drafting.relations import (
-    FewCombinations,
-    Floats,
-    Relations,
-    Threshold,
-    always_below,
-    steady_within,
-    thresholds,
-)
 from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
 from hedgerow.public.schema.resolve import resolve
 from hedgerow.public.toml import key, value
 
 _NOTHING = "No confidential row was read and nothing was spent."
+_EVIDENCE = 100.0
+_MOST_SIZE, _MOST_CELLS, _MOST_PARTS, _SMALL = 40, 4_000, 6, 64
+_FEW, _GAIN, _SOME_GAIN = 0.76, 0.6, 0.95
+_VIOLATIONS, _LEAST_ROWS, _MOST_RULES, _COMPARABLE = 50, 100, 12, 0.2
+Codes = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
 
 
 def draft(public: Any, codebook: Any = None) -> Draft:
@@ -85,7 +96,7 @@ def _from_table(public: Any, codebook: str | Path | None) -> Draft:
             raise JobError(unknown(str(codebook)))
         entries = book.entries
         facts = [*_origin(str(codebook), "code book", book.shape)]
-    elif _is_file(public) and has_labels(Path(public)):
+    elif _is_file(public) and Path(public).suffix.lower() in STATISTICAL:
         entries = from_labels(Path(public))
         facts = [("labels", "those inside the file")]
     made, rows = _draft_table(source, entries)
@@ -108,7 +119,7 @@ def _draft_table(source: Source, entries: Sequence[CodeBookEntry] = ()) -> tuple
         why = "; ".join(f"{c.name}: {c.why}" for c in draft.left_out[:10])
         raise TableMismatch(
             f"Nothing in {source.name} can be put into a schema ({why}). Give a public table with values in it, "
-            "or a code book. No confidential row was read and nothing was spent."
+            f"or a code book. {_NOTHING}"
         )
     return _with_relations(draft, table), table.rows
 
@@ -130,6 +141,200 @@ def _without_people(draft: Draft, table: TableProfile) -> Draft:
 
 def _ranks(series: pl.Series) -> npt.NDArray[np.int64]:
     return series.cast(pl.String, strict=False).fill_null("").rank("dense").cast(pl.Int64).to_numpy()
+
+
+def steady_within(groups: Codes, codes: Mapping[str, Codes]) -> tuple[str, ...]:
+    """The columns that never change between rows of one group, though chance would have changed them.
+
+    >>> person = np.arange(3000) // 3
+    >>> steady_within(person, {"sex": person % 7 % 2, "year": np.arange(3000) % 3})
+    ('sex',)
+    """
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    repeats = len(groups) - len(first)
+    out = []
+    for name, code in codes.items():
+        share = np.bincount(code) / max(len(code), 1)
+        beyond_chance = repeats * (1 - (share**2).sum()) >= _EVIDENCE
+        if beyond_chance and np.array_equal(code[first][group], code):
+            out.append(name)
+    return tuple(out)
+
+
+class FewCombinations(NamedTuple):
+    """Columns that occur in few combinations: how many were seen, and how many could be."""
+
+    columns: tuple[str, ...]
+    seen: int
+    possible: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """The codes of some rows, and the relations they show.
+
+    Attributes:
+        codes: the code of every row, for each column.
+        sizes: how many codes each column has.
+        lists: the columns with a list of values, which may be joined.
+    """
+
+    codes: Mapping[str, Codes]
+    sizes: Mapping[str, int]
+    lists: tuple[str, ...] = ()
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows were looked at."""
+        return len(next(iter(self.codes.values()), ()))
+
+    @cached_property
+    def determined(self) -> dict[str, str]:
+        """Columns that another one fixes in every row, each with that one; chains are cut to their head.
+
+        The column with most values comes first, so that what fixes is never itself fixed.
+        """
+        found: dict[str, str] = {}
+        seen = {n: len(np.unique(c)) for n, c in self.codes.items()}
+        place = {n: i for i, n in enumerate(self.codes)}
+        heads = sorted((n for n in self.codes if 2 <= seen[n] <= self.rows / 20), key=lambda n: (-seen[n], place[n]))
+        for head in heads:
+            if head in found:
+                continue
+            _, first, group = np.unique(self.codes[head], return_index=True, return_inverse=True)
+            for name in self.codes:
+                if name == head or name in found or not 2 <= seen[name] <= seen[head] or name in found.values():
+                    continue
+                fixed = self.codes[name][first][group]
+                if self._evidence(name, seen[head]) >= _EVIDENCE and np.array_equal(fixed, self.codes[name]):
+                    found[name] = head
+        return found
+
+    def _evidence(self, name: str, groups: int) -> float:
+        """How many rows would differ from their group if the column were drawn without regard to it."""
+        share = np.bincount(self.codes[name]) / self.rows
+        return float((self.rows - groups) * (1 - (share**2).sum()))
+
+    @cached_property
+    def joins(self) -> tuple[FewCombinations, ...]:
+        """Sets of columns, none in two of them, that occur in far fewer combinations than chance gives."""
+        free = [n for n in self.lists if 2 <= self.sizes[n] <= _MOST_SIZE and n not in self.determined]
+        strength = {p: s for p in combinations(free, 2) if (s := self._shortage(p)) < _FEW}
+        out: list[FewCombinations] = []
+        used: set[str] = set()
+        for pair in sorted(strength, key=lambda p: (strength[p], p)):
+            if used & {*pair}:
+                continue
+            group = self._grown(pair, [n for n in free if n not in used and n not in pair], strength)
+            used |= {*group}
+            ordered = tuple(n for n in self.codes if n in group)
+            out.append(FewCombinations(ordered, len(np.unique(self._crossed(ordered))), self._cells(ordered)))
+        return tuple(out)
+
+    def _grown(
+        self, group: tuple[str, ...], free: list[str], strength: Mapping[tuple[str, str], float]
+    ) -> tuple[str, ...]:
+        """The group with further columns, while each is short of combinations with one already in it.
+
+        A group that stays small may take a column for little gain; a large one must gain much.
+        """
+        for name in free:
+            ties = [strength.get((a, name), strength.get((name, a), 1.0)) for a in group]
+            wider = (*group, name)
+            if len(wider) > _MOST_PARTS or min(ties) >= _FEW or self._cells(wider) > _MOST_CELLS:
+                continue
+            before, after = (len(np.unique(self._crossed(g))) for g in (group, wider))
+            gain = _SOME_GAIN if after <= _SMALL else _GAIN
+            if after <= gain * before * self.sizes[name]:
+                group = wider
+        return group
+
+    def _shortage(self, pair: tuple[str, ...]) -> float:
+        """Combinations seen, as a share of those that independent columns would show in as many rows."""
+        a, b = pair
+        if self._cells(pair) > _MOST_CELLS:
+            return 1.0
+        both = np.bincount(self._crossed(pair), minlength=self._cells(pair))
+        table = both.reshape(self.sizes[a], self.sizes[b])
+        expected = np.outer(table.sum(1), table.sum(0)) / max(self.rows, 1)
+        surely = 1 - np.exp(-expected)
+        return float((both > 0).sum() / max(surely.sum(), 1.0))
+
+    def _crossed(self, names: tuple[str, ...]) -> npt.NDArray[np.int64]:
+        out = np.zeros(self.rows, np.int64)
+        for name in names:
+            out = out * self.sizes[name] + self.codes[name]
+        return out
+
+    def _cells(self, names: tuple[str, ...]) -> int:
+        return int(np.prod([self.sizes[n] for n in names], dtype=np.int64))
+
+
+class Threshold(NamedTuple):
+    """Values of ``column`` that occur exactly up to ``last`` of ``by``, all others only from ``first`` on."""
+
+    column: str
+    codes: tuple[int, ...]
+    by: str
+    last: float
+    first: float
+
+
+def always_below(numbers: Mapping[str, Floats]) -> tuple[tuple[str, str], ...]:
+    """Pairs with left <= right in every row where both are known, although unrelated rows would break it.
+
+    Unrelated is judged by moving one column on by a third of the table.  A left column that hardly varies
+    beside the right one (a number of persons, an age) is no comparison.  Pairs that follow from two others
+    are left away.
+    """
+    ordered: set[tuple[str, str]] = set()
+    for left, right in permutations(numbers, 2):
+        a, b = numbers[left], numbers[right]
+        known = ~(np.isnan(a) | np.isnan(b))
+        if known.sum() < _LEAST_ROWS or (a[known] > b[known]).any() or (a[known] == b[known]).all():
+            continue
+        moved = np.roll(b, len(b) // 3)
+        if (a > moved).sum() >= _VIOLATIONS and _spread(a[known]) >= _COMPARABLE * _spread(b[known]):
+            ordered.add((left, right))
+    implied = {(a, c) for a, b in ordered for b2, c in ordered if b == b2 and (a, c) in ordered}
+    return tuple(sorted(ordered - implied, key=lambda p: [list(numbers).index(n) for n in p]))[:_MOST_RULES]
+
+
+def _spread(x: Floats) -> float:
+    return float(np.subtract(*np.quantile(x, [0.99, 0.01])))
+
+
+def thresholds(lists: Mapping[str, tuple[Codes, int]], numbers: Mapping[str, Floats]) -> tuple[Threshold, ...]:
+    """Values of a list that lie wholly below (or above) all the others along a number: N/A under 15."""
+    out = []
+    for column, (codes, size) in lists.items():
+        for by, number in numbers.items():
+            known = ~np.isnan(number)
+            if by == column or known.sum() < _LEAST_ROWS:
+                continue
+            if (found := _threshold(column, codes[known], size, by=by, number=number[known])) is not None:
+                out.append(found)
+                break
+    return tuple(out)[:_MOST_RULES]
+
+
+def _threshold(column: str, codes: Codes, size: int, *, by: str, number: Floats) -> Threshold | None:
+    low, high = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(low, codes, number)
+    np.maximum.at(high, codes, number)
+    count = np.bincount(codes, minlength=size)
+    order = np.argsort(low)
+    order = order[count[order] > 0]
+    reach = np.maximum.accumulate(high[order])
+    cuts = [k for k in range(1, len(order)) if reach[k - 1] < low[order[k]]]
+    if len(cuts) != 1:  # several: the list is a banding of the number, not a gate at one point
+        return None
+    k = cuts[0]
+    below = int(count[order[:k]].sum())
+    if min(below, len(codes) - below) < _VIOLATIONS:
+        return None
+    return Threshold(column, tuple(int(c) for c in order[:k]), by, float(reach[k - 1]), float(low[order[k]]))
 
 
 def _with_relations(draft: Draft, table: TableProfile) -> Draft:
