@@ -25,7 +25,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
-from hedgerow.records.drawing import draw_one
+from hedgerow.records import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
 from hedgerow.stand_in.stand_in import StandIn

@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.model_check import AgreementPosterior, chances
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, SchemaError
 from hedgerow.job import JobValues
-from hedgerow.ledger.account import RunAccount
+from hedgerow.ledger.book import RunAccount
 from hedgerow.pipeline import PreparedJob
 from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model

@@ -14,13 +14,12 @@ import numpy as np
 import polars as pl
 
 from hedgerow import __version__
-from hedgerow.answers.recorded import RecordedAnswers, Reply
+from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import JobValues
 from hedgerow.job.file import dumps, read_published
 from hedgerow.job.values import ForeignRecipe, Public, Target, name_of
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
 from hedgerow.private import Gate, relabel, urns
@@ -39,8 +38,8 @@ from hedgerow.public import (
     open_source,
     same_file,
 )
-from hedgerow.records.drawing import Copies as Copies
-from hedgerow.records.drawing import draw_copies as draw_copies
+from hedgerow.records import Copies as Copies
+from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.journal import Journal, flatten

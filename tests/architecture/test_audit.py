@@ -17,8 +17,7 @@ import pyreadstat
 import hedgerow
 import hedgerow.private
 from hedgerow.api.job import Job
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import TOTAL, Marginal

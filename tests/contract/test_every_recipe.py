@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.recorded import RecordedAnswers
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff

@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.api.job import Job
 from hedgerow.errors import HedgerowError
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, noise, urns
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import TOTAL, Law, Marginal

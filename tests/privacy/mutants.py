@@ -18,8 +18,7 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import HedgerowError, JobError
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.model.records.models import fit_product
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.recorded import RecordedAnswers
+from hedgerow.answers import RecordedAnswers
 from hedgerow.counting.plan import CountPlan
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Counts, Measurement

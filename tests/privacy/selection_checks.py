@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, entropy, noise, selection
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.accounting import Budget, Guarantee

@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.recorded import RecordedAnswers
+from hedgerow.answers import RecordedAnswers
 from hedgerow.counting.plan import leaf_of
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, noise
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Noise

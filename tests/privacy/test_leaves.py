@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.counting.plan import CountPlan, leaf_of
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.model.trees.random_tree import combine
 from hedgerow.private import Gate
 from hedgerow.public.coding import CodedColumn, Coding

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from hedgerow.counting.relabel import TICKETS, LabelLaw, price
 from hedgerow.errors import JobError
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, relabel
 from hedgerow.public.coding import CodedColumn, Codes, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee

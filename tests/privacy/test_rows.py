@@ -12,8 +12,7 @@ import pytest
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, TableMismatch
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, RowSource
 from hedgerow.public.costs.accounting import Budget, Guarantee

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.recorded import RecordedAnswers
+from hedgerow.answers import RecordedAnswers
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData

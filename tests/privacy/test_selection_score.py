@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate
 from hedgerow.public.costs.accounting import Budget, Guarantee, selection_rate
 from hedgerow.public.costs.question import Marginal

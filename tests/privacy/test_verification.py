@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import JobError
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, verification
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim, plain

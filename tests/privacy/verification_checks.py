@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 from hedgerow.errors import HedgerowError
-from hedgerow.ledger.account import RunAccount
-from hedgerow.ledger.book import Ledger
+from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, noise, verification
 from hedgerow.public.coding import as_text
 from hedgerow.public.costs.accounting import Budget, Guarantee

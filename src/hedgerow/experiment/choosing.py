@@ -18,13 +18,13 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow import __version__
-from hedgerow.answers.recorded import RecordedAnswers, Reply
+from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.job import JobValues
 from hedgerow.job.file import values_of
-from hedgerow.ledger.account import RunAccount
+from hedgerow.ledger.book import RunAccount
 from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Copies, PreparedJob, draw_copies, recording
 from hedgerow.private.gate import Gate

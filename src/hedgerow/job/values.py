@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.planning.attach import LeafInterval

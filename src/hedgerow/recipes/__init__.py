@@ -1,6 +1,6 @@
 """Recipes: named ways to spend a budget. One recipe, one file, one docs page."""
 
-from hedgerow.answers.protocol import Answers as Answers
+from hedgerow.answers import Answers as Answers
 from hedgerow.public import PublicData as PublicData
 from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
 from hedgerow.recipes.blend.public_blend import PublicBlend as PublicBlend

@@ -8,7 +8,7 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.public import Budget, PublicData, Relation, Spend, Tariff

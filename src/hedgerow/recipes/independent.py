@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.model.records.models import ProductModel, fit_product
 from hedgerow.public import Budget, Marginal, PublicData, Schema, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hedgerow.answers.recorded import Reply
+from hedgerow.answers import Reply
 from hedgerow.errors import JobError
 from hedgerow.public import Measurement, question_from_json, question_to_json, spend_from_json, spend_to_json
 from hedgerow.release import measurements

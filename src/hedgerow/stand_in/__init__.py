@@ -5,8 +5,8 @@ rehearsal.py     many runs at many epsilons, carried on to the real sizes; curve
 worker_pool.py   processes that work beside this one
 """
 
-from hedgerow.stand_in.curve import Rehearsal as Rehearsal
 from hedgerow.stand_in.rehearsal import RUNS as RUNS
+from hedgerow.stand_in.rehearsal import Rehearsal as Rehearsal
 from hedgerow.stand_in.rehearsal import quick as quick
 from hedgerow.stand_in.rehearsal import rehearse as rehearse
 from hedgerow.stand_in.stand_in import FEWEST as FEWEST

@@ -11,12 +11,12 @@ from typing import final
 import numpy as np
 import polars as pl
 
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.public import Budget, CodedTable, Guarantee, Places, PublicData, Source, Tariff, as_text, person_cap
 from hedgerow.recipes import AbstractRecipe
-from hedgerow.records.drawing import draw_one
+from hedgerow.records import draw_one
 from hedgerow.uses import AbstractUse, UseError
 
 FEWEST = 4

@@ -13,8 +13,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 from hedgerow.stand_in import stand_in
-from hedgerow.stand_in.curve import Point, Rehearsal, band
-from hedgerow.stand_in.rehearsal import rehearse
+from hedgerow.stand_in.rehearsal import Point, Rehearsal, band, rehearse
 from hedgerow.stand_in.stand_in import StandIn, split
 from hedgerow.uses import AbstractUse, Mean, Table, Verdict
 from tests.contract.test_every_recipe import SETTINGS

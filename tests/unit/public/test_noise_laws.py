@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import hedgerow
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.errors import HedgerowError, JobError, VerifyFailed
 from hedgerow.model_check import AgreementPosterior, chances
 from hedgerow.private import noise as sampler

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import pipeline
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.counting.plan import CountPlan, checked, leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.model.trees.random_tree import combine, join_trees, leaf_counts, number_reached, sketch_tree, with_hash

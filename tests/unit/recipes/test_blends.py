@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.records import fitters
 from hedgerow.pipeline import draw_copies

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.trees.regression_tree import above, as_tree, grow, prune
 from hedgerow.public.costs.accounting import Budget, Guarantee

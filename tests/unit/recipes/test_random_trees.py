@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers.stand_in_gate import StandInGate
+from hedgerow.answers import StandInGate
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError, Refused
 from hedgerow.job.file import read_published

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.answers.recorded import RecordedAnswers, Reply
+from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import Refused
 from hedgerow.public.costs.question import Marginal
 from tests.contract.test_every_recipe import BUDGETS, pretend, world

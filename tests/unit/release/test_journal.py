@@ -3,7 +3,7 @@
 from fractions import Fraction
 from pathlib import Path
 
-from hedgerow.answers.recorded import Reply
+from hedgerow.answers import Reply
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Spend
 from hedgerow.release.journal import Journal

@@ -12,7 +12,7 @@ from math import prod, sqrt
 
 import numpy as np
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, TREE_BLEND
 from hedgerow.model.records.descent import Records

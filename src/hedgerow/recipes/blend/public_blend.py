@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, final
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import PUBLIC_BLEND

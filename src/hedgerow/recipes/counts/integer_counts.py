@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected

@@ -12,7 +12,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.tables.count_table import CountTable, check_columns
 from hedgerow.model.urns import odds_of, pi_of

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.records.descent import Records
 from hedgerow.model.records.models import GroupedModel

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.trees import (

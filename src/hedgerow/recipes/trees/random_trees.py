@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.answers.protocol import Answers
+from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.counting.relabel import TICKETS, LabelLaw
 from hedgerow.errors import JobError, Refused, TableMismatch

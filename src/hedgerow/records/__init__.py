@@ -1,1 +1,0 @@
-"""Records: rows drawn from a model, decoded, and made to obey the schema's rules."""
