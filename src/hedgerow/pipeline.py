@@ -42,7 +42,7 @@ from hedgerow.records import Copies as Copies
 from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
-from hedgerow.release.journal import Journal, flatten
+from hedgerow.release.measurements import Journal, flatten
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, lacking, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in

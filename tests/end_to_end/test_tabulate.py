@@ -13,8 +13,8 @@ from hedgerow import pipeline
 from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.release import bundle_checks
-from hedgerow.release.bundle_reader import BundleReader
+from hedgerow.release import checks
+from hedgerow.release.bundle import BundleReader
 from hedgerow.release.verify import assert_holds
 from hedgerow.steward.exact import FILES, side_by_side
 from tests.oracles import dirichlet_multinomial as dm
@@ -119,11 +119,11 @@ def test_copies_are_published_with_what_they_cost(ce: Path) -> None:
 
 def test_counts_that_were_not_drawn_do_not_verify(ce: Path) -> None:
     bundle = BundleReader(Job.load(ce / "dirichlet.toml").run().folder)
-    assert bundle_checks.tables_fit(bundle).endswith("6 cells of counts")
+    assert checks.tables_fit(bundle).endswith("6 cells of counts")
     counts = pl.read_parquet(bundle.folder / "counts.parquet")
     counts.with_columns(pl.col("count").shuffle(seed=1)).write_parquet(bundle.folder / "counts.parquet")
     with pytest.raises(VerifyFailed, match="not those that were drawn"):
-        bundle_checks.tables_fit(BundleReader(bundle.folder))
+        checks.tables_fit(BundleReader(bundle.folder))
 
 
 def test_a_total_that_is_public_anyway_is_not_worth_its_price(ce: Path) -> None:

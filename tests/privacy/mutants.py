@@ -29,7 +29,7 @@ from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.noise_laws import Gaussian
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
-from hedgerow.release import journal
+from hedgerow.release import measurements
 from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
 from tests.privacy.urn_checks import check_crossing, check_urn_law
@@ -278,7 +278,7 @@ def noise_scale_from_the_data(patch: Patch) -> None:
 
 def true_counts_beside_the_answers(patch: Patch) -> None:
     """The exact counts find their way into the release."""
-    original_count, original_flatten = ConfidentialRows.count, journal.flatten
+    original_count, original_flatten = ConfidentialRows.count, measurements.flatten
     exact: list[tuple[Counts, ...]] = []
 
     def count(self: ConfidentialRows, plan: CountPlan) -> tuple[Counts, ...]:

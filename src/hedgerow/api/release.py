@@ -14,7 +14,7 @@ from hedgerow.evaluate.compare import Comparison, compare, metrics_from
 from hedgerow.figures import table_html
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Schema, Statement
-from hedgerow.release.bundle_reader import BundleReader
+from hedgerow.release.bundle import BundleReader
 from hedgerow.release.contents import Contents, records_of_counts
 from hedgerow.release.verify import Check, verify
 from hedgerow.uses import Verdict

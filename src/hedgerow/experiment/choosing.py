@@ -34,7 +34,7 @@ from hedgerow.release import measurements
 from hedgerow.release.bundle import complete
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
-from hedgerow.release.journal import flatten
+from hedgerow.release.measurements import flatten
 from hedgerow.stand_in import Parts, fit_once, lacking
 
 _NOTHING = "No confidential row was read and nothing was spent."

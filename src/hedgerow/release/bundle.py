@@ -1,23 +1,188 @@
-"""The bundle: a folder with everything a release says, there in full or not at all.
+"""The bundle: a folder with everything a release says, there in full or not at all, and read back trusted in nothing.
 
 Every file is a function of the ``Contents``, which hold public inputs, noisy answers and what was computed
 from them.  There is no clock, no host and no path in it: with equal noisy answers, two neighbouring
 confidential tables give the same bytes.
 """
 
+import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, ClassVar, NoReturn
 
-from hedgerow.errors import JobError
-from hedgerow.release import manifest, measurements
-from hedgerow.release.bundle_reader import BundleReader
-from hedgerow.release.contents import Contents, write_tables
-from hedgerow.release.manifest import cannot_write, settle, write_whole
+import polars as pl
+
+from hedgerow.errors import JobError, VerifyFailed
+from hedgerow.public import Schema, Statement
+from hedgerow.release import manifest, measurements, package
+from hedgerow.release.contents import FORMATS, Contents, write_tables
+from hedgerow.release.manifest import cannot_write, open_plain, settle, write_whole
 from hedgerow.release.pages import pages
+
+_FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
+_FRACTIONS = {"epsilon", "delta", "scale", "cost", "rate", "total", "spent"}
+_TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha256", "provenance", "person"}
+
+
+class BundleReader:
+    """The parts of the bundle in ``folder``. Each fails with ``VerifyFailed`` when it cannot be read."""
+
+    kind: ClassVar[str] = "release"
+    statement_name: ClassVar[str] = "statement.json"
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def data(self, name: str) -> bytes:
+        """The bytes of a file of the bundle; links and anything that is not a plain file are refused."""
+        try:
+            with open_plain(self.folder / name) as file:
+                return file.read()
+        except OSError:
+            raise VerifyFailed(f"{name} is not there as a plain file.") from None
+
+    def text(self, name: str) -> str:
+        """The text of a file of the bundle."""
+        try:
+            return self.data(name).decode("utf-8")
+        except UnicodeDecodeError:
+            raise VerifyFailed(f"{name} is not a text file.") from None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Everything in the folder, copies in their order."""
+        try:
+            found = [p.name for p in self.folder.iterdir()]
+        except OSError:
+            raise VerifyFailed(f"There is no folder {self.folder.name} that can be read.") from None
+        return tuple(sorted(found, key=lambda n: (len(n), n)))
+
+    @cached_property
+    def raw(self) -> dict[str, Any]:
+        """The plain data of ``statement.json``, in the one form in which it is written."""
+        text = self.text("statement.json")
+        try:
+            data = json.loads(text, parse_constant=_no_number, parse_float=_as_float)
+            written = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        except (ValueError, RecursionError):
+            raise VerifyFailed("statement.json is not JSON, or holds a number that is none.") from None
+        if written != text or not isinstance(data, dict):
+            raise VerifyFailed("statement.json is not in the form Hedgerow writes: it was edited.")
+        _must_be_plain(data)
+        return data
+
+    @cached_property
+    def statement(self) -> Statement:
+        """The statement; its events are not yet checked."""
+        return Statement.from_json(self.raw)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema, which must stand on its own."""
+        schema = Schema.loads(self.text("schema.toml"))
+        if not schema.is_resolved:
+            raise VerifyFailed("schema.toml still takes something from a public table.")
+        return schema
+
+    @cached_property
+    def answers(self) -> measurements.Answers:
+        """The noisy answers."""
+        return measurements.loads(self.data("measurements.parquet"))
+
+    @cached_property
+    def records(self) -> tuple[pl.DataFrame, ...]:
+        """The synthetic copies."""
+        return tuple(_table(pl.read_parquet, self.data(name), name) for name in self.copies)
+
+    @cached_property
+    def counts(self) -> pl.DataFrame | None:
+        """The synthetic counts with their intervals; None when there are none."""
+        if "counts.parquet" not in self.names:
+            return None
+        return _table(pl.read_parquet, self.data("counts.parquet"), "counts.parquet")
+
+    @cached_property
+    def further_counts(self) -> tuple[pl.DataFrame, ...]:
+        """The further copies of the counts, in order."""
+        found: list[pl.DataFrame] = []
+        while (name := f"counts-{len(found) + 2}.parquet") in self.names:
+            found.append(_table(pl.read_parquet, self.data(name), name))
+        return tuple(found)
+
+    @cached_property
+    def margins(self) -> pl.DataFrame | None:
+        """The margins of the counts; None when there are none."""
+        if "margins.parquet" not in self.names:
+            return None
+        return _table(pl.read_parquet, self.data("margins.parquet"), "margins.parquet")
+
+    @cached_property
+    def contents(self) -> Contents:
+        """Everything the bundle says, put together again."""
+        title, verdicts, rehearsal = package.loads(self.text(package.NAME))
+        stems = {n.removesuffix(".parquet") for n in self.copies}
+        return Contents(
+            schema=self.schema,
+            statement=self.statement,
+            answers=self.answers,
+            job=self.text("job.toml"),
+            records=self.records,
+            counts=self.counts,
+            copies=self.further_counts,
+            margins=self.margins,
+            verdicts=verdicts,
+            rehearsal=rehearsal,
+            formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),
+            title=title,
+        )
+
+    @cached_property
+    def copies(self) -> tuple[str, ...]:
+        """The names of the record files in Parquet, which must be ``records`` or ``records-1`` to ``-m``."""
+        found = tuple(n for n in self.names if n.startswith("records") and n.endswith(".parquet"))
+        numbered = tuple(f"records-{i}.parquet" for i in range(1, len(found) + 1))
+        if found not in ((), ("records.parquet",), numbered) or found == ("records-1.parquet",):
+            raise VerifyFailed("The copies must be records.parquet, or records-1.parquet and so on without a gap.")
+        return found
+
+
+def _table(read: Callable[[bytes], pl.DataFrame], data: bytes, name: str) -> pl.DataFrame:
+    try:
+        return read(data)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise VerifyFailed(f"{name} is not a table of its kind, or it is damaged.") from None
+
+
+def _must_be_plain(data: Any) -> None:
+    """Refuse numbers that only look like one, and texts that are not text, wherever they stand."""
+    if isinstance(data, list):
+        for item in data:
+            _must_be_plain(item)
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            if key in _FRACTIONS and not (isinstance(value, str) and _FRACTION.fullmatch(value)):
+                raise VerifyFailed(f"statement.json has a {key} that is not a whole number or a fraction.")
+            if key in _TEXTS and not isinstance(value, str):
+                raise VerifyFailed(f"statement.json has a {key} that is not text.")
+            if key in ("cells", "rows_per_person") and type(value) is not int:
+                raise VerifyFailed(f"statement.json has {key} that is not a whole number.")
+            _must_be_plain(value)
+
+
+def _as_float(text: str) -> float:
+    number = float(text)
+    if repr(number) != text:
+        raise ValueError(text)
+    return number
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)
+
 
 __all__ = ["Contents", "read_bundle", "write_bundle"]
 

@@ -16,11 +16,20 @@ from pathlib import Path
 from typing import Any, final
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.public import Budget, Choice, Marginal, Spend, Statement, Stopping, question_from_json, question_to_json
-from hedgerow.release import arithmetic, bundle_checks, manifest
-from hedgerow.release.bundle_checks import counts_outside_schema, outside_schema
-from hedgerow.release.bundle_reader import BundleReader
-from hedgerow.release.words import decimal, promise_more, promise_of, promise_sentence
+from hedgerow.public import (
+    Budget,
+    Choice,
+    Marginal,
+    Spend,
+    Statement,
+    Stopping,
+    decimal,
+    question_from_json,
+    question_to_json,
+)
+from hedgerow.release import checks, manifest
+from hedgerow.release.bundle import BundleReader
+from hedgerow.release.words import promise_more, promise_of, promise_sentence
 
 NAME, PAGE = "choice.json", "README.md"
 FORMAT = "hedgerow-choice/1"
@@ -178,7 +187,7 @@ def is_choice(folder: Path) -> bool:
 
 def files_are_listed(bundle: ChoiceReader) -> str:
     """The folder holds the files of the manifest, with their sizes and hashes; one of them is a table."""
-    found = bundle_checks.files_are_listed(bundle, _FILES, _TABLE)
+    found = checks.files_are_listed(bundle, _FILES, _TABLE)
     if not any(_TABLE.fullmatch(name) for name in bundle.names):
         raise VerifyFailed("There are neither records nor counts.")
     return found
@@ -207,16 +216,16 @@ def job_is_chosen(bundle: ChoiceReader) -> str:
     for key, value in made.candidates[made.chosen].settings.items():
         if _plain(_at(data, key)) != _plain(value):
             raise VerifyFailed(f"job.toml does not have the chosen {key} = {value}.")
-    return bundle_checks.job_agrees(bundle)
+    return checks.job_agrees(bundle)
 
 
 def tables_fit(bundle: ChoiceReader) -> str:
     """Every synthetic record, or every label of the counts, is one that the schema allows."""
     for frame in bundle.records:
-        if wrong := outside_schema(bundle.schema, frame):
+        if wrong := checks.outside_schema(bundle.schema, frame):
             raise VerifyFailed(f"records.parquet: {wrong}")
     counts = bundle.counts
-    if counts is not None and (wrong := counts_outside_schema(bundle.schema, counts)):
+    if counts is not None and (wrong := checks.counts_outside_schema(bundle.schema, counts)):
         raise VerifyFailed(f"counts.parquet: {wrong}")
     return f"{sum(len(f) for f in bundle.records):,} records" if counts is None else f"{len(counts):,} cells"
 
@@ -234,10 +243,10 @@ def page_agrees(bundle: ChoiceReader) -> str:
 CHECKS: tuple[tuple[str, Callable[[ChoiceReader], str]], ...] = (
     ("files are those of the manifest", files_are_listed),
     ("price of the choice follows from its law", price_follows),
-    ("every cost of the best run follows from its noise", arithmetic.costs_are_right),
-    ("cells follow from the schema", arithmetic.cells_are_right),
-    ("costs keep to the budget of one run", arithmetic.promise_is_kept),
-    ("noisy answers were paid for", arithmetic.answers_were_paid_for),
+    ("every cost of the best run follows from its noise", checks.costs_are_right),
+    ("cells follow from the schema", checks.cells_are_right),
+    ("costs keep to the budget of one run", checks.promise_is_kept),
+    ("noisy answers were paid for", checks.answers_were_paid_for),
     ("job is the setting that was chosen", job_is_chosen),
     ("tables lie inside the schema", tables_fit),
     ("page says what the choice says", page_agrees),

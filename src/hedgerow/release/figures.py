@@ -1,19 +1,259 @@
-"""The figures of a release: noisy counts on synthetic ones, spending, odds, tables of counts; and their panel."""
+"""Measured tables, of one column and of several: the noisy counts against the synthetic ones; and their figures.
+
+Both sides are public, so the comparison is free and may be published.  It shows how well the records follow what was
+measured, cell by cell and in the slopes and correlations between levels that joint tables imply; how far the
+measurement itself is from the truth is what the noise says.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, prod, sqrt
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup, escape
 
 from hedgerow.figures import WIDE, Bar, bars, columns, svg, text
 from hedgerow.model.tables.count_table import ALL
+from hedgerow.public import CodedTable, Counts, Marginal, Measurement, Schema, law_of, shares, total_variation
 from hedgerow.release.contents import Contents, label_columns
-from hedgerow.release.measured_tables import OneWayTable
+from hedgerow.release.measurements import Answers
 from hedgerow.release.words import Odds, of_100
+from hedgerow.uses import cell_names
+
+Floats = npt.NDArray[np.float64]
+_MOST_CELLS = 2_000_000
+_LARGE = 3.0
+"""A level is looked at when its noisy count is this many times what noise may put it off by."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneWayTable:
+    """The cells of one column, measured and synthetic.
+
+    Attributes:
+        name: the column.
+        labels: a label per cell.
+        ordered: whether the order of the cells has a meaning.
+        noisy: the noisy counts.
+        plus_minus: a noisy count is within this of the truth 95 times in 100.
+        synthetic: the counts in the synthetic records, the mean over copies.
+        source: the measured table the noisy counts come from.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    ordered: bool
+    noisy: Counts
+    plus_minus: float
+    synthetic: Floats
+    source: str
+
+    @property
+    def distance(self) -> float:
+        """Half the summed difference of shares, noisy against synthetic."""
+        return total_variation(shares(np.maximum(self.noisy, 0)), shares(self.synthetic))
+
+    @property
+    def within(self) -> float:
+        """The share of cells whose synthetic count is within ``plus_minus`` of the noisy one."""
+        return float(np.mean(np.abs(self.noisy - self.synthetic) <= self.plus_minus + 0.5))
+
+
+def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFrame]) -> tuple[OneWayTable, ...]:
+    """Every column that some answer tells of, in the order of the schema."""
+    kinds = {c.name: c.kind for c in schema.columns}
+    found = []
+    for name in schema.attributes:
+        best = _best_answer(name, [m for _, m in answers])
+        if best is None or not records:
+            continue
+        others = len(best.counts) // schema.size([name])
+        found.append(
+            OneWayTable(
+                name=name,
+                labels=schema.cell_labels(name),
+                ordered=kinds.get(name, "categorical") not in ("categorical", "yes-no"),
+                noisy=_summed(schema, name, best),
+                plus_minus=law_of(best.noise).half_width(others),
+                synthetic=_counted(schema, name, records),
+                source=str(best.question),
+            )
+        )
+    return tuple(found)
+
+
+def _best_answer(name: str, answers: Sequence[Measurement]) -> Measurement | None:
+    """The answer that tells most exactly how many rows have each value of ``name``."""
+    telling = [m for m in answers if name in m.question.columns]
+    return min(telling, key=lambda m: law_of(m.noise).variance * len(m.counts), default=None)
+
+
+def _summed(schema: Schema, name: str, answer: Measurement) -> Counts:
+    shape = schema.shape(answer.question.columns)
+    at = answer.question.columns.index(name)
+    cube = answer.counts.reshape(-1, shape[at], prod(shape[at + 1 :]))
+    return np.asarray(cube.sum(axis=(0, 2)), np.int64)
+
+
+def _counted(schema: Schema, name: str, records: Sequence[pl.DataFrame]) -> Floats:
+    size, total = schema.size([name]), np.zeros(schema.size([name]))
+    for copy in records:
+        total += np.bincount(schema.coding.encode(copy, [name])[name], minlength=size)
+    return total / len(records)
+
+
+def copies_of(contents: Contents) -> tuple[CodedTable, ...]:
+    """The synthetic copies as uses see them: records, or the table of counts."""
+    if contents.records:
+        return tuple(CodedTable(contents.schema, r) for r in contents.records)
+    assert contents.counts is not None
+    return tuple(CodedTable.of_counts(contents.schema, c) for c in (contents.counts, *contents.copies))
+
+
+def synthetic(copies: tuple[CodedTable, ...], columns: tuple[str, ...]) -> Floats | None:
+    """The counts of a table in the synthetic copies, their mean; None where the copies lack a column."""
+    first = copies[0]
+    plain = first.schema.coding.needs(list(columns)) if first.counts is None else columns
+    if any(c not in first.frame.columns for c in plain):
+        return None
+    size = prod(first.schema.shape(columns))
+    total = np.zeros(size)
+    for copy in copies:
+        total += np.bincount(copy.cells(columns), copy.counts, size)
+    return total / len(copies)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JointTable:
+    """One measured table of several columns.
+
+    Attributes:
+        columns: what was crossed.
+        shape: how many values each has.
+        noisy: the noisy counts, flat.
+        band: a noisy count is within this of the truth 95 times in 100.
+        synthetic: the counts in the synthetic data, the mean over copies.
+    """
+
+    columns: tuple[str, ...]
+    shape: tuple[int, ...]
+    noisy: npt.NDArray[np.int64]
+    band: float
+    synthetic: Floats
+
+    @property
+    def name(self) -> str:
+        """The columns that are crossed."""
+        return " x ".join(self.columns)
+
+    @property
+    def within(self) -> float:
+        """The share of cells whose synthetic count is within the band of the noisy one."""
+        return float(np.mean(np.abs(self.noisy - self.synthetic) <= self.band + 0.5))
+
+    @property
+    def distance(self) -> float:
+        """Half the summed difference of shares, noisy (cut at 0) against synthetic."""
+        kept = np.maximum(self.noisy, 0)
+        return total_variation(shares(kept), shares(self.synthetic))
+
+    def named(self, schema: Schema, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Labels of the cells at ``places``."""
+        return cell_names(schema, self.columns, places)
+
+    def largest(self, schema: Schema, most: int) -> OneWayTable:
+        """Its largest cells, largest first, to be drawn like the cells of one column."""
+        places = np.argsort(-np.maximum(self.noisy, self.synthetic), kind="stable")[:most]
+        return OneWayTable(
+            name=self.name,
+            labels=self.named(schema, places),
+            ordered=False,
+            noisy=self.noisy[places],
+            plus_minus=self.band,
+            synthetic=self.synthetic[places],
+            source=self.name,
+        )
+
+
+def joint_tables(contents: Contents, copies: tuple[CodedTable, ...]) -> tuple[JointTable, ...]:
+    """Every measured table of two columns or more, those furthest outside their bands first."""
+    found = []
+    for m in _latest(contents):
+        if not len(m.counts) == contents.schema.size(m.question.columns) <= _MOST_CELLS:
+            continue
+        made = synthetic(copies, m.question.columns)
+        if made is not None:
+            shape = contents.schema.shape(m.question.columns)
+            found.append(JointTable(m.question.columns, shape, m.counts, law_of(m.noise).half_width(), made))
+    return tuple(sorted(found, key=lambda j: (j.within, j.name)))
+
+
+def _latest(contents: Contents) -> list[Measurement]:
+    """The answers that are tables of several columns; of those asked twice, the more exact."""
+    best: dict[Marginal, Measurement] = {}
+    for _, m in contents.answers:
+        if isinstance(m.question, Marginal) and len(m.question.columns) > 1 and law_of(m.noise).added:
+            old = best.get(m.question)
+            if old is None or law_of(m.noise).variance < law_of(old.noise).variance:
+                best[m.question] = m
+    return list(best.values())
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LevelPair:
+    """A level of one column and a level of another: slope and correlation of their indicators, on both sides."""
+
+    name: str
+    noisy_slope: float
+    slope: float
+    noisy_correlation: float
+    correlation: float
+
+
+def level_pairs(schema: Schema, tables: tuple[JointTable, ...]) -> tuple[LevelPair, ...]:
+    """All pairs of levels of the measured two-column tables whose levels are large against their noise.
+
+    With p the share of both, a and b the shares of each: covariance p - a b; slope of the second on the first
+    (p - a b) / (a (1 - a)); correlation (p - a b) / sqrt(a (1 - a) b (1 - b)).
+    """
+    found: list[LevelPair] = []
+    for j in tables:
+        if len(j.shape) != 2:
+            continue
+        noisy = j.noisy.reshape(j.shape).astype(np.float64)
+        kept = [
+            _large(noisy.sum(axis=1), j.band * j.shape[1] ** 0.5),
+            _large(noisy.sum(axis=0), j.band * j.shape[0] ** 0.5),
+        ]
+        if not len(kept[0]) or not len(kept[1]):
+            continue
+        there, here = _related(noisy, kept), _related(j.synthetic.reshape(j.shape), kept)
+        names = [schema.cell_labels(c) for c in j.columns]
+        for x, a in enumerate(kept[0].tolist()):
+            for y, b in enumerate(kept[1].tolist()):
+                said = f"{j.columns[0]} {names[0][a]}, {j.columns[1]} {names[1][b]}"
+                found.append(LevelPair(said, there[0][x, y], here[0][x, y], there[1][x, y], here[1][x, y]))
+    return tuple(found)
+
+
+def _large(sums: Floats, band: float) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(sums >= max(_LARGE * band, 1.0))
+
+
+def _related(table: Floats, kept: list[npt.NDArray[np.int64]]) -> tuple[Floats, Floats]:
+    """Slopes and correlations between the kept levels of the two columns of a table of counts."""
+    total = max(float(table.sum()), 1.0)
+    p = table[np.ix_(kept[0], kept[1])] / total
+    a, b = table.sum(axis=1)[kept[0]] / total, table.sum(axis=0)[kept[1]] / total
+    covariance = p - np.outer(a, b)
+    va, vb = (np.maximum(s * (1 - s), 1e-12) for s in (a, b))
+    return covariance / va[:, None], covariance / np.sqrt(np.outer(va, vb))
+
 
 _MOST_BARS, _MOST_COLUMNS, _MOST_ROWS = 30, 100, 200
 _UPRIGHT_FROM = 13

@@ -1,27 +1,44 @@
-"""The pages of a bundle: every text file in it, each a function of the contents and of no clock."""
+"""The pages of a bundle: every text file in it, each a function of the contents and of no clock.
 
-from collections.abc import Mapping
+After the pages comes the view behind ``report.html``, from public values alone.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hedgerow.figures import render
-from hedgerow.public import Column, Condition, Zero
-from hedgerow.release import package, report, words
+from hedgerow.figures import (
+    Dot,
+    LinePoint,
+    Range,
+    Shade,
+    Trace,
+    estimates,
+    heat,
+    lines,
+    log_scatter,
+    percent,
+    render,
+    scatter,
+    small,
+)
+from hedgerow.public import CodedTable, Places, Schema, Statement, law_of, violations
+from hedgerow.release import figures, package, words
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
-from hedgerow.release.words import Promise, of_100, percent, promise_of, urn_words
+from hedgerow.release.rehearsal_folder import curves, groups, rehearsal_words
+from hedgerow.release.words import Promise, of_100, promise_of, urn_words
+from hedgerow.uses import AbstractUse
 
 RENDERED = ("report.html", "codebook.html", "privacy-statement.md", "DATACARD.md", package.NAME)
 """The pages that say nothing of their own: each can be written again from the other files of a bundle."""
 
-_MOST_ROWS = 500
-_TYPES = {pl.Int64: "whole number", pl.Float64: "number", pl.Date: "date", pl.Boolean: "yes or no", pl.String: "text"}
 _FILES = {
     "records.parquet": "the synthetic records",
     "counts.csv": "the synthetic counts, one row per cell",
@@ -51,8 +68,8 @@ def pages(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, str]:
         "schema.toml": contents.schema.dumps(),
         "job.toml": contents.job,
         package.NAME: package.dumps(contents, tables),
-        "report.html": _render("report.html.j2", {**shared, **report.view(contents, promise)}),
-        "codebook.html": _render("codebook.html.j2", {**shared, **_codebook(contents)}),
+        "report.html": _render("report.html.j2", {**shared, **view(contents, promise)}),
+        "codebook.html": _render("codebook.html.j2", {**shared, **package.codebook(contents)}),
         "privacy-statement.md": _render("privacy-statement.md.j2", shared),
         "DATACARD.md": _render("DATACARD.md.j2", {**shared, **_card(contents, tables)}),
     }
@@ -183,102 +200,294 @@ def _as_markdown(value: object) -> object:
     return flat
 
 
-@dataclass(frozen=True)
-class CodebookRow:
-    """One value of a column."""
+_MOST_TABLES, _MOST_CELLS, _MOST_LISTED = 200, 200, 200
+_MOST_JOINTS, _MOST_ROWS, _MOST_DOTS, _MOST_FIELDS, _MOST_GROUPS = 12, 60, 400, 600, 40
+_STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
+"""From which share on the noise of a cell makes its field darker."""
 
-    code: int
-    value: str
-    label: str
-    count: str
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """One measured table as a row."""
+
+    request: int
+    table: str
+    cells: str
+    noise: str
+    plus_minus: str
+    total: str
     share: str
 
 
 @dataclass(frozen=True)
-class CodebookColumn:
-    """One column of the codebook."""
+class ColumnPanel:
+    """One column with its figure and the table behind it."""
 
-    name: str
-    kind: str
-    type: str
-    cells: str
-    description: str
-    value_name: str
-    about: tuple[tuple[str, str], ...]
-    rows: tuple[CodebookRow, ...]
-    more: str
+    one: figures.OneWayTable
+    figure: Markup
+    note: str
+    about: str
+    within: str
+    rows: tuple[tuple[str, str, str, str], ...]
+    rows_more: str
 
 
-def _codebook(contents: Contents) -> dict[str, Any]:
-    """The names that the codebook's template uses beside those all pages share."""
-    schema = contents.schema
+def view(contents: Contents, promise: Promise) -> dict[str, Any]:
+    """The names that the report's template uses beside those all pages share."""
+    statement = contents.statement
+    ones = figures.one_way_tables(contents.schema, contents.answers, contents.records)
+    measured = _measured(contents)
+    total = statement.budget.total
+    parts = [(f"request {i + 1}", float(s.cost / total)) for i, s in enumerate(statement.spends)]
     return {
-        "columns": tuple(_column(contents, c) for c in schema.columns),
-        "shares": bool(contents.records),
-        "joined": tuple((j.name, " x ".join(j.columns)) for j in schema.joined),
-        "zeros": tuple(_zero(z) for z in schema.zeros),
-        "rules": tuple(str(r) for r in schema.rules),
-        "schema_source": f"Where the schema comes from: {schema.source}." if schema.source else "",
+        "chances": figures.chances(promise.odds),
+        "copies": len(contents.records),
+        "count_figures": figures.count_figures(contents),
+        "counts_drawn": contents.drawn,
+        "measured": measured[:_MOST_TABLES],
+        "measured_more": f"{len(measured) - _MOST_TABLES:,}" if len(measured) > _MOST_TABLES else "",
+        "notes": words.notes(contents.verdicts),
+        "ones": tuple(_column_panel(contents, one) for one in ones),
+        "settings": _settings(contents),
+        "spending": figures.spending(parts, float(1 - statement.spent / total)),
+        "spent_sentence": _spent_sentence(statement),
+        "total_note": _total_note(contents, ones),
+        **sections(contents),
     }
 
 
-def _column(contents: Contents, column: Column) -> CodebookColumn:
-    first = contents.records[0] if contents.records else None
-    counts = np.zeros(column.size, np.int64)
-    drawn = first is not None and column.name in first.columns
-    if first is not None and drawn:
-        counts = np.bincount(column.coded.encode(first[column.name]), minlength=column.size)
-    shown = zip(column.cell_texts[:_MOST_ROWS], column.cell_labels, counts.tolist(), strict=False)
-    total = max(int(counts.sum()), 1)
-    return CodebookColumn(
-        name=column.name,
-        kind=column.kind,
-        type=_TYPES.get(type(first[column.name].dtype), "text") if first is not None and drawn else "-",
-        cells=f"{column.size:,}",
-        description=column.description,
-        value_name="begins at" if column.bin_count else "value",
-        about=_about(column),
-        rows=tuple(
-            CodebookRow(i, text or "(empty)", label, f"{n:,}", percent(n / total) if n else "0")
-            for i, (text, label, n) in enumerate(shown)
-        ),
-        more=f"{column.size - _MOST_ROWS:,}" if column.size > _MOST_ROWS else "",
+def _measured(contents: Contents) -> tuple[MeasuredRow, ...]:
+    spends = contents.statement.spends
+    costs = {(i, a.question): a.cost for i, s in enumerate(spends) for a in s.asked}
+    spent = contents.statement.spent
+    return tuple(
+        MeasuredRow(
+            request=i + 1,
+            table=str(m.question),
+            cells=f"{len(m.counts):,}",
+            noise=law_of(m.noise).words,
+            plus_minus=f"{law.half_width():,.0f}" if (law := law_of(m.noise)).added else "-",
+            total=f"{int(m.counts.sum()):,}",
+            share=percent(float(costs[i, m.question] / spent)) if (i, m.question) in costs else "-",
+        )
+        for i, m in contents.answers
     )
 
 
-def _about(column: Column) -> tuple[tuple[str, str], ...]:
-    """What must be known to read the column, where it is not the usual."""
-    said = []
-    if column.bin_count:
-        said.append(
-            (
-                "within a cell",
-                {"uniform": "every value equally likely", "midpoint": "the middle value"}.get(
-                    column.decode, "values of the public table"
-                ),
-            )
+def _column_panel(contents: Contents, one: figures.OneWayTable) -> ColumnPanel:
+    about = next((c.description for c in contents.schema.columns if c.name == one.name), "")
+    if one.source != one.name:
+        about = f"{about.rstrip('.')}. Added up from the measured table {one.source}.".removeprefix(". ")
+    rows = tuple(
+        (label, f"{n:,}", f"{s:,.0f}", f"{s - n:+,.0f}")
+        for label, n, s in zip(one.labels[:_MOST_CELLS], one.noisy.tolist(), one.synthetic.tolist(), strict=False)
+    )
+    more = f"{len(one.labels) - _MOST_CELLS:,}" if len(one.labels) > _MOST_CELLS else ""
+    note = figures.omission_note(one)
+    return ColumnPanel(
+        one=one,
+        figure=figures.noise_bars(one),
+        note=f"Shown: {note}." if note else "",
+        about=about,
+        within=percent(one.within) if one.within < 0.995 else "all" if one.within == 1 else "over 99 %",
+        rows=rows,
+        rows_more=more,
+    )
+
+
+def _total_note(contents: Contents, ones: tuple[figures.OneWayTable, ...]) -> str:
+    """Said when the records are not about as many as the noisy counts add up to, so bars cannot match dots."""
+    if not ones:
+        return ""
+    measured, drawn = int(ones[0].noisy.sum()), float(ones[0].synthetic.sum())
+    if abs(measured - drawn) <= 0.02 * max(abs(measured), drawn):
+        return ""
+    return (
+        f"There are {drawn:,.0f} synthetic records in a copy, while the noisy counts of {ones[0].name} add up to "
+        f"{measured:,}: compare shapes, not heights."
+    )
+
+
+def _spent_sentence(statement: Statement) -> str:
+    if not statement.spends:
+        return "Nothing was asked of the confidential table, and nothing was spent."
+    many = f"{len(statement.spends)} request{'s' * (len(statement.spends) != 1)}"
+    if statement.budget.measure == "pure":
+        return f"{many}; costs are in epsilon and add up: {words.spent_words(statement)}."
+    return (
+        f"{many}; costs are in rho (zero-concentrated differential privacy) and add up: "
+        f"{words.spent_words(statement)}."
+    )
+
+
+def _settings(contents: Contents) -> tuple[tuple[str, str], ...]:
+    """The recipe and its settings as the job file has them."""
+    try:
+        job = tomllib.loads(contents.job)
+    except tomllib.TOMLDecodeError:
+        job = {}
+    recipe = contents.statement.recipe
+    said = [("recipe", recipe or "unnamed")]
+    for part in ("job", recipe):
+        given = job.get(part)
+        kept = given.items() if isinstance(given, dict) else ()
+        said += [(key, _plain(value)) for key, value in kept if key not in ("recipe", "out", "title")]
+    return (*said, ("version", f"Hedgerow {contents.statement.version}"))
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_plain(v) for v in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{k} = {_plain(v)}" for k, v in value.items())
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def sections(contents: Contents) -> dict[str, Any]:
+    """The names that the template uses for these parts."""
+    copies = figures.copies_of(contents)
+    found = figures.joint_tables(contents, copies)
+    related = figures.level_pairs(contents.schema, found)
+    return {
+        "curves": () if contents.rehearsal is None else curves(contents.rehearsal),
+        "rehearsed": None if contents.rehearsal is None else rehearsal_words(contents.rehearsal),
+        "joints": tuple(_joint(contents, j) for j in found[:_MOST_JOINTS]),
+        "joint_rows": tuple(_joint_row(j) for j in found[:_MOST_LISTED]),
+        "joints_more": f"{len(found) - _MOST_JOINTS:,}" if len(found) > _MOST_JOINTS else "",
+        "relations": _relations(related),
+        "groups": groups(contents.verdicts),
+        "use_figures": tuple(s for v in contents.verdicts if (s := _says(v.use, copies)) is not None),
+        "validity": _validity(contents),
+    }
+
+
+def _joint_row(j: figures.JointTable) -> tuple[str, ...]:
+    inside = "all" if j.within == 1 else "over 99 %" if j.within >= 0.995 else percent(j.within)
+    return (j.name, f"{len(j.noisy):,}", f"{j.band:,.0f}", f"{j.distance:.4f}", inside)
+
+
+def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
+    one = j.largest(contents.schema, _MOST_ROWS)
+    rows = tuple(
+        (label, f"{n:,}", f"{s:,.0f}", f"{s - n:+,.0f}")
+        for label, n, s in zip(one.labels, one.noisy.tolist(), one.synthetic.tolist(), strict=True)
+    )
+    places = _spread(np.argsort(-j.noisy, kind="stable"), _MOST_DOTS)
+    dots = [
+        Dot(float(n), float(s), f"{label}: noisy {n:,}, synthetic {s:,.0f}")
+        for label, n, s in zip(
+            j.named(contents.schema, places), j.noisy[places].tolist(), j.synthetic[places].tolist(), strict=True
         )
-    if column.unit is not None:
-        said.append(("multiples of", str(column.unit)))
-    if column.prefix:
-        said.append(("cut to", f"the first {column.prefix} characters"))
-    if column.missing:
-        said.append(("missing", "is a value of its own"))
-    if column.missing_values:
-        said.append(("read as missing", ", ".join(repr(v) for v in column.missing_values)))
-    if column.other is not None:
-        said.append(("anything else", f"was put under {column.other}"))
-    if column.determined_by:
-        said.append(("determined by", ", ".join(column.determined_by) + " (looked up, not measured)"))
+    ]
+    axes = ("noisy count", "synthetic count")
+    extra: list[Markup] = [log_scatter(dots, j.band, said=f"Noisy against synthetic counts of {j.name}", axes=axes)]
+    if len(j.shape) == 2 and len(j.noisy) <= _MOST_FIELDS and j.shape[1] <= 40:
+        extra.append(_noise_map(contents, j))
+    return figures.ReportPanel(
+        name=j.name,
+        about=f"{len(j.noisy):,} cells; a noisy count is within {j.band:,.0f} of the true one 95 times in 100.",
+        figure=figures.noise_bars(one),
+        head=("cell", "noisy count", "synthetic count", "difference"),
+        rows=rows,
+        more=f"{len(j.noisy) - len(rows):,}" if len(j.noisy) > len(rows) else "",
+        extra=tuple(extra),
+    )
+
+
+def _noise_map(contents: Contents, j: figures.JointTable) -> Markup:
+    """How large the noise is against each cell of a table of two columns."""
+    down, across = (contents.schema.cell_labels(c) for c in j.columns)
+    noisy = j.noisy.reshape(j.shape)
+
+    def field(a: int, b: int) -> Shade:
+        share = j.band / max(float(noisy[a, b]), 1e-9) if noisy[a, b] > 0 else float("inf")
+        shown = f"{100 * share:.0f}" if share < 1 else "-"
+        said = f"{down[a]}, {across[b]}: noisy {noisy[a, b]:,} ± {j.band:,.0f}"
+        return Shade(int(np.searchsorted(_STEPS, share, side="right")), shown, said)
+
+    fields = [[field(a, b) for b in range(j.shape[1])] for a in range(j.shape[0])]
+    return heat(down, across, fields, said=f"Noise in percent of each cell of {j.name}")
+
+
+def _spread(order: Any, most: int) -> Any:
+    """So many of the places, evenly from first to last."""
+    return order if len(order) <= most else order[np.linspace(0, len(order) - 1, most).astype(int)]
+
+
+def _relations(found: Sequence[figures.LevelPair]) -> tuple[figures.ReportPanel, ...]:
+    """The scatters of correlations and slopes between levels, noisy against synthetic."""
+    if len(found) < 3:
+        return ()
+    worst = sorted(found, key=lambda v: -abs(v.correlation - v.noisy_correlation))
+    shown = [worst[i] for i in _spread(np.arange(len(worst)), _MOST_DOTS).tolist()]
+
+    def panel(
+        name: str, there: Callable[[figures.LevelPair], float], here: Callable[[figures.LevelPair], float]
+    ) -> figures.ReportPanel:
+        both = np.array([[there(v), here(v)] for v in found])
+        r = float(np.corrcoef(both.T)[0, 1]) if both.std(axis=0).min() > 0 else float("nan")
+        dots = [Dot(there(v), here(v), f"{v.name}: {there(v):+.4f}, {here(v):+.4f}") for v in shown]
+        ranked = sorted(found, key=lambda v: -abs(here(v) - there(v)))[:30]
+        rows = tuple((v.name, f"{there(v):+.4f}", f"{here(v):+.4f}", f"{here(v) - there(v):+.4f}") for v in ranked)
+        about = f"{len(found):,} pairs of levels; the two sides correlate at {r:.3f}."
+        axes = ("from noisy counts", "synthetic")
+        figure = scatter(dots, said=f"{name} between levels, noisy against synthetic", axes=axes)
+        more = f"{len(found) - len(rows):,}" if len(found) > len(rows) else ""
+        return figures.ReportPanel(
+            name, about, figure, ("levels", "from noisy counts", "synthetic", "difference"), rows, more
+        )
+
+    return (
+        panel("Correlations", lambda v: v.noisy_correlation, lambda v: v.correlation),
+        panel("Slopes", lambda v: v.noisy_slope, lambda v: v.slope),
+    )
+
+
+def _says(use: AbstractUse, copies: tuple[CodedTable, ...]) -> figures.ReportPanel | None:
+    """What the synthetic copies say of a use that asks for a figure in each group, and how much copies differ."""
+    if use.figures_are_counts or not use.works_on(copies[0]):
+        return None
+    found = np.array([use.figures(c).values for c in copies])
+    places = np.flatnonzero(np.isfinite(found).all(axis=0))[:_MOST_GROUPS]
+    if not len(places):
+        return None
+    named, show = use.labels(copies[0].schema, places), small
+    ranges = [
+        Range(n, float(x.mean()), float(x.min()), float(x.max()))
+        for n, x in zip(named, found[:, places].T, strict=True)
+    ]
+    head = ("group", "mean over copies", "lowest copy", "highest copy") if len(copies) > 1 else ("group", "estimate")
+    rows = tuple((r.label, show(r.value), show(r.low), show(r.high))[: len(head)] for r in ranges)
+    figure = _over_time(use, copies[0].schema, places, ranges)
+    if not figure:
+        figure = estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
+    return figures.ReportPanel(use.name, use.what, figure, head, rows)
+
+
+def _over_time(use: AbstractUse, schema: Schema, places: Places, ranges: Sequence[Range]) -> Markup:
+    """The figure of a use that follows one thing over time; nothing for others."""
+    found = use.over_time(schema, places)
+    if len({name for name, _ in found}) != 1:
+        return Markup()
+    times, shown = use.time_labels(schema), sorted(t for _, t in found)
+    points = [
+        LinePoint(shown.index(t), r.value, r.low, r.high, f"{times[t]}: {small(r.value)}")
+        for (_, t), r in zip(found, ranges, strict=True)
+    ]
+    trace = Trace("made", tuple(sorted(points, key=lambda p: p.at)))
+    return lines([times[t] for t in shown], [trace], said=f"{use.name} in the synthetic data", show=small)
+
+
+def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:
+    """What holds of every synthetic record, looked up in the records."""
+    said = [("schema", f"{len(contents.schema.columns)} columns, every value one that the schema allows")]
+    if not contents.records:
+        return tuple(said)
+    if kinds := [w for w, x in (("zeros", contents.schema.zeros), ("rules", contents.schema.rules)) if x]:
+        broken = sum(int(violations(contents.schema, r).sum()) for r in contents.records)
+        rows = sum(len(r) for r in contents.records)
+        said.append((f"structural {' and '.join(kinds)}", f"{broken:,} of {rows:,} records break one"))
+    sizes = [len(r) for r in contents.records]
+    same = f"{sizes[0]:,} in each copy" if len(set(sizes)) == 1 else f"{min(sizes):,} to {max(sizes):,}"
+    said.append(("records", same if len(sizes) > 1 else f"{sizes[0]:,}"))
     return tuple(said)
-
-
-def _zero(zero: Zero) -> str:
-    return " and ".join(f"{name} {_condition(c)}" for name, c in zero.where)
-
-
-def _condition(c: Condition) -> str:
-    if c.values:
-        return "is " + " or ".join(v or "missing" for v in c.values)
-    said = [f"below {c.below}"] if c.below is not None else []
-    return " and ".join([*said, *([f"above {c.above}"] if c.above is not None else [])])

@@ -8,9 +8,10 @@ from markupsafe import Markup
 
 from hedgerow import __version__
 from hedgerow.errors import JobError
-from hedgerow.figures import LinePoint, Trace, log_lines, render
+from hedgerow.figures import LinePoint, Trace, log_lines, percent, render, small
+from hedgerow.public import decimal
 from hedgerow.release.figures import ReportPanel
-from hedgerow.release.words import decimal, percent, small, use_rows
+from hedgerow.release.words import use_rows
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse, Verdict
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.public import Statement
-from hedgerow.release import arithmetic, bundle_checks, choice
-from hedgerow.release.bundle_reader import BundleReader
+from hedgerow.release import checks, choice
+from hedgerow.release.bundle import BundleReader
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class Check:
 
 
 CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
-    ("files are those of the manifest", bundle_checks.files_are_listed),
-    ("statement follows from its events", arithmetic.says_what_follows),
-    ("every cost follows from its noise", arithmetic.costs_are_right),
-    ("cells follow from the schema", arithmetic.cells_are_right),
-    ("costs keep the promise", arithmetic.promise_is_kept),
-    ("noisy answers were paid for", arithmetic.answers_were_paid_for),
-    ("job asked for this promise", bundle_checks.job_agrees),
-    ("tables lie inside the schema", bundle_checks.tables_fit),
-    ("pages say what the files say", bundle_checks.pages_agree),
+    ("files are those of the manifest", checks.files_are_listed),
+    ("statement follows from its events", checks.says_what_follows),
+    ("every cost follows from its noise", checks.costs_are_right),
+    ("cells follow from the schema", checks.cells_are_right),
+    ("costs keep the promise", checks.promise_is_kept),
+    ("noisy answers were paid for", checks.answers_were_paid_for),
+    ("job asked for this promise", checks.job_agrees),
+    ("tables lie inside the schema", checks.tables_fit),
+    ("pages say what the files say", checks.pages_agree),
 )
 """Every check by name, in the order of the report."""
 

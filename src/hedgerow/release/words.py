@@ -14,12 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, floor
 
-from hedgerow.figures import beside as beside
-from hedgerow.figures import many as many
-from hedgerow.figures import percent as percent
-from hedgerow.figures import small as small
-from hedgerow.public import Guarantee, Spend, Statement, Urn
-from hedgerow.public import decimal as decimal
+from hedgerow.figures import beside, many, percent, small
+from hedgerow.public import Guarantee, Spend, Statement, Urn, decimal
 from hedgerow.release.contents import Contents
 from hedgerow.uses import Verdict
 

@@ -23,7 +23,7 @@ from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import IntegerCounts
-from hedgerow.release import arithmetic, measurements
+from hedgerow.release import checks, measurements
 
 SCALES = [Fraction(1, 4), Fraction(1), Fraction(7, 3), Fraction(40)]
 SCHEMA = Schema.loads('[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n')
@@ -123,10 +123,8 @@ PLACES: dict[str, Callable[[], object]] = {
     "the gate's check": lambda: sampler.check(ODD),
     "the gate's draw": lambda: sampler.draw(ODD, 3),
     "a stand-in's noise": _stand_in_noise,
-    "verification": lambda: arithmetic._price_is_right(
-        PricedQuestion(TOTAL, 1, ODD, Fraction(1)), "pure", Guarantee()
-    ),
-    "verification's cost": lambda: arithmetic.cost_of(ODD, "zcdp", Guarantee()),
+    "verification": lambda: checks._price_is_right(PricedQuestion(TOTAL, 1, ODD, Fraction(1)), "pure", Guarantee()),
+    "verification's cost": lambda: checks.cost_of(ODD, "zcdp", Guarantee()),
     "saved answers": _saved,
     "a table of counts": _counts,
     "a model check": lambda: AgreementPosterior(3, 5, ODD).estimate,

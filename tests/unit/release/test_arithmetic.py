@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.public.costs.accounting import Guarantee, Relation, noise_for, selection_rate
-from hedgerow.release.arithmetic import cost_of, selection_cost
+from hedgerow.release.checks import cost_of, selection_cost
 
 rhos = st.fractions(Fraction(1, 10**6), Fraction(20), max_denominator=10**6)
 RELATIONS: list[Relation] = ["add-remove", "replace-one", "label-change"]

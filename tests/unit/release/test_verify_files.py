@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.release import bundle_checks, manifest
-from hedgerow.release.bundle import read_bundle, write_bundle
-from hedgerow.release.bundle_reader import BundleReader
+from hedgerow.release import checks, manifest
+from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
 from hedgerow.release.verify import CHECKS, assert_holds, verify
 from tests.unit.release.made import a_release
 from tests.unit.release.tampering import failed, only, rehash
@@ -48,7 +47,7 @@ def test_flipping_any_byte_of_any_file_fails(forged: Path) -> None:
             flipped[spot] ^= 1 << int(rng.integers(0, 8))
             path.write_bytes(flipped)
             with pytest.raises(VerifyFailed):
-                bundle_checks.files_are_listed(BundleReader(forged))
+                checks.files_are_listed(BundleReader(forged))
         path.write_bytes(data)
     assert not failed(forged)
 
@@ -196,7 +195,7 @@ def test_no_manifest_makes_it_stumble(forged: Path, text: str) -> None:
 
 def _listed(folder: Path) -> set[str]:
     try:
-        bundle_checks.files_are_listed(BundleReader(folder))
+        checks.files_are_listed(BundleReader(folder))
     except VerifyFailed:
         return {CHECKS[0][0]}
     return set()

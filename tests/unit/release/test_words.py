@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.public import decimal
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release import words
-from hedgerow.release.words import decimal, grown, of_100, one_in, promise_of
+from hedgerow.release.words import grown, of_100, one_in, promise_of
 
 
 def _statement(relation: str = "add-remove", epsilon: str = "1", delta: str = "0", **changes: object) -> Statement:
