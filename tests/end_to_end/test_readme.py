@@ -8,15 +8,15 @@ import pytest
 
 import hedgerow
 from hedgerow.release.verify import verify
-from hedgerow.simulate.personnel import personnel, personnel_schema
 
 README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_python_of_the_readme_makes_a_release_that_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    personnel(rows=2000, seed=1).confidential.write_parquet(tmp_path / "confidential.parquet")
-    (tmp_path / "schema.toml").write_text(personnel_schema(), "utf-8")
+    tables = hedgerow.personnel(rows=2000, seed=1)
+    tables.confidential.write_parquet(tmp_path / "confidential.parquet")
+    tables.public.write_parquet(tmp_path / "public.parquet")
     monkeypatch.chdir(tmp_path)
     exec(code, {})
     assert [c for c in verify(tmp_path / "release") if not c.held] == []

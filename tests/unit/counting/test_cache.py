@@ -23,10 +23,7 @@ print(tally.tolist(), len(count_wide.stats.cache_hits), len(count_wide.stats.cac
 def installed(tmp_path: Path) -> Path:
     """A copy of the package in which no compiled code can be kept: even root cannot write into a file as a folder."""
     source = Path(hedgerow.__file__).parent
-    for part in ("", "public", "counting"):
-        (tmp_path / "site" / "hedgerow" / part).mkdir(parents=True, exist_ok=True)
-        for file in (source / part).glob("*.py"):
-            shutil.copy(file, tmp_path / "site" / "hedgerow" / part)
+    shutil.copytree(source, tmp_path / "site" / "hedgerow", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "site" / "hedgerow" / "counting" / "__pycache__").touch()
     return tmp_path / "site"
 
