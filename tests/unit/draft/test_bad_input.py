@@ -103,7 +103,7 @@ def test_many_codes_are_cut_to_a_prefix_with_a_word(tmp_path: Path) -> None:
     ]
     drawn = drafted(pl.DataFrame({"unit": codes}), tmp_path)
     (found,) = drawn.kept
-    assert found.values == ("AG", "TR", "VA") and ("prefix", 2) in found.settings
+    assert found.values == ("AG", "TR", "VA") and found.prefix == 2
     assert fits(drawn, tmp_path / "public.csv")[1]["unit"].outside == 0
 
 

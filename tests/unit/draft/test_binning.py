@@ -4,13 +4,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.public.schema.bins import Bins
 from hedgerow.public.schema.drafting.numbers import bins_between, bins_from, round_up
 
 
-def edges_of(bins: dict[str, object], *, whole: bool) -> np.ndarray:
-    if "edges" in bins:
-        return np.array(bins["edges"], float)
-    low, high, width = (float(bins[k]) for k in ("low", "high", "width"))  # type: ignore[arg-type]
+def edges_of(bins: Bins, *, whole: bool) -> np.ndarray:
+    if bins.edges:
+        return np.array(bins.edges, float)
+    low, high, width = (float(x) for x in (bins.low, bins.high, bins.width))  # type: ignore[arg-type]
     return np.arange(low, high + 1.5) if whole and width == 1 else np.append(np.arange(low, high, width), high)
 
 
@@ -24,7 +25,7 @@ def test_every_whole_number_falls_into_a_bin_and_bins_are_few(values: list[int],
     counts = np.ones(len(x), np.int64)
     counts[len(x) // 2] = heap
     found = bins_from(x, counts, whole=True)
-    edges = edges_of(dict(found.bins), whole=True)
+    edges = edges_of(found.bins, whole=True)
     assert (np.diff(edges) > 0).all()
     inner = x[~np.isin(x, found.spikes)]
     assert edges[0] <= inner[0] and inner[-1] <= edges[-1]
@@ -35,8 +36,8 @@ def test_every_whole_number_falls_into_a_bin_and_bins_are_few(values: list[int],
 def test_every_real_number_falls_into_a_bin(values: list[float]) -> None:
     x = np.array(values)
     found = bins_from(x, np.ones(len(x), np.int64), whole=False)
-    bins = dict(found.bins)
-    low, high = (bins["edges"][0], bins["edges"][-1]) if "edges" in bins else (bins["low"], bins["high"])  # type: ignore[index]
+    bins = found.bins
+    low, high = (bins.edges[0], bins.edges[-1]) if bins.edges else (bins.low, bins.high)
     assert low <= x[0] and x[-1] <= high and found.cells <= 400
 
 
@@ -51,33 +52,32 @@ def test_zeros_and_top_codes_do_not_mix_with_amounts() -> None:
     gains = np.r_[0, np.arange(100, 40_000, 37), 99_999].astype(float)
     counts = np.r_[10_000, np.ones(len(gains) - 2), 200].astype(np.int64)
     found = bins_from(gains, counts, whole=True)
-    edges = dict(found.bins)["edges"]
-    assert edges[:2] == (0, 1) and found.spikes == (99_999.0,)  # type: ignore[index]
+    edges = found.bins.edges
+    assert edges[:2] == (0, 1) and found.spikes == (99_999.0,)
 
 
 def test_a_top_code_next_to_the_others_has_a_cell_and_no_bin_that_reaches_beyond_it() -> None:
     ratio = np.arange(0.0, 502.0)
     counts = np.r_[np.ones(501), 400].astype(np.int64)
     found = bins_from(ratio, counts, whole=True)
-    assert found.spikes == (501.0,) and 502 not in edges_of(dict(found.bins), whole=True)
+    assert found.spikes == (501.0,) and 502 not in edges_of(found.bins, whole=True)
 
 
 def test_a_long_tail_gets_wider_bins() -> None:
     income = np.unique(np.random.default_rng(1).lognormal(10.5, 0.8, 5_000).round())
-    edges = np.array(dict(bins_from(income, np.ones(len(income), np.int64), whole=True).bins)["edges"], float)
+    edges = np.array(bins_from(income, np.ones(len(income), np.int64), whole=True).bins.edges, float)
     widths = np.diff(edges)
     assert widths[-1] > 5 * widths[1] and len(edges) < 80
 
 
 def test_values_on_a_grid_come_back_exactly() -> None:
-    assert dict(bins_from(np.arange(17.0, 80, 5), np.ones(13, np.int64), whole=True).settings) == {
-        "decode": "midpoint"
-    }
-    assert dict(bins_from(np.arange(0.0, 2_000, 50), np.ones(40, np.int64), whole=True).settings) == {"unit": 50}
+    odd = bins_from(np.arange(17.0, 80, 5), np.ones(13, np.int64), whole=True)
+    even = bins_from(np.arange(0.0, 2_000, 50), np.ones(40, np.int64), whole=True)
+    assert (odd.decode, odd.unit) == ("midpoint", None) and (even.decode, even.unit) == ("uniform", 50)
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(1, 10**7), st.booleans())
 def test_a_range_alone_gives_bins_that_hold_it(low: int, length: int, whole: bool) -> None:
     found = bins_between(low, low + length, whole=whole)
-    edges = edges_of(dict(found.bins), whole=whole)
+    edges = edges_of(found.bins, whole=whole)
     assert edges[0] <= low and low + length <= edges[-1] and found.cells <= 160

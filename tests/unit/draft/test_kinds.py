@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.public.schema import Bins
 from tests.unit.draft.drafting_tools import column, drafted, left_out
 
 N = 400
@@ -39,14 +40,14 @@ def test_grades_in_whole_numbers_are_ordered_and_other_codes_are_not(tmp_path: P
     codes = rng.integers(1, 7, N)
     found = {c.name: c for c in drafted(frame(grade=codes, race=codes), tmp_path).kept}
     assert found["grade"].kind == "ordered" and found["race"].kind == "categorical"
-    assert ("type", "integer") in found["race"].settings
+    assert found["race"].type == "integer"
 
 
 @pytest.mark.parametrize("pair", [("yes", "no"), ("Y", "N"), ("1", "0"), ("True", "False"), ("t", "f")])
 def test_two_answers_are_yes_and_no(pair: tuple[str, str], tmp_path: Path) -> None:
     found = column(frame(member=[*pair] * (N // 2)), tmp_path, "member")
     assert found.kind == "yes-no"
-    assert dict(found.settings) == {"yes": (pair[0],), "no": (pair[1],)}
+    assert (found.yes, found.no) == ((pair[0],), (pair[1],))
 
 
 def test_sex_as_zero_and_one_is_a_list_and_no_question(tmp_path: Path) -> None:
@@ -59,8 +60,8 @@ def test_ages_get_one_bin_each_and_pay_gets_round_bins(tmp_path: Path) -> None:
         np.r_[18_215, 169_253, rng.integers(20_000, 160_000, N - 2)],
     )
     found = {c.name: c for c in drafted(frame(age=age, pay=pay), tmp_path).kept}
-    assert found["age"].bins == (("low", 16), ("high", 90), ("width", 1))
-    assert found["pay"].bins == (("low", 18_000), ("high", 170_000), ("width", 2_000))
+    assert found["age"].bins == Bins(16, 90, 1)
+    assert found["pay"].bins == Bins(18_000, 170_000, 2_000)
     assert any("quantiles" in h for h in found["pay"].hints)
 
 
@@ -90,7 +91,7 @@ def test_whole_numbers_stored_as_floats_are_whole(tmp_path: Path) -> None:
 
 def test_decimals_give_the_rounding_unit(tmp_path: Path) -> None:
     found = column(frame(weight=rng.normal(70, 9, N).round(2)), tmp_path, "weight")
-    assert found.kind == "real" and dict(found.settings)["unit"] == 0.01
+    assert found.kind == "real" and found.unit == 0.01
 
 
 @pytest.mark.parametrize("mark", ["?", "NA", "", "NULL", "."])
@@ -143,8 +144,8 @@ def test_dates_are_read_as_written_and_binned_by_the_calendar(
 ) -> None:
     day = pl.Series([int(d) for d in np.linspace(9_000, 9_000 + days, N)]).cast(pl.Date).dt.strftime(written)
     found = column(frame(hired=day), tmp_path, "hired")
-    assert found.kind == "date" and dict(found.bins)["unit"] == unit
-    assert dict(found.settings).get("format", "%Y-%m-%d") == written
+    assert found.kind == "date" and found.bins is not None and found.bins.unit == unit
+    assert found.format == written
 
 
 def test_days_that_could_be_months_ask_for_a_look(tmp_path: Path) -> None:
@@ -180,4 +181,4 @@ def test_rare_labels_and_prefixes_are_offered(tmp_path: Path) -> None:
 def test_a_mark_far_from_the_rest_is_pointed_at(tmp_path: Path) -> None:
     found = column(frame(hours=[*rng.integers(0, 60, N - 2), -99, -99]), tmp_path, "hours")
     assert any(n.startswith("-99 stands apart") for n in found.notes) and dict(found.special) == {"-99": "-99"}
-    assert dict(found.bins)["low"] == 0
+    assert found.bins is not None and found.bins.low == 0

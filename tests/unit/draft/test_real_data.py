@@ -62,7 +62,7 @@ def test_what_is_known_of_these_tables_is_found() -> None:
     assert [c.name for c in personnel.left_out] == ["PseudoID"]
     assert "rows_per_person = 7" in personnel.left_out[0].notes[0]
     kept = {c.name: c for c in personnel.kept}
-    assert dict(kept["BasicPay"].bins)["width"] == 2_000
+    assert (bins := kept["BasicPay"].bins) is not None and bins.width == 2_000
     assert any(h.startswith("prefix = 2 ") for h in kept["Agency"].hints)
 
 

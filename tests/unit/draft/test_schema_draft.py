@@ -11,6 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import JobError, SchemaError
+from hedgerow.public.schema.bins import Bins
 from hedgerow.public.schema.drafting.numbers import set_apart
 from hedgerow.public.schema.drafting.sketch import NumberRange, Sketch
 
@@ -103,9 +104,9 @@ def test_other_mistakes_are_refused_with_the_cure(tmp_path: Path) -> None:
 
 def test_the_comment_counts_the_bins_that_are_left_when_values_are_set_apart() -> None:
     edges = Sketch(
-        "x", "integer", bins=(("edges", (0, 1, 10, 100)),), range=NumberRange(0, 99, "bins that widen", (0,))
+        "x", "integer", bins=Bins(edges=(0, 1, 10, 100)), range=NumberRange(0, 99, "bins that widen", (0,))
     )
     assert edges.notes == ("Numbers from 0 to 99; bins that widen, 0 in a bin of its own; 3 bins.",)
     assert set_apart(edges, {"0": "none"}).notes == ("Numbers from 0 to 99; bins that widen; 2 bins.",)
-    ages = Sketch("age", "integer", bins=(("low", -1), ("high", 9), ("width", 1)), range=NumberRange(-1, 9, "all"))
+    ages = Sketch("age", "integer", bins=Bins(-1, 9, 1), range=NumberRange(-1, 9, "all"))
     assert ages.notes[0].endswith("11 bins.") and set_apart(ages, {"-1": "?"}).notes[0].endswith("10 bins.")

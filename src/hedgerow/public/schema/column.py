@@ -35,7 +35,6 @@ class Collapse:
     into: str
 
 
-@final
 @dataclass(frozen=True)
 class Column:
     """What is declared of one column. A schema checks its columns; one alone is not checked.

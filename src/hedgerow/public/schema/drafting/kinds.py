@@ -8,8 +8,8 @@
 True
 >>> sketch_entry(CodeBookEntry("sex", pairs=(("1", "Male"), ("2", "Female")))).labels
 ('Male', 'Female')
->>> sketch_entry(CodeBookEntry("age", low=0, high=99)).bins
-(('low', 0), ('high', 99), ('width', 1))
+>>> sketch_entry(CodeBookEntry("age", low=0, high=99)).bins.high
+99
 """
 
 import re
@@ -21,17 +21,14 @@ from datetime import date
 import numpy as np
 import polars as pl
 
-from hedgerow.public.schema.column import Kind
+from hedgerow.public.schema.bins import Bins
+from hedgerow.public.schema.column import NO, YES, Kind
 from hedgerow.public.schema.drafting import names
 from hedgerow.public.schema.drafting.codebook import CodeBookEntry
 from hedgerow.public.schema.drafting.lists import MOST_LABELS, are_whole, sketch_list
 from hedgerow.public.schema.drafting.numbers import FEW, ONE_BY_ONE, bins_between, set_apart, sketch_amount
 from hedgerow.public.schema.drafting.profile import Profile
-from hedgerow.public.schema.drafting.sketch import LeftOut, NumberRange, Setting, Sketch
-
-_YES = frozenset(["yes", "y", "true", "t", "1"])
-_NO = frozenset(["no", "n", "false", "f", "0"])
-_GUESSED: tuple[tuple[str, Setting], ...] = (("low", 0), ("high", 100_000), ("width", 2_000))
+from hedgerow.public.schema.drafting.sketch import LeftOut, NumberRange, Sketch
 
 
 def guess(profile: Profile) -> Sketch | LeftOut:
@@ -122,13 +119,13 @@ def name_of_people(profile: Profile, why: str) -> LeftOut:
 
 def _yes_no(profile: Profile) -> Sketch | None:
     """A column of yes and no in one of the usual spellings; sex as 0 and 1 is none."""
-    if profile.distinct > 4 or not {v.lower() for v in profile.values} <= _YES | _NO:
+    if profile.distinct > 4 or not {v.lower() for v in profile.values} <= {*YES, *NO}:
         return None
-    yes = tuple(v for v in profile.values if v.lower() in _YES)
-    no = tuple(v for v in profile.values if v.lower() in _NO)
+    yes = tuple(v for v in profile.values if v.lower() in YES)
+    no = tuple(v for v in profile.values if v.lower() in NO)
     if not yes or not no or names.says(profile.name, frozenset(["sex", "gender"])):
         return None
-    return Sketch(profile.name, "yes-no", settings=(("yes", yes), ("no", no)))
+    return Sketch(profile.name, "yes-no", yes=yes, no=no)
 
 
 def _share(part: int, of: int) -> str:
@@ -137,16 +134,8 @@ def _share(part: int, of: int) -> str:
 
 
 FORMATS = (
-    "%Y-%m-%d",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d.%m.%Y",
-    "%Y/%m/%d",
-    "%Y%m%d",
-    "%d%b%Y",
-    "%d-%b-%Y",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S",
+    *("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%Y%m%d", "%d%b%Y", "%d-%b-%Y"),
+    *("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"),
 )
 _LOOKED_AT, _EARLIEST, _LATEST = 1_000, date(1800, 1, 1), date(2199, 12, 31)
 
@@ -162,19 +151,14 @@ def date_format(values: Sequence[str]) -> tuple[str, bool] | None:
 
 def sketch_dates(name: str, low: date, high: date, *, written: str = "%Y-%m-%d") -> Sketch:
     """Bins by the calendar: days, months, quarters or years, whichever gives about a hundred or fewer."""
-    unit, bins = date_bins(low, high)
-    return Sketch(
-        name,
-        "date",
-        bins=bins,
-        settings=() if written == "%Y-%m-%d" else (("format", written),),
-        remarks=(f"Dates from {low} to {high}, one bin per {unit}. Earlier and later ones go to the outer bins.",),
-        hints=("bins = { quantiles = 20 }    # instead: 20 bins of about equal size",),
-    )
+    bins = date_bins(low, high)
+    said = f"Dates from {low} to {high}, one bin per {bins.unit}. Earlier and later ones go to the outer bins."
+    hint = "bins = { quantiles = 20 }    # instead: 20 bins of about equal size"
+    return Sketch(name, "date", bins=bins, format=written, remarks=(said,), hints=(hint,))
 
 
-def date_bins(low: date, high: date) -> tuple[str, tuple[tuple[str, Setting], ...]]:
-    """The calendar unit and the bins between two days, rounded outwards to whole units."""
+def date_bins(low: date, high: date) -> Bins:
+    """Bins of a calendar unit between two days, rounded outwards to whole units."""
     days = (high - low).days
     unit = "day" if days <= 62 else "month" if days <= 3660 else "quarter" if days <= 9150 else "year"
     if unit == "month":
@@ -184,7 +168,7 @@ def date_bins(low: date, high: date) -> tuple[str, tuple[tuple[str, Setting], ..
         high = _month_end(high.year, (high.month - 1) // 3 * 3 + 3)
     elif unit == "year":
         low, high = date(low.year, 1, 1), date(high.year, 12, 31)
-    return unit, (("unit", unit), ("low", low), ("high", high))
+    return Bins(low, high, unit=unit)
 
 
 def span(values: Sequence[str], written: str) -> tuple[date, date] | None:
@@ -235,7 +219,7 @@ def _by_type(entry: CodeBookEntry) -> Sketch | LeftOut:
             list_kind(entry),
             values=values,
             labels=() if labels == values else distinct_labels(values, labels),
-            settings=(("type", "integer"),) if are_whole(values) else (),
+            type="integer" if are_whole(values) else "text",
             remarks=(listed(values),),
         )
     return _without_values(entry)
@@ -253,12 +237,12 @@ def is_run(entry: CodeBookEntry, values: tuple[str, ...]) -> bool:
 def _without_values(entry: CodeBookEntry) -> Sketch | LeftOut:
     """A sketch of a column of which only the type is known."""
     if entry.type == "yes-no":
-        lists = (("yes", entry.yes), ("no", entry.no)) if entry.yes and entry.no else ()
-        return Sketch(entry.name, "yes-no", settings=lists)
+        yes, no = (entry.yes, entry.no) if entry.yes and entry.no else ((), ())
+        return Sketch(entry.name, "yes-no", yes=yes, no=no)
     if entry.type in ("integer", "real"):
         note = "CHECK: the code book gives no range. These bins are a placeholder: set low, high and width."
         kind: Kind = "integer" if entry.type == "integer" else "real"
-        return Sketch(entry.name, kind, bins=_GUESSED, remarks=(note,), check=True)
+        return Sketch(entry.name, kind, bins=Bins(0, 100_000, 2_000), remarks=(note,), check=True)
     if entry.type == "date":
         sketch = sketch_dates(entry.name, date(2000, 1, 1), date(2029, 12, 31), written=entry.format)
         note = "CHECK: the code book gives no range. These bins are a placeholder: set low and high."
@@ -313,10 +297,7 @@ def with_table(entry: CodeBookEntry, profile: Profile) -> Sketch | LeftOut:
         return sketch_entry(entry) if described or entry.identifier else seen
     marks = tuple(dict.fromkeys((*seen.missing_values, *entry.missing_values)))
     seen = replace(
-        seen,
-        description=entry.description,
-        missing=seen.missing or bool(entry.missing_values),
-        missing_values=marks,
+        seen, description=entry.description, missing=seen.missing or bool(entry.missing_values), missing_values=marks
     )
     if _covers(entry, known) or is_run(entry, tuple(v for v, _ in entry.pairs)):
         return _ranged(seen, entry)
@@ -362,7 +343,7 @@ def _labelled_list(sketch: Sketch, entry: CodeBookEntry, profile: Profile) -> Sk
         labels=() if all(v == w for v, w in pairs.items()) else distinct_labels(values, labels),
         missing=sketch.missing,
         missing_values=sketch.missing_values,
-        settings=(("type", "integer"),) if are_whole(values) else (),
+        type="integer" if are_whole(values) else "text",
         remarks=tuple(remarks),
         gaps=sketch.gaps,
     )

@@ -26,8 +26,8 @@ def sketch_list(profile: Profile) -> Sketch | LeftOut:
         profile.name,
         kind,
         values=scale or names.naturally(values),
-        other=_other(values) if is_open(profile) else "",
-        settings=(("type", "integer"),) if are_whole(values) else (),
+        other=_other(values) if is_open(profile) else None,
+        type="integer" if are_whole(values) else "text",
         remarks=(_counted(profile, kind),),
     )
     return replace(sketch, remarks=(*sketch.remarks, *_why(profile, sketch)), hints=_hints(profile, sketch))
@@ -141,7 +141,7 @@ def _sketch_many(profile: Profile) -> Sketch | LeftOut:
             "categorical",
             values=names.naturally({v[:cut] for v in profile.values}),
             other=OTHER,
-            settings=(("prefix", cut),),
+            prefix=cut,
             remarks=(
                 f"{many} values, too many to list. They look like codes, so they are cut to their first "
                 f"{cut} positions. A decoded record has the cut code.",

@@ -3,12 +3,12 @@
 Bins have round widths where the rows are, and wider ones in a long tail.
 
 >>> pay = np.arange(18_000.0, 169_000.0, 500.0)
->>> bins_from(pay, np.ones(len(pay), np.int64), whole=True).bins
-(('low', 18000), ('high', 170000), ('width', 2000))
->>> bins_from(np.arange(16.0, 91.0), np.ones(75, np.int64), whole=True).bins
-(('low', 16), ('high', 90), ('width', 1))
->>> bins_between(0, 501, whole=True).bins
-(('low', 0), ('high', 510), ('width', 10))
+>>> bins_from(pay, np.ones(len(pay), np.int64), whole=True).bins == Bins(18_000, 170_000, 2_000)
+True
+>>> bins_from(np.arange(16.0, 91.0), np.ones(75, np.int64), whole=True).bins == Bins(16, 90, 1)
+True
+>>> bins_between(0, 501, whole=True).bins == Bins(0, 510, 10)
+True
 """
 
 import re
@@ -16,16 +16,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, log10
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hedgerow.public.schema.bins import Bins, Edge
 from hedgerow.public.schema.drafting import names
 from hedgerow.public.schema.drafting.lists import MOST_LABELS
 from hedgerow.public.schema.drafting.profile import Profile
-from hedgerow.public.schema.drafting.sketch import NumberRange, Setting, Sketch, grouped
+from hedgerow.public.schema.drafting.sketch import NumberRange, Sketch, grouped
 
 ONE_BY_ONE = 150
 """Whole numbers over no more than this range get one bin per value."""
@@ -39,6 +40,7 @@ _YEAR = frozenset(["year", "yr", "fy"])
 _MARKS = frozenset([1, 7, 8, 9, 97, 98, 99, 997, 998, 999, 9998, 9999, 99999, 999999])
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 Floats = npt.NDArray[np.float64]
+Decode = Literal["uniform", "midpoint", "public"]
 Counts = npt.NDArray[np.int64]
 
 
@@ -48,20 +50,21 @@ class Binning:
     """Bins of a number column, with the reason in words.
 
     Attributes:
-        bins: the settings of ``bins``.
+        bins: the bins.
         cells: how many bins they make.
         why: the reason, for a comment.
         alone: numbers that have a bin of their own.
         spikes: single numbers that should have a cell of their own beside the bins.
-        settings: further keys that give the values back as they are written: unit, decode.
+        unit, decode: what gives the values back as they are written.
     """
 
-    bins: tuple[tuple[str, Setting], ...]
+    bins: Bins
     cells: int
     why: str
     alone: tuple[float, ...] = ()
     spikes: tuple[float, ...] = ()
-    settings: tuple[tuple[str, int | str], ...] = ()
+    unit: int | None = None
+    decode: Decode = "uniform"
 
 
 def bins_from(values: Floats, counts: Counts, *, whole: bool) -> Binning:
@@ -77,34 +80,27 @@ def bins_from(values: Floats, counts: Counts, *, whole: bool) -> Binning:
         return bins_between(low, high, whole=True)
     if whole and step > 1 and len(values) >= 3 and (high - low) / step < ONE_BY_ONE:
         bins, cells = _even(low, high, Fraction(step), whole=True)
-        return Binning(bins, cells, f"{step:,} apart, one bin for each", settings=_exactly(low, step))
+        unit = step if low % step == 0 else None  # or else pick, between multiples, the value that lies there
+        decode: Decode = "uniform" if unit else "midpoint" if low % step == (step - 1) // 2 else "public"
+        return Binning(bins, cells, f"{step:,} apart, one bin for each", unit=unit, decode=decode)
     if len(values) <= 12:
         edges = (*values.tolist(), high + max(float(np.diff(values).min()) if len(values) > 1 else 1.0, 1.0))
-        public = (("decode", "public"),)
-        return Binning((("edges", _plain(edges, whole)),), len(values), "one bin for each", settings=public)
+        return Binning(_edged(edges, whole), len(values), "one bin for each", decode="public")
     binning = _spread(values, counts, whole=whole)
     rounded = step > 1 and low % step == 0
-    return replace(binning, settings=(("unit", step),)) if rounded else binning
-
-
-def _exactly(first: float, step: int) -> tuple[tuple[str, int | str], ...]:
-    """How to pick, in bins between multiples of ``step``, the one value that lies there."""
-    if first % step == 0:
-        return (("unit", step),)
-    return (("decode", "midpoint" if first % step == (step - 1) // 2 else "public"),)
+    return replace(binning, unit=step) if rounded else binning
 
 
 def bins_between(low: float, high: float, *, whole: bool) -> Binning:
     """Bins when only the range is known."""
     if whole and high - low < ONE_BY_ONE:
-        settings: tuple[tuple[str, Setting], ...] = (("low", int(low)), ("high", int(high)), ("width", 1))
-        return Binning(settings, int(high - low) + 1, "one bin per value")
+        return Binning(Bins(int(low), int(high), 1), int(high - low) + 1, "one bin per value")
     if high - low > 100_000:
         edges = _tails((0.0,) if low <= 0 <= high else (low,), low, high, round_up((high - low) / 1000))
-        return Binning((("edges", _plain(edges, whole)),), len(edges) - 1, "a long range, so the bins widen")
+        return Binning(_edged(edges, whole), len(edges) - 1, "a long range, so the bins widen")
     width = round_up((high - low) / _EVEN or 1.0)
-    settings, cells = _even(low, high, max(width, Fraction(1)) if whole else width, whole=whole)
-    return Binning(settings, cells, f"bins of {grouped(dict(settings)['width'])}")
+    bins, cells = _even(low, high, max(width, Fraction(1)) if whole else width, whole=whole)
+    return Binning(bins, cells, f"bins of {grouped(bins.width)}")
 
 
 def round_up(x: float) -> Fraction:
@@ -128,8 +124,8 @@ def _spread(values: Floats, counts: Counts, *, whole: bool) -> Binning:
     width = max(width, Fraction(1)) if whole else width
     crowded = _largest_share(body, weight, _ruler(start, stop, width)) > _CROWDED
     if not tailed and not within and not crowded:
-        settings, cells = _even(low, high, width, whole=whole)
-        return Binning(settings, cells, f"bins of {grouped(width)}", spikes=tuple(beside))
+        bins, cells = _even(low, high, width, whole=whole)
+        return Binning(bins, cells, f"bins of {grouped(width)}", spikes=tuple(beside))
     edges = _tails(_ruler(start, stop, width), low, high, width)
     why = f"bins of {grouped(width)} for most rows" + (", wider in the tail" if tailed else "")
     if crowded:
@@ -139,8 +135,7 @@ def _spread(values: Floats, counts: Counts, *, whole: bool) -> Binning:
         why = "most rows crowd at the low end, so the bins widen"
     edges = tuple(e for e in edges if not any(v < e <= v + 1 for v in within))
     edges = tuple(sorted({*edges, *within, *(v + 1 for v in within)}))
-    bins = (("edges", _plain(edges, whole)),)
-    return Binning(bins, len(edges) - 1, why, alone=tuple(within), spikes=tuple(beside))
+    return Binning(_edged(edges, whole), len(edges) - 1, why, alone=tuple(within), spikes=tuple(beside))
 
 
 def _spikes(values: Floats, counts: Counts, *, whole: bool) -> tuple[list[float], list[float]]:
@@ -162,11 +157,10 @@ def _largest_share(values: Floats, counts: Counts, edges: Sequence[float]) -> fl
     return float(rows.max() / max(int(counts.sum()), 1))
 
 
-def _even(low: float, high: float, width: Fraction, *, whole: bool) -> tuple[tuple[tuple[str, Setting], ...], int]:
+def _even(low: float, high: float, width: Fraction, *, whole: bool) -> tuple[Bins, int]:
     first, last = floor(Fraction(low) / width), floor(Fraction(high) / width) + 1
     last = last if whole else max(ceil(Fraction(high) / width), first + 1)
-    settings = (("low", _number(first * width)), ("high", _number(last * width)), ("width", _number(width)))
-    return settings, last - first
+    return Bins(_number(first * width), _number(last * width), _number(width)), last - first
 
 
 def _ruler(start: float, stop: float, width: Fraction) -> tuple[float, ...]:
@@ -207,8 +201,8 @@ def _number(x: float | Fraction) -> int | float:
     return int(x) if x == int(x) else float(x)
 
 
-def _plain(edges: Iterable[float], whole: bool) -> tuple[int | float, ...]:
-    return tuple(int(e) if whole else _number(e) for e in edges)
+def _edged(edges: Iterable[float], whole: bool) -> Bins:
+    return Bins(edges=tuple(int(e) if whole else _number(e) for e in edges))
 
 
 def sketch_amount(profile: Profile) -> Sketch | None:
@@ -256,11 +250,9 @@ def _look_like_codes(values: Floats, counts: Counts) -> bool:
 def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *, whole: bool) -> Sketch:
     special = [(w, w) for w in words] if len(words) <= 5 else []
     special += [(_written(profile, v), f"exactly {grouped(v)}") for v in binning.spikes]
-    settings: list[tuple[str, int | float | str | tuple[str, ...]]] = [*binning.settings]
-    if not whole and not settings and (unit := _unit(profile)):
-        settings.append(("unit", unit))
+    as_is = whole or binning.unit is not None or binning.decode != "uniform"
     remarks = []
-    if ("decode", "public") in binning.settings:
+    if binning.decode == "public":
         remarks.append('decode = "public" writes back the very values of the public table.')
     if is_year := whole and names.says(profile.name, _YEAR) and profile.distinct < ONE_BY_ONE:
         remarks.append(
@@ -274,7 +266,8 @@ def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *
         bins=binning.bins,
         missing=len(words) > 5 or (profile.stored == "text" and not profile.complete),
         special=tuple(special),
-        settings=tuple(settings),
+        unit=binning.unit if as_is else _unit(profile) or None,
+        decode=binning.decode,
         range=NumberRange(profile.low, profile.high, binning.why, binning.alone),
         remarks=tuple(remarks),
         hints=_number_hints(binning),
@@ -284,11 +277,10 @@ def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *
 
 def _number_hints(binning: Binning) -> tuple[str, ...]:
     """Other ways to bin, when the bins are many."""
-    if binning.cells <= 30 or ("decode", "public") in binning.settings:
+    if binning.cells <= 30 or binning.decode == "public":
         return ()
-    settings = dict(binning.bins)
-    low, high = settings.get("low"), settings.get("high")
-    if settings.get("width") == 1 and isinstance(low, int) and isinstance(high, int):
+    low, high = binning.bins.low, binning.bins.high
+    if binning.bins.width == 1 and isinstance(low, int) and isinstance(high, int):
         first, last = low // 5 * 5, high // 5 * 5 + 5
         coarse = f"bins = {{ low = {first}, high = {last}, width = 5 }}"
         return (f"{coarse}    # coarser: {(last - first) // 5} bins",)
@@ -329,38 +321,36 @@ def _marked(value: float) -> str:
 def set_apart(sketch: Sketch, named: Mapping[str, str]) -> Sketch:
     """A number column with cells of their own for single values, and no bin left empty by it.
 
-    >>> ages = Sketch("age", "integer", bins=(("low", -1), ("high", 90), ("width", 1)))
-    >>> set_apart(ages, {"-1": "refused", "N": "not asked"}).bins[0]
-    ('low', 0)
+    >>> ages = Sketch("age", "integer", bins=Bins(-1, 90, 1))
+    >>> set_apart(ages, {"-1": "refused", "N": "not asked"}).bins.low
+    0
     """
     numbers = {v: float(v) for v in named if _NUMBER.fullmatch(v)}
-    bins = dict(sketch.bins)
-    edges = bins.get("edges")
-    if isinstance(edges, tuple):
-        return _beside_edges(sketch, named, edges, {*numbers.values()})
-    if bins.get("width") == 1:
-        bins = _shortened(bins, {*numbers.values()})
-    low, high = bins.get("low"), bins.get("high")
-    inside = {v for v, x in numbers.items() if bins.get("width") == 1 and low <= x <= high}  # type: ignore[operator]
+    bins, inside = sketch.bins or Bins(), set[str]()
+    if bins.edges:
+        return _beside_edges(sketch, named, bins.edges, {*numbers.values()})
+    if bins.width == 1:
+        bins, low, high = _shortened(bins, {*numbers.values()})
+        inside = {v for v, x in numbers.items() if low <= x <= high}
     special = {**dict(sketch.special), **{v: w for v, w in named.items() if v not in inside}}
-    return replace(sketch, bins=tuple(bins.items()), special=tuple(special.items()))
+    return replace(sketch, bins=bins, special=tuple(special.items()))
 
 
-def _shortened(bins: dict[str, Setting], numbers: set[float]) -> dict[str, Setting]:
-    """One bin per value, without the outer values that stand beside the bins."""
-    low, high = bins["low"], bins["high"]
+def _shortened(bins: Bins, numbers: set[float]) -> tuple[Bins, int, int]:
+    """One bin per value, without the outer values that stand beside the bins; and its ends."""
+    low, high = bins.low, bins.high
     assert isinstance(low, int) and isinstance(high, int), "one bin per value has whole ends"
     while low in numbers and low + 1 < high:
         low += 1
     while high in numbers and low + 1 < high:
         high -= 1
-    return {**bins, "low": low, "high": high}
+    return replace(bins, low=low, high=high), low, high
 
 
-def _beside_edges(sketch: Sketch, named: Mapping[str, str], edges: tuple[object, ...], numbers: set[float]) -> Sketch:
+def _beside_edges(sketch: Sketch, named: Mapping[str, str], edges: tuple[Edge, ...], numbers: set[float]) -> Sketch:
     """Edges without the bins that held one of the numbers alone."""
     gone = {e for e in edges[1:-1] if isinstance(e, (int, float)) and e - 1 in numbers and e - 1 in edges}
     kept = tuple(e for e in edges if isinstance(e, (int, float)) and e not in gone)
     special = tuple({**dict(sketch.special), **named}.items())
     seen = sketch.range and replace(sketch.range, alone=tuple(x for x in sketch.range.alone if x + 1 not in gone))
-    return replace(sketch, bins=(("edges", kept),), special=special, range=seen)
+    return replace(sketch, bins=Bins(edges=kept), special=special, range=seen)

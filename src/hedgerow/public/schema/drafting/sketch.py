@@ -1,16 +1,11 @@
 """A draft of a schema: one sketch per column, each with its reasons."""
 
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, final
+from typing import final
 
-from hedgerow.public.schema.bins import Bins
-from hedgerow.public.schema.column import Column, Kind
+from hedgerow.public.schema.column import Column
 from hedgerow.public.schema.structure import Declaration, Reason, Reasons
-
-Setting = int | float | str | date | tuple[int | float | date, ...]
 
 
 @final
@@ -38,21 +33,10 @@ class NumberRange:
 
 @final
 @dataclass(frozen=True)
-class Sketch:
-    """One column as it will be written: a guess, its reasons, and what else could be done.
+class Sketch(Column):
+    """A column as it will be written: a guess, its reasons, and what else could be done.
 
     Attributes:
-        name: the column in the file.
-        kind: the kind of the schema.
-        description: what the column is, when a code book says so.
-        values: the raw values, in the order of their codes.
-        labels: one label per value; empty when the values speak for themselves.
-        missing: whether missing gets a cell of its own.
-        missing_values: texts that also mean missing.
-        other: the cell of values outside the list; empty for none.
-        bins: the settings of ``bins``, in order.
-        special: texts of a number column that have a cell of their own, with their labels.
-        settings: further keys (format, decode, unit, yes, no, prefix) with their values.
         range: of a number column, what was seen of it.
         remarks: further reasons, for the comments above the column's keys.
         gaps: how many rows are missing, in words.
@@ -60,46 +44,21 @@ class Sketch:
         check: whether a person must look, because the guess rests on nothing.
     """
 
-    name: str
-    kind: Kind
-    description: str = ""
-    values: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    missing: bool = False
-    missing_values: tuple[str, ...] = ()
-    other: str = ""
-    bins: tuple[tuple[str, Setting], ...] = ()
-    special: tuple[tuple[str, str], ...] = ()
-    settings: tuple[tuple[str, int | float | str | tuple[str, ...]], ...] = ()
     range: NumberRange | None = None
     remarks: tuple[str, ...] = ()
     gaps: str = ""
     hints: tuple[str, ...] = ()
     check: bool = False
 
-    @cached_property
+    @property
     def column(self) -> Column:
         """The column of the schema."""
-        bins: dict[str, Any] = dict(self.bins)
-        settings: dict[str, Any] = dict(self.settings)
-        return Column(
-            self.name,
-            self.kind,
-            description=self.description,
-            values=self.values,
-            labels=self.labels,
-            missing=self.missing,
-            missing_values=self.missing_values,
-            other=self.other or None,
-            special=self.special,
-            bins=Bins(**bins) if bins else None,
-            **settings,
-        )
+        return Column(**{f.name: getattr(self, f.name) for f in fields(Column)})
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Why it was drafted this way."""
-        ranged = (self.range.note(self.column.bin_count),) if self.range else ()
+        ranged = (self.range.note(self.bin_count),) if self.range else ()
         return (*ranged, *self.remarks, *filter(None, [self.gaps]))
 
 
