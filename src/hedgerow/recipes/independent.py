@@ -7,8 +7,7 @@ from typing import ClassVar, final
 from hedgerow.answers import Answers
 from hedgerow.model.records.models import ProductModel, fit_product
 from hedgerow.public import Budget, Marginal, PublicData, Schema, Spend, Tariff
-from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.blend.memory import noise_on_total
+from hedgerow.recipes.base import AbstractRecipe, noise_on_total
 
 
 @final

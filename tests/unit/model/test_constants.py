@@ -5,8 +5,15 @@ from typing import Any
 
 import pytest
 
-from hedgerow.model.constants import DPSYN, INTEGER_COUNTS, PUBLIC_BLEND, TREE_BLEND, constants_table
-from hedgerow.model.trees import GUIDED_TREE, RANDOM_TREES
+from hedgerow.model.constants import (
+    DPSYN,
+    GUIDED_TREE,
+    INTEGER_COUNTS,
+    PUBLIC_BLEND,
+    RANDOM_TREES,
+    TREE_BLEND,
+    constants_table,
+)
 
 PAGES = Path(__file__).parents[3] / "docs" / "recipes"
 

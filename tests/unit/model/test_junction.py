@@ -5,7 +5,7 @@ import pytest
 
 from hedgerow.model.records.tree import JunctionModel, TreeModel, paths
 from hedgerow.model.tables.fitting import fit_margins
-from hedgerow.recipes.blend.extra_tables import interaction, without_interaction
+from hedgerow.recipes.blend.base import interaction, without_interaction
 
 N = 60_000
 

@@ -12,7 +12,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import TreeBlend
-from hedgerow.recipes.blend.memory import pair_cells
+from hedgerow.recipes.base import pair_cells
 from tests.contract.test_hard_columns import RECIPES, TEXT, table
 
 

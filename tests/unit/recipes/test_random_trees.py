@@ -19,8 +19,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RandomTrees
-from hedgerow.recipes.trees.matching import matched
-from hedgerow.recipes.trees.random_trees import plan_steps
+from hedgerow.recipes.trees.random_trees import matched, plan_steps
 from tests.unit.recipes.attach_world import SCHEMA, world
 
 LABEL_CHANGE = Guarantee(relation="label-change", public_columns=("age", "job"))

@@ -32,8 +32,8 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.regression_tree import Shares
 
-Shares = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 _TINY = 1e-30
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))  # the mean distance of a normal variable of variance 1

@@ -1,77 +1,64 @@
-"""``public_blend``: whole records with the help of a public relative."""
+"""``public_blend``: whole records with the help of a public relative.
 
-from collections.abc import Sequence
+``PublicPrior`` sets noisy tables beside public rows: what each says of the other, and records that agree with both.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import ClassVar, final
+
+import numpy as np
 
 from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
-from hedgerow.model.constants import PUBLIC_BLEND
-from hedgerow.model.records.descent import MOST
-from hedgerow.model.records.models import CrossedModel
-from hedgerow.model.tables.fitting import Key
-from hedgerow.public import Budget, PublicData, Spend, Tariff
-from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.blend.allocation import Price, shares_by_error
-from hedgerow.recipes.blend.axes import Axes, Records, axes_of
-from hedgerow.recipes.blend.extra_tables import (
-    strong_triples,
-    tables_of_uses,
-    uses_remark,
-    with_tables,
-    worth_their_noise,
-)
-from hedgerow.recipes.blend.memory import noise_on_total, pair_cells, pair_records_memory
-from hedgerow.recipes.blend.noisy_tables import NoisyTables
-from hedgerow.recipes.blend.public_prior import PublicPrior
+from hedgerow.model.constants import BLEND, PUBLIC_BLEND
+from hedgerow.model.records.descent import PairTargets, Records
+from hedgerow.model.records.models import SupportModel, fixed_stream
+from hedgerow.model.records.tree import TreeModel, spanning_forest, stratified
+from hedgerow.model.tables.fitting import Floats, Key, Keys, fit_margins, project, rake_rows
+from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior, smoothed, smoothed_line
+from hedgerow.public import BINNED, Budget, Column, PublicData, Spend, Tariff
+from hedgerow.recipes.base import pair_cells
+from hedgerow.recipes.blend.allocation import Price, Stakes, shares_by_error
+from hedgerow.recipes.blend.axes import Axes
+from hedgerow.recipes.blend.base import AbstractBlend, strong_triples
+from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer, tree_pairs
 
 
 @final
 @dataclass(frozen=True)
-class PublicBlend(AbstractRecipe):
+class PublicBlend(AbstractBlend):
     """All pairs, a second look where the public table is furthest off, each shrunk towards the public table.
 
-    Attributes:
-        rows: the number of records when it is public; otherwise the noisy tables tell.
+    Settings beside those of ``AbstractBlend``:
         first_share: the part of the budget for the first look at all pairs.
         one_way_share: the part of the first look that goes to one-way tables.
         tail: extra rows, drawn from a tree of the estimated pairs, as a share of the public rows.
-        groups: columns whose cross makes the groups; with two or more, the cross is one column of the model.
-        tables: tables that must be right, by the names of their columns.
-        uses: whether the tables that intended uses are read from are measured like ``tables``, if worth their noise.
-        triples: how many tables of three columns are measured besides, where the public table shows interaction.
-        table_share: the part of the second look for ``tables``, ``uses`` and ``triples``, if there are any.
         refine: whether drawn records are moved off the support towards the estimated pairs.
+        triples: how many tables of three columns are measured besides, where the public table shows interaction.
     """
 
     name: ClassVar[str] = "public_blend"
-    rows: int | None = None
     first_share: float = 0.3
     one_way_share: float = 0.5
     tail: float = 0.2
     refine: bool = True
-    groups: Sequence[str] = ()
-    tables: Sequence[Sequence[str]] = ()
-    uses: bool = True
     triples: int = 0
-    table_share: float = 0.2
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if (
-            not all(0 < s < 1 for s in (self.first_share, self.one_way_share, self.table_share))
-            or min(self.tail, self.triples) < 0
-            or (self.rows is not None and self.rows < 1)
-        ):
-            raise JobError(
-                "[public_blend] first_share, one_way_share and table_share must lie between 0 and 1, tail and\n"
-                "triples must be 0 or more, rows 1 or more. "
-                f"Got {self.first_share}, {self.one_way_share}, {self.table_share}, "
-                f"{self.tail}, {self.triples}, {self.rows}. Nothing was read or spent."
-            )
+    def rules(self) -> dict[str, bool]:
+        """Parts of the budget are parts; numbers are possible ones."""
+        return {
+            "first_share lies between 0 and 1": 0 < self.first_share < 1,
+            "one_way_share lies between 0 and 1": 0 < self.one_way_share < 1,
+            "table_share lies between 0 and 1": 0 < self.table_share < 1,
+            "tail is 0 or more": self.tail >= 0,
+            "triples is 0 or more": self.triples >= 0,
+            "rows is 1 or more": self.rows is None or self.rows >= 1,
+        }
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """The first look: all one-way and two-way tables. The second depends on the answers."""
@@ -87,10 +74,6 @@ class PublicBlend(AbstractRecipe):
         questions = [axes.question(k) for k in keys]
         return (tariff.measure_all(questions, cost, weights=[Fraction(w).limit_denominator(10**6) for w in weights]),)
 
-    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
-        """Which tables the intended uses make it measure."""
-        return uses_remark(self._axes(public), public) if self.uses else ()
-
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them; the public rows and their tail are weighed."""
         names = public.schema.attributes
@@ -98,32 +81,22 @@ class PublicBlend(AbstractRecipe):
         support = max(round(known * (1 + self.tail)), self.rows or rows)
         allocating = 60 * pair_cells(public.schema, names)
         weighing = support * (8 * len(names) + 40)
-        return pair_records_memory(public.schema, names, records=self.rows or rows) + allocating + weighing
-
-    def surplus(self, requests: Sequence[Spend]) -> int:
-        """The number of records is a noisy one, unless it is declared."""
-        return 0 if self.rows else noise_on_total(requests)
+        return super().memory(public, rows) + allocating + weighing
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask twice, estimate every table, and weigh the public rows and a tail accordingly."""
         axes = self._axes(public)
         assert public.relative is not None
         rows = axes.rows(public.relative)
-        required = axes.keys(self.tables, self.name)
-        first = self.requests(gate.tariff, gate.budget, public)[0]
-        weights = [a.cost / first.cost for a in first.asked]
-        answers = gate.measure([a.question for a in first.asked], first.cost, weights=weights)
+        answers = self._first_answers(gate, public)
         noisy = NoisyTables(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
-        used = tables_of_uses(axes, public) if self.uses else ()
         kept = float(gate.left) * self.table_share
-        used = worth_their_noise(used, noisy, Price(gate.tariff), kept, bearable=PUBLIC_BLEND.bearable)
-        chosen = tuple(dict.fromkeys((*required, *used, *strong_triples(rows, axes.shape, self.triples))))
+        required = self._required(noisy, public, Price(gate.tariff), kept, PUBLIC_BLEND.bearable)
+        chosen = tuple(dict.fromkeys((*required, *strong_triples(rows, axes.shape, self.triples))))
         again = self._shares(gate, noisy, rows, chosen)
         second = gate.measure([axes.question(k) for k in again], gate.left, weights=list(again.values()))
         noisy = noisy.plus(dict(zip(again, second, strict=True)))
-        wide = [k for k in chosen if len(k) > 2]
-        model = with_tables(PublicPrior(noisy, rows).model(self.tail, refine=self.refine), noisy, wide)
-        return model if axes.crossed is None else CrossedModel(model, axes.crossed, axes.coding)
+        return self._with_tables(PublicPrior(noisy, rows).model(self.tail, refine=self.refine), noisy, chosen)
 
     def _shares(self, gate: Answers, noisy: NoisyTables, rows: Records, chosen: Sequence[Key]) -> dict[Key, Fraction]:
         """What part of the second look each table gets; like shares together: each scale of noise takes preparing."""
@@ -142,15 +115,255 @@ class PublicBlend(AbstractRecipe):
                 "public_blend needs a public relative: add [public] table = '...' to the job, or use tree_blend.\n"
                 "No confidential row was read and nothing was spent."
             )
-        axes = axes_of(public.schema, self.groups, recipe=self.name)
-        if (values := sum(axes.shape)) > MOST:
-            raise JobError(
-                f"The attributes have {values:,} values together; public_blend fits at most {MOST:,}.\n"
-                "Give columns fewer bins or values in the schema. No confidential row was read, nothing was spent."
-            )
-        return axes
+        return super()._axes(public)
 
 
 def _tables(columns: int) -> list[Key]:
     """Every column and every pair."""
     return [*((i,) for i in range(columns)), *combinations(range(columns), 2)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PublicPrior:
+    """Noisy tables beside the public rows.
+
+    Attributes:
+        noisy: every noisy table so far.
+        public: the public rows in codes.
+    """
+
+    noisy: NoisyTables
+    public: Records
+
+    def stakes(self) -> Stakes:
+        """What the tilted public table expects of every table, and how far the truth seems to be from it."""
+        e = self.noisy
+        drifts = self._drifts
+        means = {k: self._means[k] for k in self._keys if len(k) > 1}
+        spread = {k: drifts[k].variance(m) + 1e-3 * m for k, m in means.items()}
+        alone = [d.variance(m) + 1e-3 * m for d, m in zip(self._margin_drifts, self._public_margins, strict=True)]
+        return Stakes(e.shape, means, spread, self._margins, alone)
+
+    def model(self, tail: float, *, refine: bool) -> SupportModel:
+        """Public rows and a tail, raked to the estimates."""
+        e, keys = self.noisy, self._keys
+        estimates = self.estimates
+        rows, start = self.rows, self._tilted
+        extra = max(round(tail * len(rows)), e.total - len(rows) if tail else 0)
+        if extra and len(e.names) > 1:
+            rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
+            new = max(PUBLIC_BLEND.tail_weight, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))
+            start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
+        sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
+        raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
+        pairs = {k: estimates[k] for k in keys if len(k) == 2}
+        targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
+        return SupportModel(e.total, e.names, e.axes.coding, rows, raked, targets)
+
+    @cached_property
+    def estimates(self) -> dict[Key, Floats]:
+        """Every table, shrunk from its noisy counts towards the public one."""
+        e = self.noisy
+        found: dict[Key, Floats] = {k: self._margins[k[0]] for k in self._keys if len(k) == 1}
+        for k in (k for k in self._keys if len(k) == 2):
+            table, noise = e.pooled(k)
+            mean = self._means[k]
+            shrunk = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
+            square = shrunk.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
+            found[k] = fit_margins(square, {(a,): self._margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
+        return found
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """How many of the first values of each column stand in order."""
+        plain = {c.name: in_order(c) for c in self.noisy.axes.schema.columns}
+        return tuple(plain.get(n, 0) for n in self.noisy.names)
+
+    @property
+    def _keys(self) -> list[Key]:
+        return [k for k in self.noisy.tables if len(k) < 3]
+
+    @cached_property
+    def rows(self) -> Records:
+        """The public rows. A column whose public values are of other people (other places) gets the measured ones.
+
+        Such a column is independent of the others then: its groups are taken to be alike until their tables differ.
+        """
+        rows = self.public.copy()
+        for i, trust in enumerate(self._margin_trust):
+            if trust < PUBLIC_BLEND.foreign_trust:
+                rows[:, i] = stratified(self._margins[i], len(rows), fixed_stream())
+        return rows
+
+    @cached_property
+    def _margin_trust(self) -> list[float]:
+        """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
+        found = []
+        for said, (table, noise) in zip(self._said_alone, self.noisy.noisy_margins, strict=True):
+            even = float(said.sum()) / len(said)
+            weight = 1 / (noise + 2 * (said + even))
+            apart = said - even
+            above, below = float((weight * apart * (table - even)).sum()), float((weight * apart**2).sum())
+            found.append(clipped_slope(above, below))
+        return found
+
+    @cached_property
+    def _said_alone(self) -> list[Floats]:
+        """The public one-way tables, smoothed and scaled to the number of records."""
+        total, shape = float(self.noisy.total), self.noisy.shape
+        counts = [
+            smoothed_line(counted(cells(self.public, shape, (i,)), np.ones(len(self.public)), size), steps=steps)
+            + 1 / size
+            for i, (size, steps) in enumerate(zip(shape, self.steps, strict=True))
+        ]
+        return [m * (total / float(m.sum())) for m in counts]
+
+    @cached_property
+    def _public_margins(self) -> list[Floats]:
+        """What is expected of each one-way table before its own noisy counts."""
+        return [t * m + (1 - t) * m.sum() / len(m) for t, m in zip(self._margin_trust, self._said_alone, strict=True)]
+
+    @cached_property
+    def _margin_drifts(self) -> tuple[Drift, ...]:
+        noisy = self.noisy.noisy_margins
+        return pooled_drifts(
+            [t for t, _ in noisy], self._public_margins, [v for _, v in noisy], least=PUBLIC_BLEND.known_chance
+        )
+
+    @cached_property
+    def _margins(self) -> list[Floats]:
+        """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
+        total, noisy = float(self.noisy.total), self.noisy.noisy_margins
+        return [
+            project(posterior(t, m, v, d), total)
+            for (t, v), m, d in zip(noisy, self._public_margins, self._margin_drifts, strict=True)
+        ]
+
+    @cached_property
+    def _tilted(self) -> Floats:
+        """Weights of the public rows, raked to the estimated one-way tables."""
+        start = np.full(len(self.rows), float(self.noisy.total) / len(self.rows))
+        alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self._margins)}
+        return rake_rows(self.rows, self.noisy.shape, alone, start, sweeps=20)
+
+    @cached_property
+    def _means(self) -> dict[Key, Floats]:
+        """What is expected of each table before its own noisy counts: the public tables and the tree, in between."""
+        found = dict(self._said)
+        for k, share in self._trust.items():
+            found[k] = share * self._said[k] + (1 - share) * self._alone[k]
+        return found
+
+    @cached_property
+    def _said(self) -> dict[Key, Floats]:
+        """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
+        e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
+        found = {k: counted(cells(self.rows, e.shape, k), weights, _size(e.shape, k)) for k in self._keys}
+        margins = self._margins
+        for k in (k for k in self._keys if len(k) == 2):
+            square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
+            steps = (self.steps[k[0]], self.steps[k[1]])
+            mixed = (1 - PUBLIC_BLEND.public_trace) * smoothed(square, total / len(self.rows), steps=steps)
+            mixed = mixed + PUBLIC_BLEND.public_trace * outer(margins, k[0], k[1]).reshape(square.shape)
+            found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
+        return found
+
+    @cached_property
+    def _alone(self) -> dict[Key, Floats]:
+        """What would be expected of each pair without a public table: what a tree of the noisy pairs says of it."""
+        e, margins = self.noisy, self._margins
+        tree = e.tree()
+        said = tree_pairs(tree, e.pairs())
+        found: dict[Key, Floats] = {}
+        for p in e.pairs():
+            alone = outer(margins, *p)
+            table = (
+                alone if p in tree.tables else (1 - BLEND.tree_trace) * e.total * said[p] + BLEND.tree_trace * alone
+            )
+            square = table.reshape(e.shape[p[0]], e.shape[p[1]])
+            found[p] = fit_margins(square + 1e-9, {(a,): margins[i] for a, i in enumerate(p)}, sweeps=5).ravel()
+        return found
+
+    @cached_property
+    def _trust(self) -> dict[Key, float]:
+        """How much of the expectation of each pair is the public table's: the share that fits its noisy counts best.
+
+        A regression of y - tree on public - tree, weighted by precision.  The share of a table differs from that
+        of all only by what two standard errors do not explain.
+        """
+        pool, found = self._trust_of_all, {}
+        for k, (above, below) in self._regressed.items():
+            off = above / max(below, 1e-12) - pool
+            beyond = max(abs(off) - 2 / max(below, 1e-12) ** 0.5, 0.0)
+            found[k] = min(max(pool + (beyond if off > 0 else -beyond), 0.0), 1.0)
+        return found
+
+    @property
+    def _trust_of_all(self) -> float:
+        """The same for all pairs together; less than 1 only by what two standard errors do not explain."""
+        sums = list(self._regressed.values())
+        return clipped_slope(float(sum(above for above, _ in sums)), float(sum(below for _, below in sums)))
+
+    @cached_property
+    def _regressed(self) -> dict[Key, tuple[float, float]]:
+        """For every pair, the two sums of its regression: what fits, and how much there is to fit."""
+        found: dict[Key, tuple[float, float]] = {}
+        for k in (k for k in self._keys if len(k) == 2):
+            table, noise = self.noisy.pooled(k)
+            apart = self._said[k] - self._alone[k]
+            weight = 1 / (noise + 2 * (self._said[k] + self._alone[k]))
+            found[k] = float((weight * apart * (table - self._alone[k])).sum()), float((weight * apart**2).sum())
+        return found
+
+    @cached_property
+    def _drifts(self) -> dict[Key, Drift]:
+        keys = self._keys
+        known = [self.noisy.pooled(k) for k in keys]
+        means = [self._means[k] for k in keys]
+        found = pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=PUBLIC_BLEND.known_chance)
+        return dict(zip(keys, found, strict=True))
+
+    def _tree(self, estimates: Mapping[Key, Floats]) -> TreeModel:
+        """A tree of the estimated pairs, whose records fill in what the public table lacks."""
+        e = self.noisy
+        total = float(e.total)
+        pairs = {(k[0], k[1]): t for k, t in estimates.items() if len(k) == 2}
+        square = {k: t.reshape(e.shape[k[0]], e.shape[k[1]]) / total for k, t in pairs.items()}
+        margins = [estimates[i,] / total for i in range(len(e.names))]
+        strength = {k: float(np.abs(t - np.outer(t.sum(axis=1), t.sum(axis=0))).sum()) for k, t in square.items()}
+        edges = spanning_forest(len(e.names), strength)
+        return TreeModel(margins, {k: square[k] for k in edges})
+
+
+def clipped_slope(above: float, below: float) -> float:
+    """The slope ``above`` / ``below`` of a weighted regression plus two standard errors, clipped to 0 to 1.
+
+    So a share is less than 1 only by what two standard errors do not explain.
+    """
+    return min(max((above + 2 * below**0.5) / below, 0.0), 1.0) if below > 0 else 1.0
+
+
+def in_order(column: Column) -> int:
+    """How many of the first values of a column stand in order; 0 where there is none."""
+    if column.kind == "ordered":
+        return len(column.values)
+    return column.bin_count if column.kind in BINNED else 0
+
+
+def counted(at: Keys, weights: Floats, size: int) -> Floats:
+    """The weight in each cell."""
+    return np.asarray(np.bincount(at, weights, size), np.float64)
+
+
+def cells(rows: Records, shape: Sequence[int], key: Key) -> Keys:
+    """The cell of every row in a table."""
+    cell = np.zeros(len(rows), np.int32)
+    for i in key:
+        cell = cell * np.int32(shape[i]) + rows[:, i].astype(np.int32)
+    return cell
+
+
+def _size(shape: Sequence[int], key: Key) -> int:
+    """How many cells a table has."""
+    return int(np.prod([shape[i] for i in key]))

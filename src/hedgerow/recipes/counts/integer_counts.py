@@ -75,11 +75,10 @@ class IntegerCounts(AbstractRecipe):
                 "No confidential row was read and nothing was spent."
             )
         object.__setattr__(self, "margins", tuple(dict.fromkeys(kept)))
-        if self.prior not in ("public", "none") or (self.total is not None and self.total < 0):
-            raise JobError(
-                "[integer_counts] prior is 'public' or 'none', and total a whole number, 0 or more.\n"
-                "No confidential row was read and nothing was spent."
-            )
+
+    def rules(self) -> dict[str, bool]:
+        """The number of rows is one that a table can have."""
+        return {"total is 0 or more": self.total is None or self.total >= 0}
 
     @cached_property
     def table(self) -> Marginal:

@@ -16,25 +16,19 @@ import numpy.typing as npt
 from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
-from hedgerow.model.trees import (
-    GUIDED_TREE,
-    BinaryTree,
+from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.label_counts import (
     LabelCounts,
     LeafRows,
-    RowShares,
-    Shares,
-    above,
     apply_drift,
-    as_tree,
     expected_error,
-    fit_boosted_trees,
-    grow,
     label_totals,
     merge_groups,
     posterior_mode,
-    prune,
     to_target,
 )
+from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree, fit_boosted_trees, grow, prune
+from hedgerow.model.trees.row_shares import RowShares
 from hedgerow.public import (
     TOTAL,
     Budget,

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.model.trees import GUIDED_TREE
+from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.public import BINNED, Marginal, Schema, Tree
 from hedgerow.recipes.trees.attach import is_ordered
 

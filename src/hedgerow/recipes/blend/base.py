@@ -1,10 +1,12 @@
-"""Tables beyond the pairs: required ones, triples that public rows recommend, and those that the model fits worst.
+"""What both blends share: settings, and tables beyond the pairs.
 
-Required are the tables that a recipe is told to measure and those that intended uses are read from.  The worst
-triples are paths of three columns in the tree, chosen through the gate and measured where their noise is small.
+These are required tables, triples that public rows recommend, and those that the model fits worst.  Required are the
+tables that a recipe is told to measure and those that intended uses are read from.  The worst triples are paths of
+three columns in the tree, chosen through the gate and measured where their noise is small.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
@@ -13,17 +15,86 @@ from math import prod, sqrt
 import numpy as np
 
 from hedgerow.answers import Answers
+from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, TREE_BLEND
-from hedgerow.model.records.descent import Records
-from hedgerow.model.records.models import BlendModel, WiderTables
+from hedgerow.model.records.descent import MOST, Records
+from hedgerow.model.records.models import BlendModel, CrossedModel, WiderTables
 from hedgerow.model.records.tree import Triple, paths
 from hedgerow.model.tables.fitting import Floats, Key, fit_margins, project
 from hedgerow.model.tables.shrinkage import shrink
-from hedgerow.public import PublicData
+from hedgerow.public import Budget, Measurement, PublicData, Spend, Tariff
+from hedgerow.recipes.base import AbstractRecipe, noise_on_total, pair_records_memory
 from hedgerow.recipes.blend.allocation import Price, moved
-from hedgerow.recipes.blend.axes import MOST_CELLS, Axes
+from hedgerow.recipes.blend.axes import MOST_CELLS, Axes, axes_of
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
+
+
+@dataclass(frozen=True)
+class AbstractBlend(AbstractRecipe):
+    """Whole records from noisy one-way and two-way tables, and from further ones that must be right.
+
+    Attributes:
+        rows: the number of records when it is public; otherwise the noisy tables tell.
+        groups: columns whose cross makes the groups; with two or more, the cross is one column of the model.
+        tables: tables that must be right, by the names of their columns.
+        uses: whether the tables that intended uses are read from are measured like ``tables``, if worth their noise.
+        table_share: the part of the last look for tables that are measured besides, if there are any.
+    """
+
+    rows: int | None = None
+    groups: Sequence[str] = ()
+    tables: Sequence[Sequence[str]] = ()
+    uses: bool = True
+    table_share: float = 0.2
+
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """Which tables the intended uses make it measure."""
+        axes = self._axes(public)
+        keys = tables_of_uses(axes, public) if self.uses else ()
+        named = ", ".join(" x ".join(axes.names[i] for i in k) for k in keys)
+        return (f"for the intended uses, where worth their noise, measures: {named}",) if named else ()
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """Every pair, and the records that are fitted to them."""
+        return pair_records_memory(public.schema, public.schema.attributes, records=self.rows or rows)
+
+    def surplus(self, requests: Sequence[Spend]) -> int:
+        """The number of records is a noisy one, unless it is declared."""
+        return 0 if self.rows else noise_on_total(requests)
+
+    def _axes(self, public: PublicData) -> Axes:
+        axes = axes_of(public.schema, self.groups, recipe=self.name)
+        if (values := sum(axes.shape)) > MOST:
+            raise JobError(
+                f"The attributes have {values:,} values together; {self.name} fits records to at most {MOST:,}.\n"
+                "Give columns fewer bins or values in the schema. No confidential row was read, nothing was spent."
+            )
+        return axes
+
+    def _first_answers(self, gate: Answers, public: PublicData) -> tuple[Measurement, ...]:
+        """What ``requests`` announces, asked."""
+        self._axes(public).keys(self.tables, self.name)  # a mistake in them is told before anything is asked
+        (first,) = self.requests(gate.tariff, gate.budget, public)
+        weights = [a.cost / first.cost for a in first.asked]
+        return gate.measure([a.question for a in first.asked], first.cost, weights=weights)
+
+    def _required(
+        self, noisy: NoisyTables, public: PublicData, price: Price, cost: float, bearable: float
+    ) -> tuple[Key, ...]:
+        """The tables that must be right; those of uses only if their noise is bearable."""
+        used = tables_of_uses(noisy.axes, public) if self.uses and cost else ()
+        used = worth_their_noise(used, noisy, price, cost, bearable=bearable)
+        return tuple(dict.fromkeys((*noisy.axes.keys(self.tables, self.name), *used)))
+
+    @staticmethod
+    def _with_tables(model: AbstractModel, noisy: NoisyTables, keys: Sequence[Key]) -> AbstractModel:
+        """The model, its records chosen so that they agree with what was measured of ``keys``; groups uncrossed."""
+        axes, wide = noisy.axes, [k for k in keys if len(k) > 2]
+        if wide:
+            tables = [(tuple(axes.names[i] for i in k), estimated(model, noisy, k)) for k in wide]
+            model = WiderTables(model, axes.names, axes.coding, tables)
+        return model if axes.crossed is None else CrossedModel(model, axes.crossed, axes.coding)
 
 
 def tables_of_uses(axes: Axes, public: PublicData) -> tuple[Key, ...]:
@@ -45,13 +116,6 @@ def worth_their_noise(
             break
         left.pop(worst)
     return tuple(left)
-
-
-def uses_remark(axes: Axes, public: PublicData) -> tuple[str, ...]:
-    """What a plan says of the tables of intended uses."""
-    keys = tables_of_uses(axes, public)
-    named = ", ".join(" x ".join(axes.names[i] for i in k) for k in keys)
-    return (f"for the intended uses, where worth their noise, measures: {named}",) if named else ()
 
 
 def independent(noisy: NoisyTables, key: Key) -> Floats:
@@ -84,15 +148,6 @@ def estimated(model: AbstractModel, noisy: NoisyTables, key: Key) -> Floats:
     shrunk = project(shrink(table, mean, variance), float(noisy.total)) + 1e-6 * mean
     pairs = {(a, b): model.expected(noisy.question((key[a], key[b]))) for a, b in combinations(range(len(key)), 2)}
     return fit_margins(shrunk.reshape([noisy.shape[i] for i in key]), pairs, sweeps=BLEND.wider_fit_sweeps).ravel()
-
-
-def with_tables(model: AbstractModel, noisy: NoisyTables, keys: Sequence[Key]) -> AbstractModel:
-    """The model, its records chosen so that they agree with what was measured of ``keys``."""
-    if not keys:
-        return model
-    axes = noisy.axes
-    tables = [(tuple(axes.names[i] for i in k), estimated(model, noisy, k)) for k in keys]
-    return WiderTables(model, axes.names, axes.coding, tables)
 
 
 def without_interaction(table: Floats) -> Floats:
