@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
@@ -108,33 +108,26 @@ class Labelled:
 
 
 def _write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    """Writes a Stata file."""
     table = Labelled.of(frame, schema)
     texts = {n: label for n, label in table.labels.items() if not table.frame[n].dtype.is_integer()}
     keys = {n: "; ".join(f"{v} = {text}" for v, text in label.items()) for n, label in texts.items()}
     longer = {n: f"{words} ({keys[n]})" if words else keys[n] for n, words in table.descriptions.items() if n in keys}
-    _write_and_look(
-        "dta",
-        table.frame,
-        path,
-        version=14,  # what every Stata since 14 opens; pyreadstat's default asks for Stata/MP
-        file_label=_cut(table.title, 80),
-        column_labels={n: _cut(w, 80) for n, w in (table.descriptions | longer).items() if w},
-        variable_value_labels={n: label for n, label in table.labels.items() if n not in texts},
-    )
+    table = replace(table, descriptions=table.descriptions | longer)
+    labels = {n: label for n, label in table.labels.items() if n not in texts}
+    # Version 14 is what every Stata since 14 opens; pyreadstat's default asks for Stata/MP.
+    _write_and_look("dta", table, path, 80, 80, version=14, variable_value_labels=labels)
     head = path.read_bytes()[:4096]
     _forget_time(path, [head.index(b"<timestamp>") + len("<timestamp>") + 1], b"01 Jan 1970 00:00")
 
 
 def _write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    """Writes an SPSS file."""
     table = Labelled.of(frame, schema)
     _write_and_look(
         "sav",
-        table.frame,
+        table,
         path,
-        file_label=_cut(table.title, 64),
-        column_labels={n: _cut(w, 255) for n, w in table.descriptions.items() if w},
+        64,
+        255,
         variable_value_labels={n: {v: _cut(t, 120) for v, t in label.items()} for n, label in table.labels.items()},
         variable_measure={n: "ordinal" if n in table.ordered else "nominal" for n in table.labels},
         variable_format={n: "F12.0" for n, kind in table.frame.schema.items() if kind.is_integer()},
@@ -143,22 +136,19 @@ def _write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
 
 
 def _write_sas(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    """Writes a SAS transport file."""
-    table = Labelled.of(frame, schema)
-    _write_and_look(
-        "xport",
-        table.frame,
-        path,
-        file_label=_cut(table.title, 40),
-        column_labels={n: _cut(w, 40) for n, w in table.descriptions.items() if w},
-    )
+    _write_and_look("xport", Labelled.of(frame, schema), path, 40, 40)
     _forget_time(path, [144, 160, 464, 480], b"01JAN70:00:00:00")
 
 
-def _write_and_look(kind: str, frame: pl.DataFrame, path: Path, **words: object) -> None:
-    """Writes the file and reads its last row again: on a full disk pyreadstat stops short without a word."""
+def _write_and_look(kind: str, table: Labelled, path: Path, title: int, description: int, **words: object) -> None:
+    """Writes the file and reads its last row again: on a full disk pyreadstat stops short without a word.
+
+    ``title`` and ``description`` are how many bytes of each the format holds.
+    """
     import pyreadstat
 
+    frame, about = table.frame, {n: _cut(w, description) for n, w in table.descriptions.items() if w}
+    words |= {"file_label": _cut(table.title, title), "column_labels": about}
     try:
         getattr(pyreadstat, f"write_{kind}")(frame, str(path), **words)
     except Exception as wrong:

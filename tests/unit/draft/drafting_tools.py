@@ -8,8 +8,9 @@ import polars as pl
 from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.drafting.draft import draft
-from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
+from hedgerow.public.schema.drafting.sketch import Draft, Sketch
 from hedgerow.public.schema.file import write
+from hedgerow.public.schema.structure import Reason
 from hedgerow.public.table import ColumnFit, fit, resolved_on
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
@@ -29,10 +30,10 @@ def column(frame: pl.DataFrame, folder: Path, name: str) -> Sketch:
     return found
 
 
-def left_out(frame: pl.DataFrame, folder: Path, name: str) -> LeftOut:
+def left_out(frame: pl.DataFrame, folder: Path, name: str) -> Reason:
     """The reason why one column of a frame is left out."""
     found = {c.name: c for c in drafted(frame, folder).columns}[name]
-    assert isinstance(found, LeftOut), found
+    assert isinstance(found, Reason), found
     return found
 
 

@@ -74,7 +74,7 @@ def test_a_million_labels_are_left_out_with_a_word(tmp_path: Path) -> None:
         {"who": pl.Series(range(rows)).cast(pl.String) + " Main Street", "sex": ["F", "M"] * (rows // 2)}
     )
     drawn = drafted(table, tmp_path, "public.parquet")
-    assert [(c.name, c.why) for c in drawn.left_out] == [("who", "free text")]
+    assert [(c.name, c.left_out) for c in drawn.left_out] == [("who", "free text")]
     assert "More than 200,000" in written(drawn) and len(written(drawn)) < 5_000
 
 

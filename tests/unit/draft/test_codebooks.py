@@ -12,7 +12,8 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.drafting.draft import draft
-from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
+from hedgerow.public.schema.drafting.sketch import Draft, Sketch
+from hedgerow.public.schema.structure import Reason
 from tests.unit.draft.drafting_tools import written
 
 PEOPLE = pl.DataFrame(
@@ -20,7 +21,7 @@ PEOPLE = pl.DataFrame(
 )
 
 
-def told(path: Path, codebook: Path | None = None) -> tuple[Draft, Schema, dict[str, Sketch | LeftOut]]:
+def told(path: Path, codebook: Path | None = None) -> tuple[Draft, Schema, dict[str, Sketch | Reason]]:
     drawn = draft(str(path), str(codebook) if codebook else None)
     return drawn, Schema.loads(written(drawn)), {c.name: c for c in drawn.columns}
 

@@ -111,7 +111,7 @@ def test_namibia_is_not_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["PseudoID", "person_id", "id", "person", "case_number"])
 def test_an_identifier_is_left_out_and_offered_as_person(name: str, tmp_path: Path) -> None:
     found = left_out(frame(**{name: [i // 3 * 7919 for i in range(N)]}), tmp_path, name)
-    assert found.why == "identifier" and f'person = "{name}"' in found.notes[0]
+    assert found.left_out == "identifier" and f'person = "{name}"' in found.notes[0]
     assert "rows_per_person = 3" in found.notes[0]
 
 
@@ -121,14 +121,14 @@ def test_a_number_within_which_sex_and_race_never_change_names_people(tmp_path: 
         {"x7": who, "sex": who % 7 % 2, "race": who % 11 % 4, "pay": rng.integers(10**4, 10**5, 3_000)}
     )
     found = left_out(table, tmp_path, "x7")
-    assert found.why == "identifier" and "rows_per_person = 3" in found.notes[0]
+    assert found.left_out == "identifier" and "rows_per_person = 3" in found.notes[0]
     assert column(table, tmp_path, "pay").kind == "integer"
 
 
 def test_row_numbers_and_unique_texts_are_left_out_under_any_name(tmp_path: Path) -> None:
     many = frame(x=range(N), ticket=[f"t{i * 37 % 1009}" for i in range(N)])
-    assert left_out(many, tmp_path, "x").why == "identifier"
-    assert left_out(many, tmp_path, "ticket").why == "identifier"
+    assert left_out(many, tmp_path, "x").left_out == "identifier"
+    assert left_out(many, tmp_path, "ticket").left_out == "identifier"
 
 
 def test_all_different_amounts_are_no_identifier(tmp_path: Path) -> None:

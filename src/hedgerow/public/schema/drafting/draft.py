@@ -36,8 +36,9 @@ from hedgerow.public.schema.column import BINNED, LISTED, Column
 from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, from_labels, read_codebook, unknown
 from hedgerow.public.schema.drafting.kinds import guess, name_of_people, sketch_entry, with_table
 from hedgerow.public.schema.drafting.profile import TableProfile, read_profile
-from hedgerow.public.schema.drafting.sketch import Draft, LeftOut, Sketch
+from hedgerow.public.schema.drafting.sketch import Draft, Sketch
 from hedgerow.public.schema.resolve import resolve
+from hedgerow.public.schema.structure import Reason
 from hedgerow.public.toml import key, value
 
 _NOTHING = "No confidential row was read and nothing was spent."
@@ -116,7 +117,7 @@ def _draft_table(source: Source, entries: Sequence[CodeBookEntry] = ()) -> tuple
     columns = tuple(with_table(book[p.name], p) if p.name in book else guess(p) for p in table.profiles)
     draft = _without_people(Draft((), source.name, columns), table)
     if not draft.kept:
-        why = "; ".join(f"{c.name}: {c.why}" for c in draft.left_out[:10])
+        why = "; ".join(f"{c.name}: {c.left_out}" for c in draft.left_out[:10])
         raise TableMismatch(
             f"Nothing in {source.name} can be put into a schema ({why}). Give a public table with values in it, "
             f"or a code book. {_NOTHING}"
@@ -128,7 +129,7 @@ def _without_people(draft: Draft, table: TableProfile) -> Draft:
     """The draft without number columns within whose values other columns never change: those name people."""
     lists = {c.name: _ranks(table.head[c.name]) for c in draft.kept if c.kind not in BINNED}
     profiles = {p.name: p for p in table.profiles}
-    columns: list[Sketch | LeftOut] = []
+    columns: list[Sketch | Reason] = []
     for column in draft.columns:
         seen = profiles[column.name]
         if isinstance(column, Sketch) and column.kind == "integer" and seen.distinct > seen.known / 20:
@@ -371,8 +372,8 @@ def _thresholds(
     return thresholds(short, wide)
 
 
-def _with_determined(column: Sketch | LeftOut, fixed: dict[str, str], rows: int) -> Sketch | LeftOut:
-    if isinstance(column, LeftOut) or column.name not in fixed:
+def _with_determined(column: Sketch | Reason, fixed: dict[str, str], rows: int) -> Sketch | Reason:
+    if isinstance(column, Reason) or column.name not in fixed:
         return column
     by = fixed[column.name]
     hint = f"determined_by = [{value(by)}]    # {key(by)} fixes it in all {rows:,} rows looked at: costs nothing"

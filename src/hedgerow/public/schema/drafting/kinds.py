@@ -14,7 +14,7 @@ True
 
 import re
 from calendar import monthrange
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -28,23 +28,24 @@ from hedgerow.public.schema.drafting.codebook import CodeBookEntry
 from hedgerow.public.schema.drafting.lists import MOST_LABELS, are_whole, sketch_list
 from hedgerow.public.schema.drafting.numbers import FEW, ONE_BY_ONE, bins_between, set_apart, sketch_amount
 from hedgerow.public.schema.drafting.profile import Profile
-from hedgerow.public.schema.drafting.sketch import LeftOut, NumberRange, Sketch
+from hedgerow.public.schema.drafting.sketch import NumberRange, Sketch
+from hedgerow.public.schema.structure import Reason
 
 
-def guess(profile: Profile) -> Sketch | LeftOut:
+def guess(profile: Profile) -> Sketch | Reason:
     """A sketch of one column, or the reason why it is left out."""
     if profile.stored == "nested":
         why = "Holds lists or structures; a schema has one value per column and row. Unfold it into columns."
-        return LeftOut(profile.name, "nested", (why,))
+        return Reason(profile.name, (why,), left_out="nested")
     if not profile.distinct:
         why = "Missing in every row of this table, so nothing can be seen of it. Add it by hand if you know it."
-        return LeftOut(profile.name, "all missing", (why,))
+        return Reason(profile.name, (why,), left_out="all missing")
     marks = _missing_marks(profile)
     known = profile.without(marks)
     if not known.distinct:
-        return LeftOut(profile.name, "all missing", (f"Only marks for missing: {', '.join(sorted(marks))}.",))
+        return Reason(profile.name, (f"Only marks for missing: {', '.join(sorted(marks))}.",), left_out="all missing")
     out = _dates(known) or _identifier(known) or _guess_known(known)
-    if isinstance(out, LeftOut):
+    if isinstance(out, Reason):
         return out
     gaps = profile.blank + profile.known - known.known
     if not gaps and not out.missing:
@@ -53,7 +54,7 @@ def guess(profile: Profile) -> Sketch | LeftOut:
     return replace(out, missing=True, missing_values=tuple(sorted(marks)), gaps=said)
 
 
-def _guess_known(profile: Profile) -> Sketch | LeftOut:
+def _guess_known(profile: Profile) -> Sketch | Reason:
     values = profile.values
     if profile.stored == "logical":
         return Sketch(profile.name, "yes-no")
@@ -90,7 +91,7 @@ def _missing_marks(profile: Profile) -> frozenset[str]:
     return found - {"NA"} if codes else found
 
 
-def _identifier(profile: Profile) -> LeftOut | None:
+def _identifier(profile: Profile) -> Reason | None:
     """A column that names records or people: by its name and many values, or all different in every row."""
     rows, distinct = profile.known, profile.distinct
     named = names.names_people(profile.name) and (distinct > max(20, rows / 20) or not profile.complete)
@@ -105,7 +106,7 @@ def _identifier(profile: Profile) -> LeftOut | None:
     return name_of_people(profile, "Names a record or a person")
 
 
-def name_of_people(profile: Profile, why: str) -> LeftOut:
+def name_of_people(profile: Profile, why: str) -> Reason:
     """An identifier, left out, with the lines that make it the person of the job."""
     most = int(profile.counts["n"][0])
     note = f"{why}: an identifier is never published."
@@ -114,7 +115,7 @@ def name_of_people(profile: Profile, why: str) -> LeftOut:
             f" It has up to {most} rows here. If it names a person, say so in the job, in [confidential]: "
             f'unit = "person", person = "{profile.name}", rows_per_person = {most}.'
         )
-    return LeftOut(profile.name, "identifier", (note,))
+    return Reason(profile.name, (note,), left_out="identifier")
 
 
 def _yes_no(profile: Profile) -> Sketch | None:
@@ -189,21 +190,21 @@ def _month_end(year: int, month: int) -> date:
     return date(year, month, monthrange(year, month)[1])
 
 
-def sketch_entry(entry: CodeBookEntry) -> Sketch | LeftOut:
+def sketch_entry(entry: CodeBookEntry) -> Sketch | Reason:
     """The sketch of a column that only a code book describes."""
     if entry.identifier:
         note = "The code book's key: it names a record or a person, and an identifier is never published."
-        return LeftOut(entry.name, "identifier", (note,))
+        return Reason(entry.name, (note,), left_out="identifier")
     sketch = _by_type(entry)
     if isinstance(sketch, Sketch) and entry.low is not None and sketch.bins:
         sketch = set_apart(sketch, {v: w for v, w in entry.pairs if v not in entry.missing_values})
-    if isinstance(sketch, LeftOut):
+    if isinstance(sketch, Reason):
         return sketch
     missing = entry.missing or bool(entry.missing_values)
     return replace(sketch, description=entry.description, missing=missing, missing_values=entry.missing_values)
 
 
-def _by_type(entry: CodeBookEntry) -> Sketch | LeftOut:
+def _by_type(entry: CodeBookEntry) -> Sketch | Reason:
     low, high = entry.low, entry.high
     if isinstance(low, date) and isinstance(high, date) and low <= high:
         return sketch_dates(entry.name, low, high, written=entry.format)
@@ -213,15 +214,7 @@ def _by_type(entry: CodeBookEntry) -> Sketch | LeftOut:
         values = tuple(v for v, _ in entry.pairs if v not in entry.missing_values)
         if is_run(entry, values):
             return _range(replace(entry, pairs=()), float(values[0]), float(values[-1]))
-        labels = tuple(w for v, w in entry.pairs if v not in entry.missing_values)
-        return Sketch(
-            entry.name,
-            list_kind(entry),
-            values=values,
-            labels=() if labels == values else distinct_labels(values, labels),
-            type="integer" if are_whole(values) else "text",
-            remarks=(listed(values),),
-        )
+        return _listed(entry, values)
     return _without_values(entry)
 
 
@@ -234,7 +227,7 @@ def is_run(entry: CodeBookEntry, values: tuple[str, ...]) -> bool:
     return plain and [int(v) for v in values] == list(range(int(values[0]), int(values[0]) + len(values)))
 
 
-def _without_values(entry: CodeBookEntry) -> Sketch | LeftOut:
+def _without_values(entry: CodeBookEntry) -> Sketch | Reason:
     """A sketch of a column of which only the type is known."""
     if entry.type == "yes-no":
         yes, no = (entry.yes, entry.no) if entry.yes and entry.no else ((), ())
@@ -248,7 +241,7 @@ def _without_values(entry: CodeBookEntry) -> Sketch | LeftOut:
         note = "CHECK: the code book gives no range. These bins are a placeholder: set low and high."
         return replace(sketch, remarks=(note,), hints=(), check=True)
     note = "The code book lists no values for it. Add a block with values = [...], or draft from a public table."
-    return LeftOut(entry.name, "no values", (note,))
+    return Reason(entry.name, (note,), left_out="no values")
 
 
 def _range(entry: CodeBookEntry, low: float, high: float) -> Sketch:
@@ -265,9 +258,23 @@ def _range(entry: CodeBookEntry, low: float, high: float) -> Sketch:
     )
 
 
-def listed(values: Sized) -> str:
-    """How many values a list takes from the code book, for a comment."""
-    return f"{len(values)} value{'' if len(values) == 1 else 's'} from the code book."
+def _listed(entry: CodeBookEntry, values: tuple[str, ...], extra: tuple[str, ...] = ()) -> Sketch:
+    """A list of the book's values, in its order and with its labels, and after it what only the table has."""
+    of, every = dict(entry.pairs), (*values, *extra)
+    plain = all(of[v] == v for v in values)
+    remarks = [f"{len(values)} value{'' if len(values) == 1 else 's'} from the code book."]
+    if extra:
+        shown = ", ".join(extra[:5]) + (", ..." if len(extra) > 5 else "")
+        remarks.append(f"The last {len(extra)} ({shown}) are in the table but not in the code book.")
+    return Sketch(
+        entry.name,
+        list_kind(entry),
+        description=entry.description,
+        values=every,
+        labels=() if plain else distinct_labels(every, tuple(of.get(v, v) for v in every)),
+        type="integer" if are_whole(every) else "text",
+        remarks=tuple(remarks),
+    )
 
 
 def list_kind(entry: CodeBookEntry) -> Kind:
@@ -286,14 +293,14 @@ def distinct_labels(values: tuple[str, ...], labels: tuple[str, ...]) -> tuple[s
     return tuple(f"{w} ({v})" if labels.count(w) > 1 else w for v, w in zip(values, labels, strict=True))
 
 
-def with_table(entry: CodeBookEntry, profile: Profile) -> Sketch | LeftOut:
+def with_table(entry: CodeBookEntry, profile: Profile) -> Sketch | Reason:
     """The sketch of a column from its code book entry and a public table together.
 
     The book's labels and order stand; what only the table has is added and said.
     """
     known = profile.without(frozenset(entry.missing_values))
     seen, described = guess(known), bool(entry.pairs) or entry.low is not None
-    if isinstance(seen, LeftOut) or entry.identifier:
+    if isinstance(seen, Reason) or entry.identifier:
         return sketch_entry(entry) if described or entry.identifier else seen
     marks = tuple(dict.fromkeys((*seen.missing_values, *entry.missing_values)))
     seen = replace(
@@ -305,7 +312,10 @@ def with_table(entry: CodeBookEntry, profile: Profile) -> Sketch | LeftOut:
         return seen
     if seen.bins and (entry.low is not None or len(entry.pairs) < 0.5 * profile.distinct):
         return set_apart(seen, {v: w for v, w in entry.pairs if v in set(profile.values)})
-    return _labelled_list(seen, entry, profile)
+    values = tuple(dict.fromkeys(v for v, _ in entry.pairs if v not in marks))
+    extra = names.naturally(v for v in profile.values[:1_000] if v not in values and v not in marks)
+    sketch = _listed(entry, values, extra)
+    return replace(sketch, missing=seen.missing, missing_values=seen.missing_values, gaps=seen.gaps)
 
 
 def _covers(entry: CodeBookEntry, profile: Profile) -> bool:
@@ -322,28 +332,3 @@ def _ranged(seen: Sketch, entry: CodeBookEntry) -> Sketch:
     sketch = sketch_entry(entry)
     assert isinstance(sketch, Sketch), "a range gives a sketch"
     return replace(sketch, missing=seen.missing, missing_values=seen.missing_values, gaps=seen.gaps)
-
-
-def _labelled_list(sketch: Sketch, entry: CodeBookEntry, profile: Profile) -> Sketch:
-    """A list in the book's order with the book's labels, and after it what only the table has."""
-    gone = {*sketch.missing_values}
-    pairs = {v: w for v, w in entry.pairs if v not in gone}
-    extra = names.naturally(v for v in profile.values[:1_000] if v not in pairs and v not in gone)
-    values = (*pairs, *extra)
-    labels = tuple(pairs.get(v, v) for v in values)
-    remarks = [listed(pairs)]
-    if extra:
-        shown = ", ".join(extra[:5]) + (", ..." if len(extra) > 5 else "")
-        remarks.append(f"The last {len(extra)} ({shown}) are in the table but not in the code book.")
-    return Sketch(
-        sketch.name,
-        list_kind(entry),
-        description=entry.description,
-        values=values,
-        labels=() if all(v == w for v, w in pairs.items()) else distinct_labels(values, labels),
-        missing=sketch.missing,
-        missing_values=sketch.missing_values,
-        type="integer" if are_whole(values) else "text",
-        remarks=tuple(remarks),
-        gaps=sketch.gaps,
-    )

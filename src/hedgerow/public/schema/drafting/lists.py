@@ -6,7 +6,8 @@ from dataclasses import replace
 from hedgerow.public.schema.column import Kind
 from hedgerow.public.schema.drafting import names
 from hedgerow.public.schema.drafting.profile import Profile
-from hedgerow.public.schema.drafting.sketch import LeftOut, Sketch
+from hedgerow.public.schema.drafting.sketch import Sketch
+from hedgerow.public.schema.structure import Reason
 from hedgerow.public.toml import value
 
 MOST_LABELS = 1_000
@@ -15,7 +16,7 @@ _LISTED, _RARE_SHARE = 300, 0.02
 OTHER = "other"
 
 
-def sketch_list(profile: Profile) -> Sketch | LeftOut:
+def sketch_list(profile: Profile) -> Sketch | Reason:
     """A closed list of values, ordered when they lie on a scale we know; cut when there are too many."""
     if profile.distinct > MOST_LABELS or not profile.complete:
         return _sketch_many(profile)
@@ -131,7 +132,7 @@ def prefix_of(values: tuple[str, ...]) -> int:
     return 0
 
 
-def _sketch_many(profile: Profile) -> Sketch | LeftOut:
+def _sketch_many(profile: Profile) -> Sketch | Reason:
     """A list too long to write: cut to a prefix, or to the frequent labels, or left out."""
     many = f"{profile.distinct:,}" if profile.complete else f"More than {profile.distinct:,}"
     cut = prefix_of(profile.values)
@@ -150,14 +151,11 @@ def _sketch_many(profile: Profile) -> Sketch | LeftOut:
     top = profile.counts.filter(profile.counts["n"] >= 10).head(_LISTED)
     share = int(top["n"].sum()) / max(profile.rows, 1)
     if share < 0.05:
-        return LeftOut(
-            profile.name,
-            "free text",
-            (
-                f"{many} different texts, hardly any repeated: free text or names. Such a column cannot be "
-                "published from counts. To keep a part of it, make a column with a short list of values.",
-            ),
+        note = (
+            f"{many} different texts, hardly any repeated: free text or names. Such a column cannot be "
+            "published from counts. To keep a part of it, make a column with a short list of values."
         )
+        return Reason(profile.name, (note,), left_out="free text")
     return Sketch(
         profile.name,
         "categorical",

@@ -73,6 +73,32 @@ class Profile:
         merged = number.group_by("number").agg(pl.col("n").sum()).sort("number")
         return merged["number"].to_numpy(), merged["n"].to_numpy()
 
+    def plus(self, series: pl.Series) -> "Profile":
+        """The same with further rows."""
+        if self.stored == "nested":
+            return self
+        text = as_text(series.dt.date() if isinstance(series.dtype, pl.Datetime) else series)
+        new = text.drop_nulls().rename("value").value_counts(name="n").cast({"n": pl.Int64})
+        number = new["value"].cast(pl.Float64, strict=False)
+        number = number.filter(number.is_finite())
+        both = pl.concat([self.counts, new]).group_by("value").agg(pl.col("n").sum())
+        return replace(
+            self,
+            blank=self.blank + text.null_count(),
+            counts=both if both.height <= MOST_VALUES else _most_frequent(both).head(MOST_VALUES),
+            complete=self.complete and both.height <= MOST_VALUES,
+            low=float(np.fmin(self.low, _or_nan(number.min()))),
+            high=float(np.fmax(self.high, _or_nan(number.max()))),
+        )
+
+    def settled(self, *, rows: int, sample: pl.Series) -> "Profile":
+        """The profile of the whole table, of which ``sample`` was taken evenly."""
+        counts = self.counts
+        if not self.complete and not np.isnan(self.low):
+            # The most frequent of very many numbers are no fair picture of all; an even sample is.
+            counts = as_text(sample).drop_nulls().rename("value").value_counts(name="n")
+        return replace(self, rows=rows, counts=_most_frequent(counts.cast({"n": pl.Int64})))
+
 
 @final
 @dataclass(frozen=True)
@@ -95,12 +121,14 @@ class TableProfile:
 def read_profile(source: Source) -> TableProfile:
     """The profile of every column and an even sample of rows, in one pass."""
     names = tuple(source.columns)
-    tallies: dict[str, _Tally] = {}
+    profiles: dict[str, Profile] = {}
+    nothing = pl.DataFrame(schema={"value": pl.String, "n": pl.Int64})
     sample: list[pl.DataFrame] = []
     rows, step, size, head = 0, 1, 0, pl.DataFrame()
     for batch in source.batches(names):
         for name in names:
-            tallies[name] = tallies.get(name, _Tally.empty(batch[name])).plus(batch[name])
+            empty = Profile(name, _stored(batch[name]), 0, 0, nothing)
+            profiles[name] = profiles.get(name, empty).plus(batch[name])
         head = batch.head(MOST_ROWS) if head.is_empty() else head
         part = batch.gather_every(step, offset=-rows % step)
         sample, rows, size = [*sample, part], rows + batch.height, size + part.height
@@ -111,51 +139,8 @@ def read_profile(source: Source) -> TableProfile:
     if rows < 2:
         raise TableMismatch(_too_short(source.name, rows))
     together = pl.concat(sample, how="vertical_relaxed")
-    profiles = tuple(tallies[n].profile(n, rows=rows, sample=together[n]) for n in names)
-    return TableProfile(rows, profiles, together, head)
-
-
-@final
-@dataclass(frozen=True)
-class _Tally:
-    """The running counts of one column."""
-
-    stored: Stored
-    blank: int
-    counts: pl.DataFrame
-    complete: bool
-    low: float
-    high: float
-
-    @classmethod
-    def empty(cls, series: pl.Series) -> "_Tally":
-        counts = pl.DataFrame(schema={"value": pl.String, "n": pl.Int64})
-        return cls(_stored(series), 0, counts, True, float("nan"), float("nan"))
-
-    def plus(self, series: pl.Series) -> "_Tally":
-        if self.stored == "nested":
-            return self
-        text = as_text(series.dt.date() if isinstance(series.dtype, pl.Datetime) else series)
-        new = text.drop_nulls().rename("value").value_counts(name="n").cast({"n": pl.Int64})
-        number = new["value"].cast(pl.Float64, strict=False)
-        number = number.filter(number.is_finite())
-        both = pl.concat([self.counts, new]).group_by("value").agg(pl.col("n").sum())
-        return _Tally(
-            self.stored,
-            self.blank + text.null_count(),
-            both if both.height <= MOST_VALUES else _most_frequent(both).head(MOST_VALUES),
-            self.complete and both.height <= MOST_VALUES,
-            float(np.fmin(self.low, _or_nan(number.min()))),
-            float(np.fmax(self.high, _or_nan(number.max()))),
-        )
-
-    def profile(self, name: str, *, rows: int, sample: pl.Series) -> Profile:
-        counts = self.counts
-        if not self.complete and not np.isnan(self.low):
-            # The most frequent of very many numbers are no fair picture of all; an even sample is.
-            counts = as_text(sample).drop_nulls().rename("value").value_counts(name="n")
-        ordered = _most_frequent(counts.cast({"n": pl.Int64}))
-        return Profile(name, self.stored, rows, self.blank, ordered, self.complete, self.low, self.high)
+    settled = tuple(profiles[n].settled(rows=rows, sample=together[n]) for n in names)
+    return TableProfile(rows, settled, together, head)
 
 
 def _most_frequent(counts: pl.DataFrame) -> pl.DataFrame:

@@ -64,35 +64,19 @@ class Sketch(Column):
 
 @final
 @dataclass(frozen=True)
-class LeftOut:
-    """A column that the draft leaves out, and why.
-
-    Attributes:
-        name: the column in the file.
-        why: a few words for the summary: identifier, free text, all missing.
-        notes: the reason and the cure, written as comments.
-    """
-
-    name: str
-    why: str
-    notes: tuple[str, ...]
-
-
-@final
-@dataclass(frozen=True)
 class Draft:
     """A whole schema before it is written.
 
     Attributes:
         origin: what it was drawn from, as lines for the head of the file.
         source: the same in one line, kept in the schema.
-        columns: every column, in file order.
+        columns: every column, in file order; of one that is left out, the reason.
         suggestions: blocks about several columns (joined, zero, rule), written as comments at the end.
     """
 
     origin: tuple[tuple[str, str], ...]
     source: str
-    columns: tuple[Sketch | LeftOut, ...]
+    columns: tuple[Sketch | Reason, ...]
     suggestions: tuple[str, ...] = ()
 
     @property
@@ -101,9 +85,9 @@ class Draft:
         return tuple(c for c in self.columns if isinstance(c, Sketch))
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def left_out(self) -> tuple[Reason, ...]:
         """The columns that the schema will not have."""
-        return tuple(c for c in self.columns if isinstance(c, LeftOut))
+        return tuple(c for c in self.columns if isinstance(c, Reason))
 
     @property
     def declaration(self) -> Declaration:
@@ -113,12 +97,8 @@ class Draft:
     @property
     def reasons(self) -> Reasons:
         """Why it declares that."""
-        columns = tuple(
-            Reason(c.name, c.notes, left_out=c.why)
-            if isinstance(c, LeftOut)
-            else Reason(c.name, c.notes, c.hints, check=c.check)
-            for c in self.columns
-        )
+        kept = {c.name: Reason(c.name, c.notes, c.hints, c.check) for c in self.kept}
+        columns = tuple(c if isinstance(c, Reason) else kept[c.name] for c in self.columns)
         return Reasons(self.origin, columns, self.suggestions)
 
 
