@@ -27,22 +27,11 @@ from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
 from hedgerow.public.files import Source, file_hash, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
-from hedgerow.public.schema import (
-    BINNED,
-    LISTED,
-    Column,
-    Condition,
-    Flags,
-    OrderRule,
-    Schema,
-    Zero,
-    column_codes,
-    decode,
-    impossible,
-    nearest,
-    violations,
-)
-from hedgerow.public.schema.column import as_float
+from hedgerow.public.schema.check import nearest
+from hedgerow.public.schema.column import BINNED, LISTED, Column, as_float
+from hedgerow.public.schema.records import Flags, column_codes, decode, impossible, violations
+from hedgerow.public.schema.schema import Schema
+from hedgerow.public.schema.structure import Condition, OrderRule, Zero
 from hedgerow.public.table import (
     CodedTable,
     ColumnFit,

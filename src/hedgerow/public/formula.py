@@ -66,26 +66,18 @@ class Term:
 
     def __str__(self) -> str:
         """What its coefficient is called."""
-        forms = {
-            "ln": f"ln({self.column})",
-            "power": f"{self.column}^{self.power}",
-            "equals": f"{self.column}={self.level}",
-        }
-        return forms.get(self.form, self.column)
+        forms = {"ln": "ln({column})", "power": "{column}^{power}", "equals": "{column}={level}"}
+        return forms.get(self.form, "{column}").format(**vars(self))
 
     @property
     def written(self) -> str:
         """The term as it stands in a formula."""
-        reference = f", ref={self.reference}" if self.reference else ""
         column = self.column if re.fullmatch(_NAME, self.column) else f"`{self.column}`"
-        forms = {
-            "ln": f"ln({column})",
-            "power": f"I({column}^{self.power})",
-            "labels": f"C({column}{reference})",
-            "number": f"number({column})",
-            "equals": f"{column}={self.level}",
-        }
-        return forms.get(self.form, column)
+        if self.form in ("power", "labels", "number"):
+            reference = f", ref={self.reference}" if self.reference else ""
+            forms = {"power": f"I({column}^{self.power})", "labels": f"C({column}{reference})"}
+            return forms.get(self.form, f"number({column})")
+        return str(replace(self, column=column))
 
     def of(self, number: Floats) -> Floats:
         """The number in the form of this term; NaN where it has none."""

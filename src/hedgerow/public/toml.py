@@ -56,7 +56,7 @@ def _tables(x: Any) -> Sequence[Mapping[str, Any]]:
 def value(x: Any) -> str:
     """A value on one line."""
     if isinstance(x, str):
-        return '"' + _CONTROL.sub(_escape, x) + '"'
+        return '"' + _CONTROL.sub(lambda sign: _ESCAPES.get(sign[0], f"\\u{ord(sign[0]):04x}"), x) + '"'
     if isinstance(x, bool):
         return "true" if x else "false"
     if isinstance(x, Mapping):
@@ -92,10 +92,6 @@ def pair(name: str, x: Any) -> str:
             now = "   "
         now += f" {text},"
     return "\n".join([*lines, now, "]"])
-
-
-def _escape(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}")
 
 
 def key_lines(text: str) -> dict[Path, int]:

@@ -91,10 +91,8 @@ class Statement:
     def invariants(self) -> tuple[str, ...]:
         """What is public by declaration and therefore not protected."""
         fixed = ["the schema: columns, labels, bins", "the public inputs listed here"]
-        if self.guarantee.relation == "replace-one" and self.guarantee.unit == "record":
-            fixed.append("the number of rows")
-        if self.guarantee.relation == "replace-one" and self.guarantee.unit == "person":
-            fixed.append("the number of people")
+        if self.guarantee.relation == "replace-one":
+            fixed.append("the number of people" if self.guarantee.unit == "person" else "the number of rows")
         if self.guarantee.relation == "label-change":
             known = (*self.guarantee.public_columns, *filter(None, [self.guarantee.person]))
             fixed.append("the number of rows, and row by row the columns " + ", ".join(known))

@@ -349,7 +349,8 @@ def _with_relations(draft: Draft, table: TableProfile) -> Draft:
     free = {n: x for n, x in numbers.items() if n not in fixed}
     blocks = [_join_block(j, rows) for j in relations.joins]
     blocks += [_zero_block(columns[t.column], t, rows) for t in _thresholds(columns, relations, numbers)]
-    blocks += [_rule_block(a, b, rows) for a, b in always_below(free)]
+    said = f"in all {rows:,} rows looked at.\n[[rule]]"
+    blocks += [f"{a} <= {b} {said}\nleft = {value(a)}\nright = {value(b)}" for a, b in always_below(free)]
     return replace(
         draft, columns=tuple(_with_determined(c, fixed, rows) for c in draft.columns), suggestions=tuple(blocks)
     )
@@ -402,12 +403,6 @@ def _zero_block(column: Column, at: Threshold, rows: int) -> str:
         f"{at.column} is {said} exactly for {at.by} {side}, in all {rows:,} rows looked at.\n"
         f"[[zero]]\nwhere = {{ {key(at.column)} = {value(low)}, {key(at.by)} = {{ above = {last} }} }}\n"
         f"[[zero]]\nwhere = {{ {key(at.column)} = {value(high)}, {key(at.by)} = {{ below = {first} }} }}"
-    )
-
-
-def _rule_block(left: str, right: str, rows: int) -> str:
-    return (
-        f"{left} <= {right} in all {rows:,} rows looked at.\n[[rule]]\nleft = {value(left)}\nright = {value(right)}"
     )
 
 

@@ -22,7 +22,8 @@ def sketch_list(profile: Profile) -> Sketch | Reason:
         return _sketch_many(profile)
     values = profile.values
     scale = names.in_order(values)
-    kind: Kind = "ordered" if scale or _steps(profile) else "categorical"
+    steps = names.says(profile.name, names.ORDER) and are_whole(values) and profile.distinct > 2  # a grade, a decile
+    kind: Kind = "ordered" if scale or steps else "categorical"
     sketch = Sketch(
         profile.name,
         kind,
@@ -31,7 +32,8 @@ def sketch_list(profile: Profile) -> Sketch | Reason:
         type="integer" if are_whole(values) else "text",
         remarks=(_counted(profile, kind),),
     )
-    return replace(sketch, remarks=(*sketch.remarks, *_why(profile, sketch)), hints=_hints(profile, sketch))
+    hints = (*_prefix_hint(profile), *_collapse_hint(profile, sketch.other or _other(values)))
+    return replace(sketch, remarks=(*sketch.remarks, *_why(profile, sketch)), hints=hints)
 
 
 def is_open(profile: Profile) -> bool:
@@ -50,11 +52,6 @@ def _other(values: tuple[str, ...]) -> str:
     if are_whole(values):
         return str(min(-1, min(map(int, values)) - 1))
     return OTHER if OTHER not in values else "not listed"
-
-
-def _steps(profile: Profile) -> bool:
-    """Whether name and values say a scale: a grade, level or decile in whole numbers."""
-    return names.says(profile.name, names.ORDER) and are_whole(profile.values) and profile.distinct > 2
 
 
 def _counted(profile: Profile, kind: Kind) -> str:
@@ -83,19 +80,10 @@ def _why(profile: Profile, sketch: Sketch) -> list[str]:
     return out
 
 
-def _hints(profile: Profile, sketch: Sketch) -> tuple[str, ...]:
-    return (*_prefix_hint(profile), *_collapse_hint(profile, sketch.other or _other(sketch.values)))
-
-
 def _prefix_hint(profile: Profile) -> tuple[str, ...]:
     cut = prefix_of(profile.values)
-    if not cut:
-        return ()
-    groups = len({v[:cut] for v in profile.values})
-    return (
-        f"prefix = {cut}    # cut the codes to their first {cut} positions: "
-        f"{groups} groups instead of {profile.distinct} values",
-    )
+    groups = f"{len({v[:cut] for v in profile.values})} groups instead of {profile.distinct} values"
+    return (f"prefix = {cut}    # cut the codes to their first {cut} positions: {groups}",) if cut else ()
 
 
 def _collapse_hint(profile: Profile, into: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ True
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, log10
@@ -75,7 +75,7 @@ def bins_from(values: Floats, counts: Counts, *, whole: bool) -> Binning:
             bins_from(values[near], counts[near], whole=whole) if near.sum() > 1 else bins_between(0, 1, whole=False)
         )
     low, high = float(values[0]), float(values[-1])
-    step = _common_step(values) if whole else 0
+    step = (int(np.gcd.reduce(np.diff(values).astype(np.int64))) if len(values) > 1 else 1) if whole else 0
     if whole and high - low < ONE_BY_ONE and (step <= 1 or len(values) < 3):
         return bins_between(low, high, whole=True)
     if whole and step > 1 and len(values) >= 3 and (high - low) / step < ONE_BY_ONE:
@@ -122,7 +122,8 @@ def _spread(values: Floats, counts: Counts, *, whole: bool) -> Binning:
     tailed = (start, stop) != (low, high)
     width = round_up((stop - start) / (_BODY if tailed or within else _EVEN))
     width = max(width, Fraction(1)) if whole else width
-    crowded = _largest_share(body, weight, _ruler(start, stop, width)) > _CROWDED
+    rows = np.bincount(np.searchsorted(np.array(_ruler(start, stop, width)), body, side="right"), weights=weight)
+    crowded = float(rows.max() / max(int(weight.sum()), 1)) > _CROWDED
     if not tailed and not within and not crowded:
         bins, cells = _even(low, high, width, whole=whole)
         return Binning(bins, cells, f"bins of {grouped(width)}", spikes=tuple(beside))
@@ -150,11 +151,6 @@ def _spikes(values: Floats, counts: Counts, *, whole: bool) -> tuple[list[float]
     top = [float(values[-1])] if mark or share[-1] >= _SPIKE else []
     often = [float(v) for v in values[share >= _SPIKE] if v not in top]
     return (often, top) if whole else ([], [*often, *top])
-
-
-def _largest_share(values: Floats, counts: Counts, edges: Sequence[float]) -> float:
-    rows = np.bincount(np.searchsorted(np.array(edges), values, side="right"), weights=counts)
-    return float(rows.max() / max(int(counts.sum()), 1))
 
 
 def _even(low: float, high: float, width: Fraction, *, whole: bool) -> tuple[Bins, int]:
@@ -185,11 +181,6 @@ def _next_rung(x: float, width: Fraction) -> float:
         return float(ceil(goal / width) * width)
     power = Fraction(10) ** floor(log10(goal))
     return float(next(k * power for k in (*_LADDER, Fraction(10)) if k * power >= goal))
-
-
-def _common_step(values: Floats) -> int:
-    gaps = np.diff(values).astype(np.int64)
-    return int(np.gcd.reduce(gaps)) if len(gaps) else 1
 
 
 def _quantile(values: Floats, counts: Counts, q: float) -> float:
@@ -228,7 +219,8 @@ def sketch_amount(profile: Profile) -> Sketch | None:
     binning = bins_from(values[inner], counts[inner], whole=whole)
     sketch = _sketch_number(profile, binning, tuple(words["value"]), whole=whole)
     special = dict(sketch.special) | {_written(profile, m): f"{m:.0f}" for m in marks}
-    remarks = (*sketch.remarks, *(_marked(m) for m in marks))
+    said = "stands apart, like a mark for something: it has a cell of its own. Give it a label."
+    remarks = (*sketch.remarks, *(f"{m:.0f} {said}" for m in marks))
     return replace(sketch, special=tuple(special.items()), remarks=remarks)
 
 
@@ -311,11 +303,6 @@ def _standing_apart(values: Floats) -> list[float]:
     low, high = float(values[0]), float(values[-1])
     out = [low] if low < 0 and -low in _MARKS and values[1] - low > max(0.2 * range_, 1.0) else []
     return [*out, high] if high in _MARKS and high - values[-2] > max(0.2 * range_, 1.0) else out
-
-
-def _marked(value: float) -> str:
-    mark = f"{value:.0f}"
-    return f"{mark} stands apart, like a mark for something: it has a cell of its own. Give it a label."
 
 
 def set_apart(sketch: Sketch, named: Mapping[str, str]) -> Sketch:

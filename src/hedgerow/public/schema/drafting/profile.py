@@ -137,7 +137,12 @@ def read_profile(source: Source) -> TableProfile:
             sample = [pl.concat(sample, how="vertical_relaxed").gather_every(2)]
             size = sample[0].height
     if rows < 2:
-        raise TableMismatch(_too_short(source.name, rows))
+        has = "a header but no rows" if rows == 0 else "one row only"
+        raise TableMismatch(
+            f"Cannot draft a schema from {source.name}: it has {has}, and a list of values or a range cannot be seen "
+            "in it. Give a public table with rows, or a code book (a CSV of column, value, label; a Frictionless "
+            "table schema; a NIST parameters.json). No confidential row was read and nothing was spent."
+        )
     together = pl.concat(sample, how="vertical_relaxed")
     settled = tuple(profiles[n].settled(rows=rows, sample=together[n]) for n in names)
     return TableProfile(rows, settled, together, head)
@@ -161,12 +166,3 @@ def _stored(series: pl.Series) -> Stored:
 
 def _or_nan(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) else float("nan")
-
-
-def _too_short(name: str, rows: int) -> str:
-    has = "a header but no rows" if rows == 0 else "one row only"
-    return (
-        f"Cannot draft a schema from {name}: it has {has}, and a list of values or a range cannot be seen in "
-        "it. Give a public table with rows, or a code book (a CSV of column, value, label; a Frictionless "
-        "table schema; a NIST parameters.json). No confidential row was read and nothing was spent."
-    )
