@@ -8,14 +8,18 @@
   + Refused                 4   the request would break the promise or the budget
     - BudgetExhausted       4   it costs more than is left (``ledger/book.py``)
     - LedgerError           4   the ledger cannot be written, read or trusted
-  + ToleranceMissed         5   an intended use is not met by this plan
   + VerifyFailed            6   a bundle or a ledger does not hold
+
+Exit code 5, a tolerance missed, is the plan's and the rehearsal's own: nothing is raised for it.
 
 A message says what was asked, what is allowed, what to type next, and whether a confidential row was
 read or any budget spent.  It quotes public facts only, never a value from a confidential row.
 """
 
 from typing import ClassVar
+
+NOTHING = "No confidential row was read and nothing was spent."
+"""How most refusals end."""
 
 
 class HedgerowError(Exception):
@@ -55,12 +59,6 @@ class Refused(HedgerowError):
 
 class LedgerError(Refused):
     """The ledger cannot be written, read or trusted."""
-
-
-class ToleranceMissed(HedgerowError):
-    """An intended use is not met by this plan."""
-
-    exit_code = 5
 
 
 class VerifyFailed(HedgerowError):

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.errors import JobError, SchemaError
+from hedgerow.errors import NOTHING, JobError, SchemaError
 from hedgerow.job import JobValues
 from hedgerow.ledger.book import RunAccount
 from hedgerow.pipeline import PreparedJob
@@ -46,7 +46,6 @@ SURE = 0.95
 """The posterior probability at which a verdict is given."""
 ROWS_EACH = 2
 """A part must have at least so many rows for every coefficient, fixed effects included."""
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
@@ -170,7 +169,7 @@ class ModelCheck:
         if self._file is not None and same_file(secret, self._file.resolve()):
             raise JobError(
                 "--synthetic names the confidential table itself. Name the synthetic file: its coefficients may be\n"
-                f"looked at freely. {_NOTHING}"
+                f"looked at freely. {NOTHING}"
             )
         if self.rows is not None and self.rows < ROWS_EACH * self.parts * self.size:
             most = self.rows // (ROWS_EACH * self.size)
@@ -182,7 +181,7 @@ class ModelCheck:
             raise JobError(
                 f"{self.rows:,} rows in {self.parts} parts leave about {self.rows // self.parts:,} for each, but the "
                 f"model has {self.size} coefficients,\nfixed effects included, and needs {ROWS_EACH} rows for each. "
-                f"{cure}.\nThe number of rows is that of {self._stands_in}. {_NOTHING}"
+                f"{cure}.\nThe number of rows is that of {self._stands_in}. {NOTHING}"
             )
 
     @cached_property
@@ -191,7 +190,7 @@ class ModelCheck:
         try:
             return Formula.parse(self.model, dict(self.references)).bound(self.road.schema)
         except SchemaError as wrong:
-            raise JobError(f"The model {self.model!r} cannot be checked. {wrong} {_NOTHING}") from None
+            raise JobError(f"The model {self.model!r} cannot be checked. {wrong} {NOTHING}") from None
 
     @cached_property
     def claim(self) -> Claim:
@@ -202,7 +201,7 @@ class ModelCheck:
         if found is None or not np.isfinite(found):
             raise JobError(
                 f"{self.text!r} alone claims the sign it has in the synthetic file, which does not determine it.\n"
-                f"Write the claim out, like '{self.text} < 0', or name the file with --synthetic. {_NOTHING}"
+                f"Write the claim out, like '{self.text} < 0', or name the file with --synthetic. {NOTHING}"
             )
         return make_claim(f"{self.text} {'<' if found < 0 else '>'} 0", self.formula, self.road.schema)
 
@@ -229,7 +228,7 @@ class ModelCheck:
                 return self.synthetic / name
         raise JobError(
             f"The folder {self.synthetic} has no records.parquet, so it is no release of records. A model needs\n"
-            f"records: name their file, or the folder of a release that has them, with --synthetic. {_NOTHING}"
+            f"records: name their file, or the folder of a release that has them, with --synthetic. {NOTHING}"
         )
 
     @property
@@ -327,9 +326,9 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
     """Book the check, ask, and write the answer to ``out`` before anything is done with it."""
     road, job = check.road, check.road.job
     if out.exists():
-        raise JobError(f"{out} exists already. Choose another place with --out. {_NOTHING}")
+        raise JobError(f"{out} exists already. Choose another place with --out. {NOTHING}")
     if not out.parent.is_dir():
-        raise JobError(f"There is no folder {out.parent} for the answer. {_NOTHING}")
+        raise JobError(f"There is no folder {out.parent} for the answer. {NOTHING}")
     source, claim, run = open_source(job.confidential.table), check.claim, uuid.uuid4().hex[:16]
     tariff = Tariff(road.schema.coding, road.guarantee, check.budget.measure)
     gate = Gate(source, tariff, check.budget, RunAccount(road.ledger(), table=job.table, run=run))

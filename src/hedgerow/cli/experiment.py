@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hedgerow.cli import show
-from hedgerow.errors import JobError, Refused
+from hedgerow.errors import NOTHING, JobError
 
 if TYPE_CHECKING:
     from hedgerow.experiment.choosing import Choosing
     from hedgerow.experiment.runs import Progress, Watch
     from hedgerow.experiment.study import Study
     from hedgerow.release.choice import ChoiceStatement
-
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 def experiment(
@@ -38,7 +36,7 @@ def experiment(
 ) -> None:
     """Vary a job's settings with its public table in the confidential one's place. Free; repeat it to go on."""
     if choose != (epsilon is not None):
-        raise JobError(f"--choose spends: it goes with --epsilon, and --epsilon only with it. {_NOTHING}")
+        raise JobError(f"--choose spends: it goes with --epsilon, and --epsilon only with it. {NOTHING}")
     if epsilon is not None:
         _choose(grid, epsilon, (runs, law), out, yes, as_json)
         return
@@ -62,10 +60,7 @@ def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bo
         stopping=Stopping(law, gamma_for(runs, law)),  # type: ignore[arg-type]
     )
     typer.echo(_price(asked), err=True)
-    if not yes and not sys.stdin.isatty():
-        raise JobError(f"Nobody is there to say yes. In a script, add --yes.\n{_NOTHING}")
-    if not yes and not typer.confirm("Spend it?", err=True):
-        raise Refused(f"You said no. {_NOTHING}")
+    show.confirm(yes)
     found = choosing.carry_out(asked, out)
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else _chosen(found, out))
 

@@ -1,7 +1,6 @@
 """``hedgerow plan``, ``rehearse`` and ``run``: the verbs of a job."""
 
 import json
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.cli import show
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 
 if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from hedgerow.stand_in import Rehearsal
     from hedgerow.uses import Verdict
 
-_NOTHING = "No confidential row was read and nothing was spent."
 _PLAYED = "Nothing confidential was read and nothing was spent: the public table played its part."
 
 
@@ -52,13 +50,13 @@ def _draw(plan: "Plan", path: Path) -> None:
     if plan.imagined is None:
         raise JobError(
             "--figure draws the error of a table of counts against epsilon: the job must use one of the recipes for\n"
-            f"tables, and name a public table, or assumed_rows in [confidential]. {_NOTHING}"
+            f"tables, and name a public table, or assumed_rows in [confidential]. {NOTHING}"
         )
     try:
-        check_sheet(path, _NOTHING)
+        check_sheet(path, NOTHING)
         draw_errors(path, plan.imagined, plan.budget, np.random.default_rng(0))
     except OSError as cause:
-        raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {_NOTHING}") from cause
+        raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {NOTHING}") from cause
     typer.echo(f"Drawn: {path}.", err=True)
 
 
@@ -165,14 +163,8 @@ def run(
         def confirm(prepared: "PreparedJob", plan: "Plan") -> bool:
             watch.pause()
             typer.echo(show.quote(prepared, plan), err=True)
-            if yes:
-                return True
-            if not sys.stdin.isatty():
-                raise JobError(
-                    "Nobody is there to say yes. In a script, add --yes.\n"
-                    "No confidential row was read and nothing was spent."
-                )
-            return typer.confirm("Spend it?", err=True)
+            show.confirm(yes)
+            return True
 
         loaded = Job.load(job)
         folder = loaded.run(out, resume=resume, forecast=not no_forecast, confirm=confirm, watch=watch).folder

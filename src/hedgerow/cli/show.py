@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from hedgerow.errors import NOTHING, JobError, Refused
 from hedgerow.figures import aligned, many
 
 if TYPE_CHECKING:
@@ -55,6 +56,16 @@ def progress() -> Iterator[Phases]:
         yield phases
     finally:
         phases.pause()
+
+
+def confirm(yes: bool) -> None:
+    """Ask whether the budget may be spent, unless that was said already; a refusal when not."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise JobError(f"Nobody is there to say yes. In a script, add --yes.\n{NOTHING}")
+    if not typer.confirm("Spend it?", err=True):
+        raise Refused(f"You said no. {NOTHING}")
 
 
 def quote(prepared: "PreparedJob", plan: "Plan") -> str:

@@ -1,19 +1,16 @@
 """``hedgerow verify-model``: does a coefficient from the synthetic file hold in the confidential table?"""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hedgerow.cli import show
-from hedgerow.errors import JobError, Refused
+from hedgerow.errors import NOTHING, JobError
 
 if TYPE_CHECKING:
     from hedgerow.model_check import Answer, ModelCheck
-
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 def verify_model(
@@ -46,10 +43,10 @@ def verify_model(
         foreseen = _foreseen(check)
         watch.pause()
         if plan:
-            show.echo(json.dumps(_plan_json(check), indent=2) if as_json else foreseen + "\n" + _NOTHING)
+            show.echo(json.dumps(_plan_json(check), indent=2) if as_json else foreseen + "\n" + NOTHING)
             return
         typer.echo(foreseen, err=True)
-        _confirm(yes)
+        show.confirm(yes)
         watch("counting behind the gate and adding noise")
         answer = model_check.carry_out(check, out)
     show.echo(json.dumps(answer.to_json(), indent=2) if as_json else _text(answer, out))
@@ -58,17 +55,8 @@ def verify_model(
 def _reference(text: str) -> tuple[str, str]:
     column, equals, value = text.partition("=")
     if not equals:
-        raise JobError(f"--reference is {text!r}: write COLUMN=VALUE, such as sex=M. {_NOTHING}")
+        raise JobError(f"--reference is {text!r}: write COLUMN=VALUE, such as sex=M. {NOTHING}")
     return column.strip(), value.strip()
-
-
-def _confirm(yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise JobError(f"Nobody is there to say yes. In a script, add --yes.\n{_NOTHING}")
-    if not typer.confirm("Spend it?", err=True):
-        raise Refused(f"You said no. {_NOTHING}")
 
 
 def _foreseen(check: "ModelCheck") -> str:

@@ -120,12 +120,3 @@ def combined(copies: Sequence[Estimates], rule: Rule, *, rows: int) -> Estimates
         variance = (1 + 1 / m) * between - within
         variance = np.where(variance > 0, variance, within * size)
     return Estimates(copies[0].names, values, np.sqrt(variance), round(size * rows))
-
-
-def spread_of(estimate: float, error: float) -> tuple[float, float]:
-    """The 95 % interval of an estimate.
-
-    >>> [round(x, 2) for x in spread_of(0.0, 1.0)]
-    [-1.96, 1.96]
-    """
-    return estimate - Z * error, estimate + Z * error

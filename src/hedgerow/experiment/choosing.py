@@ -19,7 +19,7 @@ import numpy as np
 
 from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
-from hedgerow.errors import HedgerowError, JobError
+from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.job import JobValues
@@ -37,7 +37,6 @@ from hedgerow.release.contents import without_passwords
 from hedgerow.release.measurements import flatten
 from hedgerow.stand_in import Parts, fit_once, lacking
 
-_NOTHING = "No confidential row was read and nothing was spent."
 _VARIED = ("job.recipe",)
 
 
@@ -60,20 +59,20 @@ class Choosing:
         if not self.tables:
             raise JobError(
                 "Runs are judged by tables of counts, whose sensitivity is known; the grid measures none.\n"
-                f"Add [[measure]] name = '...', columns = ['sex', 'race']. {_NOTHING}"
+                f"Add [[measure]] name = '...', columns = ['sex', 'race']. {NOTHING}"
             )
         if self.budget.measure != "pure":
-            raise JobError(f"A choice with random stopping is priced in pure epsilon: no delta. {_NOTHING}")
+            raise JobError(f"A choice with random stopping is priced in pure epsilon: no delta. {NOTHING}")
         recipes = {self.job.recipe.name, *(j.recipe.name for j in self.jobs)}
         fixed = [f.name for f in self.grid.factors if f.set not in _VARIED and f.set.split(".")[0] not in recipes]
         if fixed:
             raise JobError(
                 f"A choice on the confidential table varies settings of recipes only; {', '.join(fixed)} is none.\n"
-                f"What each run may cost follows from --epsilon. Take it out of the grid. {_NOTHING}"
+                f"What each run may cost follows from --epsilon. Take it out of the grid. {NOTHING}"
             )
         if any(j.guarantee != self.job.guarantee for j in self.jobs):
             raise JobError(
-                f"Every setting must promise the same: name unit and relation in [confidential]. {_NOTHING}"
+                f"Every setting must promise the same: name unit and relation in [confidential]. {NOTHING}"
             )
         self.road.schema.shape([c for t in self.tables for c in t.columns])
         try_settings(self)
@@ -148,8 +147,8 @@ def try_settings(choosing: "Choosing") -> None:
                 _estimates(fitted, choosing.tables)
             played.add(job.recipe.name)
         except HedgerowError as wrong:
-            said = " ".join(str(wrong).removesuffix(_NOTHING).split()).rstrip(".")
-            raise JobError(f"The setting {candidate.name} cannot be run: {said}.\nTake it out. {_NOTHING}") from None
+            said = " ".join(str(wrong).removesuffix(NOTHING).split()).rstrip(".")
+            raise JobError(f"The setting {candidate.name} cannot be run: {said}.\nTake it out. {NOTHING}") from None
 
 
 def _estimates(fitted: Fitted, tables: tuple[Marginal, ...]) -> dict[Marginal, Counts]:
@@ -165,7 +164,7 @@ def prepare(path: str | Path, *, epsilon: str, stopping: Stopping) -> Choosing:
 def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     """Book the choice, make it, and write the best run: its noisy answers first, then records drawn from them."""
     if folder.exists():
-        raise JobError(f"{folder} exists already. Choose another place with --out. {_NOTHING}")
+        raise JobError(f"{folder} exists already. Choose another place with --out. {NOTHING}")
     road, job = choosing.road, choosing.job
     recipes, choice, run = [j.recipe for j in choosing.jobs], choosing.choice, uuid.uuid4().hex[:16]
     source, account = (
@@ -242,7 +241,7 @@ def gamma_for(runs: float, law: str) -> Fraction:
     Fraction(1, 10)
     """
     if not 1 < runs <= 1000:
-        raise JobError(f"The mean number of runs must be above 1 and at most 1,000; got {runs:g}. {_NOTHING}")
+        raise JobError(f"The mean number of runs must be above 1 and at most 1,000; got {runs:g}. {NOTHING}")
     if law == "geometric":
         return Fraction(1 / runs).limit_denominator(10_000)
     low, high = 1e-4, 1 - 1e-6

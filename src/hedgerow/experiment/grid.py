@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
 from hedgerow.job import JobValues
 from hedgerow.job.file import known_keys, name_of_recipe, values_of
@@ -19,7 +19,6 @@ from hedgerow.public import nearest
 from hedgerow.recipes import RECIPES
 from hedgerow.uses import Table
 
-_NOTHING = "No confidential row was read and nothing was spent."
 _FIXED = ("confidential", "ledger")
 _TAKEN = ("seed", "measure", "term", "at", "authentic", "synthetic", "error", "seconds", "note")
 
@@ -154,7 +153,7 @@ class Grid:
             lines += [
                 f"  {'.'.join(map(str, e['loc']))}: {e['msg'].removeprefix('Value error, ')}" for e in wrong.errors()
             ]
-            raise JobError("\n".join([*lines, _NOTHING])) from None
+            raise JobError("\n".join([*lines, NOTHING])) from None
         job_path = (path.parent / file.experiment.job).resolve()
         _toml(job_path, "job")
         grid = cls(path, file, job_path.read_text("utf-8"), job_path)
@@ -230,7 +229,7 @@ class Grid:
         wrong += self._unknown_settings()
         if wrong:
             said = "; ".join(wrong)
-            raise JobError(f"{self.path}: {said}{'' if said.endswith('?') else '.'} {_NOTHING}")
+            raise JobError(f"{self.path}: {said}{'' if said.endswith('?') else '.'} {NOTHING}")
 
     def _unknown_settings(self) -> Iterator[str]:
         """What is wrong with the keys that factors set: no such key, no such recipe, a recipe that no cell uses."""
@@ -263,7 +262,7 @@ def _look_up(data: Any, key: str) -> Any:
 
 def _product(factor: Factor, level: Any, base: Any) -> float:
     if isinstance(base, bool) or not isinstance(base, int | float):
-        raise JobError(f"{factor.name}: times = {factor.times!r} is not a number of the job. {_NOTHING}")
+        raise JobError(f"{factor.name}: times = {factor.times!r} is not a number of the job. {NOTHING}")
     return float(f"{level * base:.12g}")
 
 
@@ -271,6 +270,6 @@ def _toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
-        raise JobError(f"There is no readable {what} file at {path}. {_NOTHING}") from None
+        raise JobError(f"There is no readable {what} file at {path}. {NOTHING}") from None
     except tomllib.TOMLDecodeError as wrong:
-        raise JobError(f"{path}: this is not TOML: {wrong}. {_NOTHING}") from None
+        raise JobError(f"{path}: this is not TOML: {wrong}. {NOTHING}") from None

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow import __version__
-from hedgerow.errors import HedgerowError, JobError, TableMismatch
+from hedgerow.errors import NOTHING, HedgerowError, JobError, TableMismatch
 from hedgerow.evaluate.design import designs
 from hedgerow.evaluate.least_squares import least_squares
 from hedgerow.experiment.design import Cell
@@ -41,7 +41,6 @@ from hedgerow.stand_in.worker_pool import worker_pool
 from hedgerow.uses import Quantity
 
 _SPLIT = "half of the rows, persons whole"  # cells on disk that were split otherwise are run again
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
@@ -68,7 +67,7 @@ def figures(measure: Measure, table: CodedTable) -> Figures:
     if table.counts is not None:
         raise JobError(
             f"The recipe gives a table of counts, in which no model can be fitted: leave {measure.name!r} out, and\n"
-            f"measure tables: [[measure]] name = '...', columns = [...]. {_NOTHING}"
+            f"measure tables: [[measure]] name = '...', columns = [...]. {NOTHING}"
         )
     formula = Formula.parse(measure.model, measure.reference).bound(table.schema)
     names = wanted(measure, formula, table.schema)
@@ -131,7 +130,7 @@ class GridStandIn:
         if self.job.public is None:
             raise JobError(
                 "An experiment plays the job on its public table, but the job names none.\n"
-                f"Add [public] table = '...' to {self.grid.job_path}. {_NOTHING}"
+                f"Add [public] table = '...' to {self.grid.job_path}. {NOTHING}"
             )
         return PreparedJob(self.job)
 
@@ -146,7 +145,7 @@ class GridStandIn:
         table = self.prepared.public.relative
         assert table is not None
         if absent := lacking(table):
-            raise TableMismatch(f"The table {table.name} lacks the columns {', '.join(absent)}. {_NOTHING}")
+            raise TableMismatch(f"The table {table.name} lacks the columns {', '.join(absent)}. {NOTHING}")
         return table
 
     @cached_property
@@ -165,7 +164,7 @@ class GridStandIn:
         if named and same_file(place, self.job.confidential.table):
             raise JobError(
                 f"stand_in names the confidential table itself, {place.name}. An experiment has no budget:\n"
-                f"name a public table, or leave stand_in out to split the public one. {_NOTHING}"
+                f"name a public table, or leave stand_in out to split the public one. {NOTHING}"
             )
         return place if named else None
 
@@ -233,7 +232,7 @@ def run_cell(tables: GridStandIn, cell: Cell, seed: int) -> pl.DataFrame:
     try:
         found, note = list(_readings(tables, cell, seed)), ""
     except HedgerowError as refusal:  # a setting that the recipe refuses is a result too
-        found, note = [], " ".join(str(refusal).removesuffix(_NOTHING).split())
+        found, note = [], " ".join(str(refusal).removesuffix(NOTHING).split())
     if not found:
         nan = float("nan")
         found = [Reading(m.name, "", "", nan, nan, nan) for m in tables.grid.file.measure]

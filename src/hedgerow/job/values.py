@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from hedgerow.answers import Answers
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.base import Fitted
 from hedgerow.planning.attach import LeafInterval
 from hedgerow.public import Budget, Guarantee, PublicData, Relation, Schema, Spend, Tariff, open_source
@@ -19,7 +19,6 @@ from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
 
-NOTHING = "No confidential row was read and nothing was spent."
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
 """The formats of records besides Parquet, which is always written."""
 

@@ -24,7 +24,7 @@ from typing import Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.public.costs.claim import Claim
 from hedgerow.public.costs.question import Counts
 from hedgerow.public.schema import BINNED, LISTED, Column, Schema
@@ -42,7 +42,6 @@ _FORMS: tuple[tuple[Form, str], ...] = (
     ("plain", rf"({_NAME})"),
 )
 _GRAIN = 1 << 18  # numbers are whole multiples of this part of half their range: sums of 2^27 rows stay exact
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
@@ -156,7 +155,7 @@ class Formula:
         response = _settled(self.response, schema.column(self.response.column))
         if response.form == "labels":
             raise JobError(
-                f"{response} is not a number, so it cannot be the response; {response}=VALUE can. {_NOTHING}"
+                f"{response} is not a number, so it cannot be the response; {response}=VALUE can. {NOTHING}"
             )
         return replace(self, terms=terms, response=response)
 
@@ -172,7 +171,7 @@ class Formula:
                 return place
         raise JobError(
             f"The model has no coefficient {name!r}. It has: {', '.join(names[0] for names in known[:20])}.\n"
-            f"(The level that others are compared with has none: choose it with C(x, ref=LEVEL).) {_NOTHING}"
+            f"(The level that others are compared with has none: choose it with C(x, ref=LEVEL).) {NOTHING}"
         )
 
     def __str__(self) -> str:
@@ -198,7 +197,7 @@ def _code(column: Column, value: str) -> int:
         if value in texts:
             return texts.index(value)
     raise JobError(
-        f"{value!r} is no value of {column.name!r}. Its values are: {', '.join(column.cell_labels[:12])}. {_NOTHING}"
+        f"{value!r} is no value of {column.name!r}. Its values are: {', '.join(column.cell_labels[:12])}. {NOTHING}"
     )
 
 
@@ -217,7 +216,7 @@ def _settled(term: Term, column: Column) -> Term:
     if term.form == "equals":
         return replace(term, level=column.cell_labels[_code(column, term.level)])
     if term.form in ("ln", "power", "number") and not np.isfinite(numbers_of(column)).any():
-        raise JobError(f"{term} needs a number, but {term.column!r} is {column.kind} in the schema. {_NOTHING}")
+        raise JobError(f"{term} needs a number, but {term.column!r} is {column.kind} in the schema. {NOTHING}")
     return term
 
 
@@ -240,7 +239,7 @@ def _wrong(formula: str, why: str) -> JobError:
         f"The formula {formula!r} cannot be read: {why}.\n"
         "Write it as: ln(pay) ~ sex + C(race, ref=E) + age + I(age^2) | agency + occupation\n"
         "Terms are: x, ln(x), I(x^2), C(x), C(x, ref=LEVEL), number(x); a yes-no response is x=VALUE.\n"
-        f"{_NOTHING}"
+        f"{NOTHING}"
     )
 
 
@@ -303,7 +302,7 @@ def read_claim(text: str) -> tuple[str, float, float]:
                 return found[which].strip(), below, above
     raise JobError(
         f"Cannot read the claim {text!r}. Write it like 'sex[F] < 0', 'age > 0.01' or '-0.12 < sex[F] < -0.06'.\n"
-        + _NOTHING
+        + NOTHING
     )
 
 
@@ -312,7 +311,7 @@ def _whole(values: Floats, usable: npt.NDArray[np.bool_]) -> tuple[Counts, float
     usable &= np.isfinite(values)
     known = values[np.isfinite(values)]
     if len(known) < 2 or known.min() == known.max():
-        raise JobError(f"A number of the model has fewer than two different values in the schema. {_NOTHING}")
+        raise JobError(f"A number of the model has fewer than two different values in the schema. {NOTHING}")
     middle, half = (known.max() + known.min()) / 2, (known.max() - known.min()) / 2
     whole = np.rint(np.where(np.isfinite(values), values - middle, 0) / half * _GRAIN).astype(np.int64)
     return whole, float(half / _GRAIN)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.errors import JobError, TableMismatch
+from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.coding import Codes, as_text
 from hedgerow.public.files import Source, file_hash, open_source
 from hedgerow.public.schema import BINNED, LISTED, Column, Schema, nearest
@@ -29,7 +29,6 @@ Floats = npt.NDArray[np.float64]
 Shares = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 _CROSSES = 4  # crosses of columns whose cells a table keeps: eight bytes a row each
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
@@ -217,14 +216,14 @@ class PublicData:
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Schema):
-            raise JobError(f"PublicData needs a Schema; schema is a {_kind(self.schema)}. {_NOTHING}")
+            raise JobError(f"PublicData needs a Schema; schema is a {_kind(self.schema)}. {NOTHING}")
         for role in ("relative", "target"):
             given = getattr(self, role)
             if given is not None and not isinstance(given, CodedTable):
                 how = "" if role == "relative" else ", role='target'"
                 raise JobError(
                     f"PublicData needs a table that the schema has coded; {role} is a {_kind(given)}.\n"
-                    f"Read it first: {role}=CodedTable.read(table, schema{how}). {_NOTHING}"
+                    f"Read it first: {role}=CodedTable.read(table, schema{how}). {NOTHING}"
                 )
 
 

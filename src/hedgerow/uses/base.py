@@ -21,12 +21,11 @@ from typing import Any, ClassVar, Literal, TypeVar, final
 
 import numpy as np
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.public import CodedTable, Floats, Places, Schema, nearest
 
 Within = Literal["total-variation", "relative", "absolute"]
 Over = Literal["typical", "worst"]
-NOTHING = "No confidential row was read and nothing was spent."
 A_LIST = 'must be a list, such as ["sex"]'
 _HOW = {"total-variation": "total variation", "relative": "relative error", "absolute": "difference"}
 _TIMES = ("ordered", "integer", "real", "date")

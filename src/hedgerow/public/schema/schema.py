@@ -25,7 +25,7 @@ from typing import Any, final
 
 import polars as pl
 
-from hedgerow.errors import JobError, SchemaError
+from hedgerow.errors import NOTHING, JobError, SchemaError
 from hedgerow.public.coding import Coding
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
@@ -33,7 +33,6 @@ from hedgerow.public.schema.check import nearest, problems
 from hedgerow.public.schema.column import Column
 from hedgerow.public.schema.structure import Declaration, Reasons
 
-_NOTHING = "No confidential row was read and nothing was spent."
 _SHOWN = 8
 """How many columns a one-line description names."""
 
@@ -84,7 +83,7 @@ class Schema(Declaration):
         if not isinstance(path, str | Path):
             raise SchemaError(
                 f"A schema is loaded from the path of a file, not from a {type(path).__name__}. To make one from a "
-                f"public frame, type Schema.draft(frame). {_NOTHING}"
+                f"public frame, type Schema.draft(frame). {NOTHING}"
             )
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -92,7 +91,7 @@ class Schema(Declaration):
             why = wrong.strerror if isinstance(wrong, OSError) else "it is not UTF-8 text"
             raise SchemaError(
                 f"Cannot read the schema {path}: {why}. Draft one with: hedgerow schema init PUBLIC --out {path}\n"
-                f"{_NOTHING}"
+                f"{NOTHING}"
             ) from None
         return cls.loads(text, str(path))
 
@@ -111,7 +110,7 @@ class Schema(Declaration):
             Path(path).write_text(self.dumps(reasons=True), encoding="utf-8", newline="\n")
         except OSError as wrong:
             raise JobError(
-                f"Cannot write {path}: {wrong.strerror}. Give a place that can be written. {_NOTHING}"
+                f"Cannot write {path}: {wrong.strerror}. Give a place that can be written. {NOTHING}"
             ) from None
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from hedgerow.answers import Answers
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.tables.count_table import CountTable, check_columns
 from hedgerow.model.urns import odds_of, pi_of
 from hedgerow.public import (
@@ -35,7 +35,6 @@ from hedgerow.recipes.counts.integer_counts import public_counts, zero_cells
 _Number = int | float | str
 Size = int | str | Sequence[int]
 Alpha = str | Sequence[_Number]
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 class AbstractUrnRecipe(AbstractRecipe):
@@ -122,13 +121,11 @@ class BetaBinomial(AbstractUrnRecipe):
 
     def _columns(self, public: PublicData) -> tuple[str, ...]:
         if not self.column:
-            raise JobError(
-                f"[beta_binomial] needs column = '...', a column of the schema with two cells.\n{_NOTHING}"
-            )
+            raise JobError(f"[beta_binomial] needs column = '...', a column of the schema with two cells.\n{NOTHING}")
         if (cells := public.schema.column(self.column).size) != 2:
             raise JobError(
                 f"[beta_binomial] column = {self.column!r} must have two cells, and has {cells}: for more use "
-                f"dirichlet_multinomial.\n{_NOTHING}"
+                f"dirichlet_multinomial.\n{NOTHING}"
             )
         return (*self.groups, self.column)
 
@@ -160,14 +157,14 @@ class GammaPoisson(AbstractUrnRecipe):
         for name, given in (("exposures", self.exposures), ("b", self.b)):
             if given and (len(given) != cells or min(float(x) for x in given) <= 0):
                 raise JobError(
-                    f"[gamma_poisson] {name} must be one number above 0 for each of the {cells} cells.\n{_NOTHING}"
+                    f"[gamma_poisson] {name} must be one number above 0 for each of the {cells} cells.\n{NOTHING}"
                 )
         pis = [pi_of(m, b) for m, b in zip(self.exposures or (1,) * cells, self.b, strict=bool(self.b))]
         if self.b and odds_of(pis):
             raise JobError(
                 "[gamma_poisson] b must be proportional to the exposures: then all pi = m / (b + 2 m) are alike and\n"
                 "the draw costs what it says. Leave b out, or give b = k * exposures. (hedgerow.model.urns\n"
-                f"works out what unequal pi would cost.) {_NOTHING}"
+                f"works out what unequal pi would cost.) {NOTHING}"
             )
         return tuple(self.columns)
 
@@ -199,7 +196,7 @@ class UrnPlan:
         if zero_cells(public.schema, self.table.columns).any():
             raise JobError(
                 f"[{self.recipe}] gives every cell a prior weight, and the schema declares structural zeros here.\n"
-                f"Use integer_counts, which keeps them empty. {_NOTHING}"
+                f"Use integer_counts, which keeps them empty. {NOTHING}"
             )
         by, within = self.table.columns[: self.groups], self.table.columns[self.groups :]
         groups, cells = tariff.coding.cells(by), tariff.coding.cells(within)
@@ -207,7 +204,7 @@ class UrnPlan:
         if type(self.copies) is not int or not 1 <= self.copies <= 1000:
             raise JobError(
                 f"[{self.recipe}] copies must be a whole number from 1 to 1,000. Each has its price: all copies\n"
-                f"together cost as one table of all their counts. {_NOTHING}"
+                f"together cost as one table of all their counts. {NOTHING}"
             )
         if not isinstance(self.alpha, str):
             return self._given(sizes)
@@ -224,7 +221,7 @@ class UrnPlan:
             raise JobError(
                 f"[{self.recipe}] needs size, the public number of counts to draw: one number, one for each of the\n"
                 f"{groups} groups, or 'public' with a [public] table. The true number of rows is not public.\n"
-                f"{_NOTHING}"
+                f"{NOTHING}"
             )
         return listed
 
@@ -235,7 +232,7 @@ class UrnPlan:
         if self.alpha != "public" or public.relative is None:
             raise JobError(
                 f"[{self.recipe}] alpha is 'equal', 'public' (which needs a [public] table) or a list with one\n"
-                f"weight per cell. {_NOTHING}"
+                f"weight per cell. {NOTHING}"
             )
         counted = public_counts(public.relative, self.table).astype(np.int64).reshape(groups, cells) + 1
         return [list(map(int, row)) for row in counted]

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import JobError, Refused
+from hedgerow.errors import NOTHING, JobError, Refused
 from hedgerow.public import CodedTable, Guarantee, PublicData, Schema
-
-NOTHING = "No confidential row was read and nothing was spent."
 
 
 @dataclass(frozen=True)

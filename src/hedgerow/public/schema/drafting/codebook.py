@@ -20,7 +20,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, final
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.public.files import STATISTICAL
 
 Type = Literal["", "text", "integer", "real", "date", "yes-no"]
@@ -38,7 +38,6 @@ _LABEL = ("label", "meaning", "labels", "value label", "definition", "desc")
 _ABOUT = ("description", "column label", "variable label", "title")
 _ROLES: Mapping[str, tuple[str, ...]] = {"column": _COLUMN, "value": _VALUE, "label": _LABEL, "about": _ABOUT}
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.\.?|:)\s*(-?\d+(?:\.\d+)?)")
-_NOTHING = "No confidential row was read and nothing was spent."
 
 
 @final
@@ -110,7 +109,7 @@ def unknown(name: str) -> str:
     return (
         f"{name} is no code book that I know. I read: a CSV with the header column,value,label; a Frictionless "
         "table schema or datapackage.json; a NIST parameters.json or data dictionary; a domain.json. "
-        f"Or give a public table (CSV, Parquet, Arrow, Stata, SPSS, SAS). {_NOTHING}"
+        f"Or give a public table (CSV, Parquet, Arrow, Stata, SPSS, SAS). {NOTHING}"
     )
 
 
@@ -144,7 +143,7 @@ def _from_csv(path: Path) -> tuple[CodeBookEntry, ...]:
     if not any(found.values()):
         raise JobError(
             f"The code book {path} lists no value. Give it one row for each column and value, under the header "
-            f"column,value,label. {_NOTHING}"
+            f"column,value,label. {NOTHING}"
         )
     return tuple(_csv_entry(name, pairs, about.get(name, "")) for name, pairs in found.items())
 
@@ -180,7 +179,7 @@ def _from_json(path: Path) -> CodeBook:
         place = f" (line {wrong.lineno}: {wrong.msg})" if isinstance(wrong, json.JSONDecodeError) else ""
         raise JobError(
             f"{path} is not JSON{place}, so no code book can be read from it. Correct the file, or draft from "
-            f"a public table. {_NOTHING}"
+            f"a public table. {NOTHING}"
         ) from None
     try:
         found = _of_known_shape(book, path) if isinstance(book, dict) and book else None
@@ -221,7 +220,7 @@ def from_frictionless(book: Mapping[str, Any], path: Path) -> tuple[CodeBookEntr
         raise JobError(
             f"{path} is no Table Schema: every one of its fields needs a name, such as "
             '{"name": "age", "type": "integer"}. Correct it, or draft from a public table. '
-            f"{_NOTHING}"
+            f"{NOTHING}"
         )
     return tuple(_field(f, gaps, identifier=f["name"] in keys and len(keys) == 1) for f in fields)
 
@@ -234,7 +233,7 @@ def _only_schema(resources: Sequence[Any], path: Path) -> Mapping[str, Any]:
     names = ", ".join(str(t.get("name", "?")) for t in tables) or "none"
     raise JobError(
         f"{path} describes {len(tables)} tables with a schema inside it ({names}), and a draft is made of one. "
-        f"Save the schema of the one you want as a JSON file of its own and give that. {_NOTHING}"
+        f"Save the schema of the one you want as a JSON file of its own and give that. {NOTHING}"
     )
 
 

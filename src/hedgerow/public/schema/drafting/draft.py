@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.errors import JobError, TableMismatch
+from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.coding import Coding
 from hedgerow.public.files import STATISTICAL, Source, file_hash, open_source
 from hedgerow.public.schema.column import BINNED, LISTED, Column
@@ -41,7 +41,6 @@ from hedgerow.public.schema.resolve import resolve
 from hedgerow.public.schema.structure import Reason
 from hedgerow.public.toml import key, value
 
-_NOTHING = "No confidential row was read and nothing was spent."
 _EVIDENCE = 100.0
 _MOST_SIZE, _MOST_CELLS, _MOST_PARTS, _SMALL = 40, 4_000, 6, 64
 _FEW, _GAIN, _SOME_GAIN = 0.76, 0.6, 0.95
@@ -64,7 +63,7 @@ def draft(public: Any, codebook: Any = None) -> Draft:
     if codebook is not None and not isinstance(codebook, str | Path):
         raise JobError(
             f"codebook is the path of a file, not a {type(codebook).__name__}: write a CSV of column, value, label, "
-            f'or JSON, and type codebook="book.csv". {_NOTHING}'
+            f'or JSON, and type codebook="book.csv". {NOTHING}'
         )
     if not isinstance(public, str | Path):
         return _from_table(public, codebook)
@@ -75,13 +74,13 @@ def draft(public: Any, codebook: Any = None) -> Draft:
     if codebook is not None:
         raise JobError(
             f"{public} is a code book itself ({book.shape}), and so cannot take another. Give a public table "
-            f"with --codebook, or {public} alone. {_NOTHING}"
+            f"with --codebook, or {public} alone. {NOTHING}"
         )
     made = Draft(_origin(public, "code book", book.shape), _source(public), tuple(map(sketch_entry, book.entries)))
     if not made.kept:
         raise JobError(
             f"The code book {public} names columns but no values or ranges, so nothing can be drafted from it. "
-            f"Add values to it, or draft from a public table. {_NOTHING}"
+            f"Add values to it, or draft from a public table. {NOTHING}"
         )
     return _with_rows_per_person(made, book)
 
@@ -120,7 +119,7 @@ def _draft_table(source: Source, entries: Sequence[CodeBookEntry] = ()) -> tuple
         why = "; ".join(f"{c.name}: {c.left_out}" for c in draft.left_out[:10])
         raise TableMismatch(
             f"Nothing in {source.name} can be put into a schema ({why}). Give a public table with values in it, "
-            f"or a code book. {_NOTHING}"
+            f"or a code book. {NOTHING}"
         )
     return _with_relations(draft, table), table.rows
 
