@@ -74,7 +74,7 @@ class CodedTable:
         if lacking := [n for n in wanted if n not in source.columns]:
             raise TableMismatch(_lacking(source, role, lacking))
         if not (batches := list(source.batches(wanted))):
-            raise TableMismatch(f"The {role} table {source.name} has no rows. Give another table.\n{_NOTHING}")
+            raise TableMismatch(f"The {role} table {source.name} has no rows. Give another table.\n{NOTHING}")
         frame = pl.concat(batches, how="vertical_relaxed")
         typed = frame.with_columns(typed_as(described[n], frame[n]) for n in wanted if n in described)
         settled = schema.resolved(frame) if role == "public" else schema
@@ -135,7 +135,7 @@ class CodedTable:
                 raise JobError(
                     f"An intended use needs the column {name!r}, which the table of counts does not have. It has: "
                     f"{', '.join(c for c in self.frame.columns if c in described)}.\n"
-                    f"Change the use or the recipe's columns. {_NOTHING}"
+                    f"Change the use or the recipe's columns. {NOTHING}"
                 )
             text, words = self.frame[name].cast(pl.String).fill_null(""), self._words(name)
             code = text.replace_strict(words, default=max(words.values()), return_dtype=pl.UInt32)
@@ -240,7 +240,7 @@ def _lacking(source: Source, role: str, names: list[str]) -> str:
     listed = ", ".join(source.columns[:30]) + (", ..." if len(source.columns) > 30 else "")
     return (
         f"The {role} table {source.name} lacks {len(names)} of the schema's columns: {hints}.\n"
-        f"Its columns are: {listed}.\nCorrect the names, or take the columns out of the schema. {_NOTHING}"
+        f"Its columns are: {listed}.\nCorrect the names, or take the columns out of the schema. {NOTHING}"
     )
 
 

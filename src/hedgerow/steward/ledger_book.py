@@ -15,7 +15,7 @@ from hedgerow.ledger.book import START, Ledger, LedgerEntry
 from hedgerow.public import Budget, Statement, epsilon_of
 
 Pair = tuple[Fraction, Fraction]
-_NOTHING: Pair = (Fraction(0), Fraction(0))
+NOTHING: Pair = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True)
