@@ -10,8 +10,7 @@ import time
 
 import numpy as np
 
-from hedgerow.evaluate.design import designs
-from hedgerow.evaluate.least_squares import by_pyfixest, least_squares
+from hedgerow.evaluate.least_squares import by_pyfixest, designs, least_squares
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema

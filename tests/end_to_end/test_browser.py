@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from hedgerow.api.job import Job
-from hedgerow.evaluate.compare import compare
-from hedgerow.evaluate.page import page
+from hedgerow.evaluate.compare import compare, page
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable

@@ -112,8 +112,7 @@ def compare(
 
     from hedgerow.evaluate.base import CompareOptions
     from hedgerow.evaluate.compare import compare as compared
-    from hedgerow.evaluate.compare import listed, metric_names, metrics_for
-    from hedgerow.evaluate.page import page, summary
+    from hedgerow.evaluate.compare import listed, metric_names, metrics_for, page, summary
 
     options = CompareOptions(
         metric_names(only or ()), model, by, logistic, cluster, listed(group), listed(joint), label, library

@@ -4,8 +4,8 @@ A metric is a frozen dataclass whose fields are its settings.  Metrics never hol
 nothing of where a table came from: the same code compares two public tables and, in ``steward/``, a synthetic
 table with the confidential one.  How to add one:
 
-1. a file ``evaluate/<name>.py`` with one subclass of ``AbstractMetric``: ``name``, ``title``, ``scale``, ``null``
-   and ``reading`` say what the number is; ``of`` works it out; ``with_options`` where a command may set it;
+1. a subclass of ``AbstractMetric``, in the file of its subject or in one of its own: ``name``, ``title``, ``scale``,
+   ``null`` and ``reading`` say what the number is; ``of`` works it out; ``with_options`` where a command may set it;
 2. its line in ``evaluate/registry.py``, which gives it to ``hedgerow compare`` and to the contract test
    ``tests/contract/test_every_metric.py``;
 3. its paragraph in ``docs/metrics.md``.

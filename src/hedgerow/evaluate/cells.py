@@ -1,8 +1,12 @@
-"""Counts of cells in two tables side by side: dense where a table is small, only the cells in use where it is not."""
+"""Counts of cells in two tables side by side, and what chance alone does to their shares.
+
+Counting is dense where a table is small, and of the cells in use only where it is not.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from math import pi, sqrt
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +54,17 @@ class Cells:
     def sorted_by(self, order: npt.NDArray[np.intp]) -> "Cells":
         """The same cells in another order, or some of them."""
         return Cells(self.columns, self.codes[order], self.a[order], self.b[order])
+
+
+def within_groups(
+    cells: Cells, group: npt.NDArray[np.int64], a: npt.NDArray[Any], b: npt.NDArray[Any]
+) -> tuple[Shares, Shares]:
+    """The total variation within each group of ``a`` and ``b`` rows, and what chance would give."""
+    n, m = (np.maximum(rows, 1)[group] for rows in (a, b))
+    far = np.abs(cells.a / n - cells.b / m)
+    pooled = (cells.a + cells.b) / (a + b)[group]
+    luck = np.minimum(np.sqrt(2 / np.pi * pooled * (1 - pooled) * (1 / n + 1 / m)), 2 * pooled * (1 - pooled))
+    return np.bincount(group, far, len(a)) / 2, np.bincount(group, luck, len(a)) / 2
 
 
 def in_both(a: CodedTable, b: CodedTable, wanted: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -104,3 +119,29 @@ def _dense(a: CodedTable, b: CodedTable, sets: Sequence[tuple[str, ...]]) -> Ite
         used = np.flatnonzero(one + other)
         codes = np.stack(np.unravel_index(used, a.schema.shape(columns)), axis=1).astype(np.int64)
         yield Cells(columns, codes, one[used], other[used])
+
+
+def expected_distance(p: Shares, n: int, m: int) -> float:
+    """The total variation to expect between the shares of two samples, of n and m rows, that both follow ``p``.
+
+    Each difference is taken as normal where counts are large; a rare cell cannot differ by more than it holds.
+
+    >>> round(expected_distance(np.array([0.5, 0.5]), 1000, 1000), 4)
+    0.0178
+    """
+    if n <= 0 or m <= 0:
+        return float("nan")
+    normal = sqrt(2 / pi) * np.sqrt(p * (1 - p) * (1 / n + 1 / m))
+    return float(np.minimum(normal, 2 * p * (1 - p)).sum() / 2)
+
+
+def like_sample(distance: float, p: Shares, n: int) -> float | None:
+    """The share of ``n`` rows whose simple random sample is as far from all of them, in total variation.
+
+    >>> round(like_sample(0.01, np.array([0.5, 0.5]), 1000), 2)
+    0.61
+    """
+    if n <= 0 or not np.isfinite(distance):
+        return None
+    spread = sqrt(2 / pi) / 2 * float(np.sqrt(p * (1 - p)).sum())
+    return spread**2 / (spread**2 + n * distance**2) if spread > 0 or distance > 0 else 1.0

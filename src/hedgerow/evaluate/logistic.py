@@ -6,8 +6,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.design import DesignMatrix, Floats
-from hedgerow.evaluate.least_squares import Estimates
+from hedgerow.evaluate.least_squares import DesignMatrix, Estimates, Floats
 
 _STEPS = 40
 MOST_COEFFICIENTS = 3000

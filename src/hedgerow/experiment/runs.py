@@ -19,8 +19,7 @@ import polars as pl
 
 from hedgerow import __version__
 from hedgerow.errors import NOTHING, HedgerowError, JobError, TableMismatch
-from hedgerow.evaluate.design import designs
-from hedgerow.evaluate.least_squares import least_squares
+from hedgerow.evaluate.least_squares import designs, least_squares
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid, Measure
 from hedgerow.job import JobValues

@@ -195,8 +195,7 @@ class Journal:
             save(stem.with_suffix(".parquet"), [(position, m) for m in answered.measurements])
         chosen = None if answered.chosen is None else question_to_json(answered.chosen)
         write_text(
-            stem.with_suffix(".json"),
-            json.dumps({"spend": spend_to_json(answered.spend), "chosen": chosen}) + "\n",
+            stem.with_suffix(".json"), json.dumps({"spend": spend_to_json(answered.spend), "chosen": chosen}) + "\n"
         )
 
     def answers(self) -> list[Reply]:

@@ -24,7 +24,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.cells import in_both
-from hedgerow.evaluate.telling_apart import auc
+from hedgerow.evaluate.classifiers import auc
 from hedgerow.figures import aligned
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Codes, PublicData, Schema, Tariff, open_source

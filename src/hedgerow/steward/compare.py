@@ -15,8 +15,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import AbstractMetric
-from hedgerow.evaluate.compare import Comparison, compare
-from hedgerow.evaluate.page import page, summary
+from hedgerow.evaluate.compare import Comparison, compare, page, summary
 from hedgerow.figures import aligned
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Schema

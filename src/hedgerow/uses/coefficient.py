@@ -8,8 +8,7 @@ import numpy as np
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.design import designs
-from hedgerow.evaluate.least_squares import Estimates, least_squares
+from hedgerow.evaluate.least_squares import Estimates, designs, least_squares
 from hedgerow.public import CodedTable, Floats, Formula, Schema
 from hedgerow.uses.base import NOTHING, AbstractGroupUse, Over, Quantity
 

@@ -8,14 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.evaluate.design import DesignMatrix, designs
-from hedgerow.evaluate.joint_proportions import JointProportions
-from hedgerow.evaluate.joint_scatter import JointScatter
-from hedgerow.evaluate.least_squares import Errors, by_pyfixest, least_squares
-from hedgerow.evaluate.linear_model import LinearModel
+from hedgerow.evaluate.classifiers import TrainOnSynthetic
+from hedgerow.evaluate.least_squares import DesignMatrix, Errors, by_pyfixest, designs, least_squares
 from hedgerow.evaluate.numeric import NumericDistances
-from hedgerow.evaluate.slopes import level_pairs
-from hedgerow.evaluate.train_on_synthetic import TrainOnSynthetic
+from hedgerow.evaluate.panels import JointProportions, JointScatter, level_pairs
+from hedgerow.evaluate.regressions import LinearModel
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable

@@ -8,12 +8,16 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.coefficients import CoefficientAgreement, combined, expected_overlap, interval_overlap
-from hedgerow.evaluate.design import DesignMatrix, designs
-from hedgerow.evaluate.least_squares import Errors, Estimates, by_pyfixest, least_squares
-from hedgerow.evaluate.linear_model import LinearModel
+from hedgerow.evaluate.least_squares import DesignMatrix, Errors, Estimates, by_pyfixest, designs, least_squares
 from hedgerow.evaluate.logistic import logistic
-from hedgerow.evaluate.logistic_model import LogisticModel
+from hedgerow.evaluate.regressions import (
+    CoefficientAgreement,
+    LinearModel,
+    LogisticModel,
+    combined,
+    expected_overlap,
+    interval_overlap,
+)
 from hedgerow.public.formula import Formula
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared

@@ -5,12 +5,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from hedgerow.evaluate.audit import NearestRecords, UniqueMatches
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.nearest_records import NearestRecords
+from hedgerow.evaluate.classifiers import TellingApart, TrainOnSynthetic, auc
 from hedgerow.evaluate.numeric import NumericDistances
-from hedgerow.evaluate.telling_apart import TellingApart, auc
-from hedgerow.evaluate.train_on_synthetic import TrainOnSynthetic
-from hedgerow.evaluate.unique_matches import UniqueMatches
 from hedgerow.evaluate.validity import Validity
 from hedgerow.public.schema import Schema
 from tests.unit.evaluate import tables
@@ -65,7 +63,7 @@ def test_pmse_is_that_of_scikit_learn() -> None:
 
 
 def test_the_pmse_of_two_samples_is_on_average_what_its_null_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.evaluate.telling_apart.is_installed", lambda: False)  # for speed
+    monkeypatch.setattr("hedgerow.evaluate.classifiers.is_installed", lambda: False)  # for speed
     schema, ratios = Schema.loads(LETTERS), []
     for seed in range(60):
         a, b = (tables.table(letters(n, 2 * seed + i), schema) for i, n in enumerate((400, 600)))
@@ -103,8 +101,7 @@ def test_training_on_a_table_without_the_relation_loses_the_prediction() -> None
 def test_without_scikit_learn_the_hint_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = Schema.loads(LETTERS)
     a, b = tables.table(letters(300, 1), schema), tables.table(letters(300, 2), schema)
-    for module in ("boosting", "telling_apart"):
-        monkeypatch.setattr(f"hedgerow.evaluate.{module}.is_installed", lambda: False)
+    monkeypatch.setattr("hedgerow.evaluate.classifiers.is_installed", lambda: False)
     with pytest.raises(DoesNotApply, match=r"hedgerow\[models\]"):
         TrainOnSynthetic().of(a, b, rng=RNG)
     found = TellingApart().of(a, b, rng=RNG)

@@ -8,14 +8,10 @@ import pandas as pd
 import pytest
 
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.cells import Cells, every_cells, joint_cells
-from hedgerow.evaluate.joint_proportions import JointProportions
-from hedgerow.evaluate.joint_scatter import JointScatter
-from hedgerow.evaluate.k_marginal import KMarginal
-from hedgerow.evaluate.marginals import OneWayDistance, ThreeWayDistance, TwoWayDistance
-from hedgerow.evaluate.rare_cells import RareCells
-from hedgerow.evaluate.sampling import expected_distance, like_sample
-from hedgerow.evaluate.small_groups import SmallGroups
+from hedgerow.evaluate.cells import Cells, every_cells, expected_distance, joint_cells, like_sample
+from hedgerow.evaluate.marginals import KMarginal, OneWayDistance, ThreeWayDistance, TwoWayDistance
+from hedgerow.evaluate.panels import JointProportions, JointScatter
+from hedgerow.evaluate.small_groups import RareCells, SmallGroups
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, shares, total_variation
 from tests.unit.evaluate import tables
