@@ -24,20 +24,26 @@ if TYPE_CHECKING:
     from hedgerow import uses as uses
     from hedgerow.api.job import Job as Job
     from hedgerow.api.release import Release as Release
+    from hedgerow.evaluate.compare import Comparison as Comparison
     from hedgerow.job.values import Confidential as Confidential
     from hedgerow.job.values import Person as Person
     from hedgerow.job.values import Public as Public
     from hedgerow.job.values import Target as Target
+    from hedgerow.planning.forecast import Plan as Plan
     from hedgerow.public import Budget as Budget
     from hedgerow.public import Schema as Schema
     from hedgerow.simulate.personnel import personnel as personnel
+    from hedgerow.stand_in import Rehearsal as Rehearsal
 
 _HOME = {
     "Budget": "hedgerow.public.costs.accounting",
+    "Comparison": "hedgerow.evaluate.compare",
     "Confidential": "hedgerow.job.values",
     "Job": "hedgerow.api.job",
     "Person": "hedgerow.job.values",
+    "Plan": "hedgerow.planning.forecast",
     "Public": "hedgerow.job.values",
+    "Rehearsal": "hedgerow.stand_in",
     "Release": "hedgerow.api.release",
     "Schema": "hedgerow.public.schema",
     "Target": "hedgerow.job.values",
