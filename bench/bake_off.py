@@ -17,12 +17,13 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from bench import table_prior as personnel
 from bench.real_tables import load
 from hedgerow.model.records.descent import PairTargets, pair_shares
-from hedgerow.model.tables.fitting import Floats, Keys, consistent, project, rake_rows
+from hedgerow.model.tables.fitting import Floats, consistent, project, rake_rows
 from hedgerow.model.tables.shrinkage import drift_of, pooled_drifts, posterior, shrink, shrink_by_gaps
 from hedgerow.public.costs.noise_laws import Gaussian, Laplace
 
@@ -76,7 +77,7 @@ def _kept(square: Floats) -> Floats:
     return np.asarray(each @ (1 - 1 / spread))
 
 
-def rake(keys: Sequence[Keys], targets: Sequence[Floats], start: Floats, *, sweeps: int) -> Floats:
+def rake(keys: Sequence[npt.NDArray[np.int32]], targets: Sequence[Floats], start: Floats, *, sweeps: int) -> Floats:
     """Weights raked to all tables at once: damped steps in logs, smaller when the error grows; dpsyn had it."""
     weight, best, least, step, before = start.copy(), start, np.inf, 0.5, np.inf
     for _ in range(sweeps):

@@ -166,7 +166,7 @@ def exact_margins_in_the_model(patch: Patch) -> None:
     exact, margins = _exact(patch), NoisyTables.margins
 
     def true(self: NoisyTables) -> Any:
-        k = len(self.names)
+        k = len(self.axes.names)
         known = [c[:k] for c in exact[::-1] if [len(t) for t in c[:k]] == list(self.shape)]
         return [np.asarray(t, np.float64) + 0.01 for t in known[0]] if known else margins(self)
 

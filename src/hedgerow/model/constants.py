@@ -55,13 +55,9 @@ class BlendConstants:
     tree_trace: float = chosen(0.02, "share", "of independence in what the tree says of a pair")
     least_share: float = chosen(0.05, "of an equal share", "a table that would get less of a cost is not asked for")
     widest_triple: int = chosen(3000, "cells", "the most of a triple that is chosen by itself", _WORK)
-    wider_trace: float = chosen(
-        0.01, "share", "of evenness in what a model expects of a table of three or more columns"
-    )
+    wider_trace: float = chosen(0.01, "share", "of evenness in what a model expects of a table of 3 or more columns")
     wider_fit_sweeps: int = chosen(12, "sweeps", "of proportional fitting of such a table to its pairs")
-    wider_raking: tuple[int, float] = chosen(
-        (4, 0.5), "sweeps, power", "of weighing records to such tables and their pairs"
-    )
+    wider_raking: tuple[int, float] = chosen((4, 0.5), "sweeps, power", "of weighing records to them and their pairs")
     wider_last_sweeps: int = chosen(10, "sweeps", "of weighing them to such tables alone, at last")
     descent_end: int = chosen(500, "one record in", "record descent ends when fewer values move in a sweep")
 
@@ -71,9 +67,7 @@ class BlendConstants:
 class TreeBlendConstants(BlendConstants):
     """What was chosen in ``tree_blend`` besides its settings."""
 
-    path_noise: float = chosen(
-        0.1, "of the rows", "the most that the noise of a path of three columns may move", _TRIPLES
-    )
+    path_noise: float = chosen(0.1, "of the rows", "the most that noise of a path of 3 columns may move", _TRIPLES)
     middle_path_noise: float = chosen(
         0.06, "of the rows", "the same for the middle one of all paths; above, no path is measured", _TRIPLES
     )
@@ -95,14 +89,10 @@ class PublicBlendConstants(BlendConstants):
         2.3, "standard normal", "taken off the drift of all tables: noise makes it once in a hundred", _LOOKED
     )
     known_chance: float = chosen(1.5, "variance over mean", "the least drift: both tables are samples", _LOOKED)
-    smoothing_widths: tuple[int, ...] = chosen(
-        (0, 1, 2, 4, 8, 16, 32), "values", "the widths of smoothing that are compared"
-    )
+    smoothing_widths: tuple[int, ...] = chosen((0, 1, 2, 4, 8, 16, 32), "values", "widths of smoothing compared")
     smoothing_trace: float = chosen(0.01, "share", "of independence in a smoothed pair")
     public_trace: float = chosen(0.003, "share", "of independence in a public pair", _LOOKED)
-    foreign_trust: float = chosen(
-        0.5, "share of trust", "below it a column of the public table is about other people", _LOOKED
-    )
+    foreign_trust: float = chosen(0.5, "share of trust", "below it a public column is about other people", _LOOKED)
     tail_weight: float = chosen(0.01, "of all weight", "on the extra rows before they are raked", _LOOKED)
     light_raking: tuple[int, float] = chosen(
         (5, 0.25), "sweeps, power", "of weighing rows when drawn records are refined", _RAKED
@@ -118,9 +108,7 @@ class IntegerCountsConstants:
     """What was chosen in ``integer_counts``: the shrinkage towards a public prior, and the margins' part."""
 
     margins_share: Fraction = chosen(Fraction(3, 10), "of the budget", "for all margins together")
-    spread_doubt: float = chosen(
-        15.0, "squared standard errors", "that a part of the spread must stand above zero", _YEARS
-    )
+    spread_doubt: float = chosen(15.0, "squared standard errors", "that a part of the spread must exceed 0", _YEARS)
     cells_per_doubt: float = chosen(20.0, "cells", "for each of them, in a table of few cells", _YEARS)
     hidden_noise: float = chosen(0.25, "variance", "of noise that rounding hides: such counts are left alone", _YEARS)
     scale_rounds: int = chosen(3, "rounds", "of finding the scale of the prior")
@@ -139,9 +127,7 @@ class DPSynConstants:
         "chosen among seven on adult_halves and acs_by_state; acs_ma and census had been seen",
     )
     offers: int = chosen(6, "pool records", "that a record is offered at once: the best is taken")
-    exchange_end: int = chosen(
-        200, "one record in", "exchange ends when fewer move; in groups smaller than the pool", _PAIR
-    )
+    exchange_end: int = chosen(200, "one record in", "exchange ends when fewer move, in groups below the pool", _PAIR)
     large_exchange_end: int = chosen(50, "one record in", "the same in larger groups", _PAIR)
 
 
@@ -176,9 +162,7 @@ class GuidedTreeConstants:
     drift_levels: tuple[int, ...] = chosen(
         (1, 2, 4, 8, 16), "depth", "of the nodes that are corrected for drift before the leaves"
     )
-    public_rows: int = chosen(
-        400_000, "rows", "the most public rows that a tree or a boosted model is grown on", _WORK
-    )
+    public_rows: int = chosen(400_000, "rows", "the most public rows a tree or a boosted model is grown on", _WORK)
     smallest_leaf: int = chosen(8, "public rows", "the fewest in a half of a split")
     deepest_leaf: int = chosen(24, "splits", "the most above a leaf")
     leaf_charges: tuple[float, ...] = chosen(
@@ -196,9 +180,7 @@ class GuidedTreeConstants:
         Fraction(1, 2), "of the budget", "for the tables that are asked first when there are no public labels"
     )
     leaf_smoothing: float = chosen(5.0, "rows", "of the whole table's mix that the public labels of a leaf are given")
-    code_smoothing: float = chosen(
-        5.0, "rows", "of the node's mix that a code is given before codes are put in order"
-    )
+    code_smoothing: float = chosen(5.0, "rows", "of the node's mix that a code is given before codes are ordered")
     boosting_rate: float = chosen(0.15, "of a Newton step", "the learning rate of the public model")
     boosting_rounds: int = chosen(120, "trees", "the most in the public model")
     boosting_depth: int = chosen(4, "splits", "the most above a leaf of one of them")
@@ -218,9 +200,7 @@ class GuidedTreeConstants:
         _BANDS,
     )
     analyses_share: Fraction = chosen(Fraction(1, 3), "of the budget", "for analyses alone")
-    told_enough: float = chosen(
-        0.5, "of the variance that chance gives", "beyond it a larger share is not considered", _BANDS
-    )
+    told_enough: float = chosen(0.5, "of the variance that chance gives", "beyond it no larger one is tried", _BANDS)
     residual_sweeps: int = chosen(30, "sweeps over all columns", "of the least squares of an outcome")
     residual_steps: int = chosen(16, "steps per standard deviation", "to which residuals are rounded")
     residual_rows: int = chosen(

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.model.records.descent import PairTargets, Records, pair_shares
-from hedgerow.model.records.fitters import gum, refine
+from hedgerow.model.records.fitters import Exchange, GradualUpdate
 from hedgerow.model.tables.fitting import common_margins, consistent, fit_pair
 from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public.costs.noise_laws import Gaussian
@@ -33,7 +33,7 @@ def targets() -> PairTargets:
 def test_gradual_update_lowers_the_error_of_a_large_table(targets: PairTargets) -> None:
     start = independent(5000, np.random.default_rng(2))
     before = start.copy()
-    fitted = gum(start, targets, rounds=20, step=0.5)
+    fitted = GradualUpdate(20, 0.5).fit(start, targets, 1)
     assert targets.error(fitted) < targets.error(start) / 4
     assert (start == before).all(), "the start was written over"
     assert (fitted.max(axis=0) < SIZES).all()
@@ -41,23 +41,23 @@ def test_gradual_update_lowers_the_error_of_a_large_table(targets: PairTargets) 
 
 def test_gradual_update_never_returns_something_worse(targets: PairTargets) -> None:
     start = correlated(40, np.random.default_rng(3))
-    assert targets.error(gum(start, targets, rounds=5, step=1.0)) <= targets.error(start)
+    assert targets.error(GradualUpdate(5, 1.0).fit(start, targets, 1)) <= targets.error(start)
 
 
 @pytest.mark.parametrize("n", [1, 30, 300])
 def test_refinement_brings_a_small_group_nearer(targets: PairTargets, n: int) -> None:
     rng = np.random.default_rng(4)
     pool, start = correlated(5000, rng), independent(n, rng)
-    fitted = refine(start, pool, targets, sweeps=10)
+    fitted = Exchange(pool, 10).fit(start, targets, 1)
     assert targets.error(fitted) <= targets.error(start)
     assert n < 300 or targets.error(fitted) < targets.error(pool[:n]), "better than a plain sample of the pool"
 
 
 def test_the_same_state_gives_the_same_records(targets: PairTargets) -> None:
     start, pool = independent(500, np.random.default_rng(5)), correlated(900, np.random.default_rng(6))
-    assert (gum(start, targets, rounds=3, state=9) == gum(start, targets, rounds=3, state=9)).all()
-    assert (refine(start, pool, targets, sweeps=3, state=9) == refine(start, pool, targets, sweeps=3, state=9)).all()
-    assert (refine(start, pool, targets, sweeps=3, state=9) != refine(start, pool, targets, sweeps=3, state=8)).any()
+    assert (GradualUpdate(3).fit(start, targets, 9) == GradualUpdate(3).fit(start, targets, 9)).all()
+    assert (Exchange(pool, 3).fit(start, targets, 9) == Exchange(pool, 3).fit(start, targets, 9)).all()
+    assert (Exchange(pool, 3).fit(start, targets, 9) != Exchange(pool, 3).fit(start, targets, 8)).any()
 
 
 @given(seed=st.integers(0, 10_000), noise=st.floats(0, 0.5))

@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
-from hedgerow.model.records import fitters
+from hedgerow.model.records.fitters import Exchange
 from hedgerow.pipeline import draw_copies
 from hedgerow.planning.forecast import outline
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -73,13 +73,13 @@ def test_without_floor_and_steps_group_sizes_are_the_noisy_ones() -> None:
 
 def test_equal_groups_are_copies_only_when_asked_and_are_then_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[int] = []
-    original = fitters.refine
+    original = Exchange.fit
 
-    def noted(records: Any, *args: Any, **kwargs: Any) -> Any:
+    def noted(self: Exchange, records: Any, *args: Any) -> Any:
         fitted.append(len(records))
-        return original(records, *args, **kwargs)
+        return original(self, records, *args)
 
-    monkeypatch.setattr(fitters, "refine", noted)
+    monkeypatch.setattr(Exchange, "fit", noted)
     for reuse in (False, True):
         fitted.clear()
         found = list(groups(drawn(DPSyn(groups=["area"], reuse=reuse), Budget("1", "1e-6"))).values())

@@ -32,27 +32,52 @@ class AbstractFitter(ABC):
 @final
 @dataclass(frozen=True)
 class GradualUpdate(AbstractFitter):
-    """GUM: table by table, a share ``step`` of the records in cells that hold too many moves on; ``rounds`` times."""
+    """GUM: table by table, a share ``step`` of the records in cells that hold too many moves on; ``rounds`` times.
+
+    The step shrinks by a tenth every round.
+    """
 
     rounds: int = 10
     step: float = 1.0
 
     def fit(self, records: Records, targets: PairTargets, state: int) -> Records:
-        """The best round; the given records when no round helps."""
-        return gum(records, targets, rounds=self.rounds, step=self.step, state=state)
+        """The best round, since the update does not settle by itself; the given records when no round helps."""
+        best, error = records, targets.error(records)
+        now, stream, step = records.copy(), stream_of(state), self.step
+        for _ in range(self.rounds if len(targets.design) and len(now) else 0):
+            _gum_round(now, targets.design, np.asarray(targets.sizes, np.int64), targets.shares, step, stream)
+            step *= 0.9
+            if (reached := targets.error(now)) < error:
+                best, error = now.copy(), reached
+        return best
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Exchange(AbstractFitter):
-    """Each record is offered ``sweeps`` records of ``pool`` and takes one when all tables together gain."""
+    """Each record is offered ``sweeps`` records of ``pool`` and takes one when all tables together gain.
+
+    The summed squared error never rises.  One-way tables are not looked at.  Ends early when hardly any record moves.
+    """
 
     pool: Records
     sweeps: int = 60
 
     def fit(self, records: Records, targets: PairTargets, state: int) -> Records:
         """Records of the pool, and given ones, whole."""
-        return refine(records, self.pool, targets, sweeps=self.sweeps, state=state)
+        if not len(records) or not len(self.pool) or not targets.square.weight.any():
+            return records.copy()
+        starts = targets.square.starts[:-1].astype(np.int32)
+        now = records + starts
+        gap = targets.square.target * np.float32(-len(records) / targets.total)
+        _add_up(now, gap)
+        still = DPSYN.exchange_end if len(records) < len(self.pool) else DPSYN.large_exchange_end
+        stream = stream_of(state)
+        for offered in range(0, self.sweeps, DPSYN.offers):
+            moved = _pass(now, self.pool, starts, gap, min(DPSYN.offers, self.sweeps - offered), stream)
+            if moved * still < len(records):
+                break
+        return np.asarray(now - starts, np.uint16)
 
 
 @final
@@ -74,24 +99,6 @@ def fit_groups(
     """Every group fitted by itself to the same shares, each with a state of its own."""
     with ThreadPoolExecutor() as threads:
         return list(threads.map(lambda group, state: fitter.fit(group, targets, state), groups, states))
-
-
-def gum(records: Records, targets: PairTargets, *, rounds: int, step: float = 1.0, state: int = 1) -> Records:
-    """The records after gradual update, or as they were if no round brought them nearer to the targets.
-
-    ``step`` is the share of each table's excess that is moved; it shrinks by a tenth every round.  The
-    best round is kept, since the update does not settle by itself.
-    """
-    best, error = records, targets.error(records)
-    now, stream = records.copy(), stream_of(state)
-    for _ in range(rounds):
-        if not len(targets.design) or not len(now):
-            break
-        _gum_round(now, targets.design, np.asarray(targets.sizes, np.int64), targets.shares, step, stream)
-        step *= 0.9
-        if (reached := targets.error(now)) < error:
-            best, error = now.copy(), reached
-    return best
 
 
 def stream_of(state: int) -> npt.NDArray[np.uint64]:
@@ -166,26 +173,6 @@ def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays 
                 records[r, a], records[r, b] = c // width, c % width
             else:
                 records[r, a] = c
-
-
-def refine(records: Records, pool: Records, targets: PairTargets, *, sweeps: int, state: int = 1) -> Records:
-    """The records after ``sweeps`` offers of a pool record to each; the summed squared error never rises.
-
-    An exact function of its arguments; ``state`` starts a random stream of its own.  One-way tables are not looked
-    at.  Ends early when hardly any record moves.
-    """
-    if not len(records) or not len(pool) or not targets.square.weight.any():
-        return records.copy()
-    starts = targets.square.starts[:-1].astype(np.int32)
-    now = records + starts
-    gap = targets.square.target * np.float32(-len(records) / targets.total)
-    _add_up(now, gap)
-    stream, still = stream_of(state), DPSYN.exchange_end if len(records) < len(pool) else DPSYN.large_exchange_end
-    for offered in range(0, sweeps, DPSYN.offers):
-        moved = _pass(now, pool, starts, gap, min(DPSYN.offers, sweeps - offered), stream)
-        if moved * still < len(records):
-            break
-    return np.asarray(now - starts, np.uint16)
 
 
 @quick

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
-from typing import final
+from math import inf
+from typing import ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,21 @@ from hedgerow.model.records.tree import JunctionModel, TreeModel
 from hedgerow.model.tables.fitting import Floats, pooled_total, project, rake_rows, systematic_counts
 from hedgerow.public import Codes, Coding, Marginal, Measurement, Schema, code_type, column_codes, law_of
 
-_SHOWN = 200_000  # the most records from which expected counts are worked out
+
+class AbstractDrawnModel(AbstractModel):
+    """A model that is known by its draws: what it expects are the counts of one draw with a fixed stream."""
+
+    coding: Coding
+    most_drawn: ClassVar[float] = 200_000
+    """The most records from which expected counts are worked out."""
+
+    def expected(self, question: Marginal) -> Expected:
+        """The counts of one draw with a fixed stream, scaled to ``total``."""
+        return counts_of(self._example, question, self.coding, self.total)
+
+    @cached_property
+    def _example(self) -> dict[str, Codes]:
+        return with_parts(self.draw(int(min(max(self.total, 1000), self.most_drawn)), fixed_stream()), self.coding)
 
 
 @final
@@ -90,7 +105,7 @@ def fit_product(coding: Coding, one_ways: Sequence[Measurement], *, total: int |
 
 @final
 @dataclass(frozen=True, eq=False)
-class BlendModel(AbstractModel):
+class BlendModel(AbstractDrawnModel):
     """Records drawn from ``tree``, then moved until their pairs count what ``targets`` say.
 
     Attributes:
@@ -109,24 +124,15 @@ class BlendModel(AbstractModel):
     targets: PairTargets
     sweeps: int = 4
 
-    def expected(self, question: Marginal) -> Expected:
-        """The counts of one draw with a fixed stream, scaled to ``total``."""
-        return counts_of(self._shown, question, self.coding, self.total)
-
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records in random order."""
         fitted = descend(self.tree.draw(n, rng), self.targets, rng, sweeps=self.sweeps)
         return coded(rng.permutation(fitted), self.attributes, self.coding)
 
-    @cached_property
-    def _shown(self) -> dict[str, Codes]:
-        drawn = dict(self.draw(min(max(self.total, 1000), _SHOWN), fixed_stream()))
-        return with_parts(drawn, self.coding)
-
 
 @final
 @dataclass(frozen=True, eq=False)
-class SupportModel(AbstractModel):
+class SupportModel(AbstractDrawnModel):
     """Rows of a support, each worth its weight.
 
     Attributes:
@@ -146,10 +152,7 @@ class SupportModel(AbstractModel):
     weights: npt.NDArray[np.float64]
     targets: PairTargets | None = None
     sweeps: int = 12
-
-    def expected(self, question: Marginal) -> Expected:
-        """The counts of one draw with a fixed stream, scaled to ``total``."""
-        return counts_of(self._shown, question, self.coding, self.total)
+    most_drawn: ClassVar[float] = inf
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records: equal steps along the sorted support, which adds hardly any error of its own."""
@@ -163,10 +166,6 @@ class SupportModel(AbstractModel):
     @cached_property
     def _sorted(self) -> npt.NDArray[np.intp]:
         return np.lexsort(self.rows.T[::-1])
-
-    @cached_property
-    def _shown(self) -> dict[str, Codes]:
-        return with_parts(dict(self.draw(max(self.total, 1000), fixed_stream())), self.coding)
 
 
 @final
@@ -204,7 +203,7 @@ class CrossedModel(AbstractModel):
 
 @final
 @dataclass(frozen=True, eq=False)
-class WiderTables(AbstractModel):
+class WiderTables(AbstractDrawnModel):
     """Records of ``inner``, weighed so that they agree with ``tables``; a few are taken twice, a few not at all.
 
     The pairs of a column of these tables with a column outside keep the counts they have in ``inner`` as far as
@@ -227,10 +226,6 @@ class WiderTables(AbstractModel):
         """The estimated number of records."""
         return self.inner.total
 
-    def expected(self, question: Marginal) -> Expected:
-        """The counts of one draw with a fixed stream, scaled to ``total``."""
-        return counts_of(self._shown, question, self.coding, self.total)
-
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records in random order."""
         codes = self.inner.draw(n, rng)
@@ -244,17 +239,10 @@ class WiderTables(AbstractModel):
         shape = [self.coding.sizes[a] for a in self.attributes]
         sweeps, power = BLEND.wider_raking
         weights = rake_rows(rows, shape, kept | pulls, np.ones(n), sweeps=sweeps, power=power)
-        weights = rake_rows(
-            rows, shape, pulls, weights, sweeps=BLEND.wider_last_sweeps, spare=0.0
-        )  # the last word is theirs
+        weights = rake_rows(rows, shape, pulls, weights, sweeps=BLEND.wider_last_sweeps, spare=0.0)
         order = np.lexsort([codes[a] for a in self.attributes[::-1]])
-        chosen = np.repeat(order, systematic_counts(weights[order], n, rng))
-        chosen = rng.permutation(chosen)
+        chosen = rng.permutation(np.repeat(order, systematic_counts(weights[order], n, rng)))
         return {a: codes[a][chosen] for a in self.attributes}
-
-    @cached_property
-    def _shown(self) -> dict[str, Codes]:
-        return with_parts(dict(self.draw(min(max(self.total, 1000), _SHOWN), fixed_stream())), self.coding)
 
 
 @final

@@ -7,14 +7,15 @@ of a clique is met exactly when it agrees with the tree on their common pair.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import final
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Pair = tuple[int, int]
+from hedgerow.model.tables.fitting import Floats, Pair
+
 Triple = tuple[int, int, int]
 
 
@@ -47,12 +48,18 @@ class TreeModel:
     margins: Sequence[Floats]
     tables: Mapping[Pair, Floats]
 
-    def order(self) -> list[tuple[int, int | None]]:
-        """Every column once, parents before children: (column, parent or None)."""
+    @cached_property
+    def neighbours(self) -> dict[int, list[int]]:
+        """The columns that each column shares an edge with."""
         near: dict[int, list[int]] = {i: [] for i in range(len(self.margins))}
         for a, b in self.tables:
             near[a].append(b)
             near[b].append(a)
+        return near
+
+    def order(self) -> list[tuple[int, int | None]]:
+        """Every column once, parents before children: (column, parent or None)."""
+        near = self.neighbours
         found: dict[int, int | None] = {}
         for root in sorted(near, key=lambda i: -len(near[i])):
             stack: list[tuple[int, int | None]] = [] if root in found else [(root, None)]
@@ -71,14 +78,10 @@ class TreeModel:
 
     def pairs_of(self, column: int) -> dict[int, Floats]:
         """The joint shares of ``column`` and every column it is linked with, however far: exact, no sampling."""
-        near: dict[int, list[int]] = {}
-        for a, b in self.tables:
-            near.setdefault(a, []).append(b)
-            near.setdefault(b, []).append(a)
         found, stack = {column: np.diag(self.margins[column])}, [column]
         while stack:
             at = stack.pop()
-            for child in near.get(at, ()):
+            for child in self.neighbours[at]:
                 if child not in found:
                     found[child] = found[at] @ self.conditional(child, at)
                     stack.append(child)
@@ -89,19 +92,7 @@ class TreeModel:
 
         So each table of the tree is met almost exactly, and brothers remain independent given their parent.
         """
-        records = np.zeros((n, len(self.margins)), np.uint16)
-        for child, parent in self.order():
-            if parent is None:
-                records[:, child] = stratified(self.margins[child], n, rng)
-                continue
-            shares = self.conditional(child, parent)
-            by_parent = np.argsort(records[:, parent], kind="stable")
-            bounds = np.searchsorted(records[by_parent, parent], np.arange(len(shares) + 1))
-            for value in range(len(shares)):
-                rows = by_parent[bounds[value] : bounds[value + 1]]
-                if len(rows):
-                    records[rows, child] = stratified(shares[value], len(rows), rng)
-        return records
+        return JunctionModel(self, {}).draw(n, rng)
 
 
 def stratified(shares: Floats, n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
@@ -135,14 +126,14 @@ class JunctionModel:
             found[child] = (parent,)
             for other in found:
                 linked = other in found[parent] or parent in found.get(other, ())
-                if other not in (child, parent) and linked and self._key(child, parent, other) in self.cliques:
+                if other not in (child, parent) and linked and _triple(child, parent, other) in self.cliques:
                     found[child] = (parent, other)
                     break
         return list(found.items())
 
     def conditional(self, child: int, first: int, second: int) -> Floats:
         """The shares of ``child`` given both others, child last; the tree's where these are empty."""
-        key = self._key(child, first, second)
+        key = _triple(child, first, second)
         axes = [key.index(first), key.index(second), key.index(child)]
         table = self.cliques[key].transpose(axes)
         sums = table.sum(axis=2, keepdims=True)
@@ -170,17 +161,13 @@ class JunctionModel:
                 records[rows, child] = stratified(shares[value], len(rows), rng)
         return records
 
-    @staticmethod
-    def _key(*columns: int) -> Triple:
-        a, b, c = sorted(columns)
-        return a, b, c
-
 
 def paths(tree: TreeModel) -> list[Triple]:
     """Every path of three columns in the tree, as sorted triples."""
-    near: dict[int, set[int]] = {}
-    for a, b in tree.tables:
-        near.setdefault(a, set()).add(b)
-        near.setdefault(b, set()).add(a)
-    found = {tuple(sorted((x, middle, y))) for middle, ends in near.items() for x, y in combinations(sorted(ends), 2)}
-    return sorted((t[0], t[1], t[2]) for t in found)
+    near = tree.neighbours
+    return sorted({_triple(x, middle, y) for middle in near for x, y in combinations(near[middle], 2)})
+
+
+def _triple(*columns: int) -> Triple:
+    a, b, c = sorted(columns)
+    return a, b, c

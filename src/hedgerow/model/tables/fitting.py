@@ -18,7 +18,6 @@ Pair = tuple[int, int]
 Key = tuple[int, ...]
 """A table, by the positions of its columns."""
 Tables = Mapping[tuple[int], Floats] | Mapping[Pair, Floats] | Mapping[Key, Floats]
-Keys = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.uint16]
 Column = TypeVar("Column", bound=Hashable)
 _CHUNK = 4096  # rows whose cells are worked out at once: they stay in the processor's first cache

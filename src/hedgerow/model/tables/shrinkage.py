@@ -27,7 +27,7 @@ Along columns with an order, neighbouring values lend each other strength; what 
 independence, so that heaps (age 40, 40 hours) stay. Where there is no order, singular values are shrunk instead.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import final
@@ -332,7 +332,8 @@ def _kernel_smoothed(
     """The smoothing of the ratio to ``alone`` with the least estimated error, and its widths."""
     best, least, chosen = table, np.inf, (0, 0)
     weight = 1 / (variance + 1)
-    kernels = [{w: _kernel(size, s, w) for w in _widths(s)} for size, s in zip(table.shape, steps, strict=True)]
+    widths, sizes = PUBLIC_BLEND.smoothing_widths, zip(table.shape, steps, strict=True)
+    kernels = [{w: _kernel(size, s, w) for w in widths if w == 0 or w < s} for size, s in sizes]
     for first, second in product(kernels[0], kernels[1]):
         down, along = kernels[0][first], kernels[1][second]
         spread = np.maximum(down @ alone @ along, 1e-300)
@@ -342,10 +343,6 @@ def _kernel_smoothed(
         if error < least:
             best, least, chosen = made, error, (first, second)
     return best, chosen
-
-
-def _widths(steps: int) -> Iterable[int]:
-    return [w for w in PUBLIC_BLEND.smoothing_widths if w == 0 or w < steps]
 
 
 def _kernel(size: int, steps: int, width: int) -> Floats:

@@ -136,14 +136,12 @@ def drift(parts: Sequence[tuple[LabelCounts, Floats, Floats]]) -> Floats:
     for e, fitted, spread in parts:
         base, due = spread * fitted.sum(axis=1, keepdims=True), e.variance + spread
         weight = base / due**2
-        top = top + ((np.minimum((e.counts - fitted) ** 2, GUIDED_TREE.widest_square * due) - due) * weight).sum(
-            axis=0
-        )
+        square = np.minimum((e.counts - fitted) ** 2, GUIDED_TREE.widest_square * due)
+        top = top + ((square - due) * weight).sum(axis=0)
         bottom = bottom + (base * weight).sum(axis=0)
         error = error + 4 * ((due * weight) ** 2).sum(axis=0)  # a squared Laplace variable has variance 5, not 2
-    whole = max(float(top.sum() - GUIDED_TREE.drift_caution * np.sqrt(error.sum())), 0.0) / max(
-        float(bottom.sum()), _TINY
-    )
+    sure = float(top.sum() - GUIDED_TREE.drift_caution * np.sqrt(error.sum()))
+    whole = max(sure, 0.0) / max(float(bottom.sum()), _TINY)
     own = np.maximum(top, 0.0) / np.maximum(bottom, _TINY)
     chance = np.zeros(len(own))
     for e, fitted, spread in parts:

@@ -259,27 +259,13 @@ def combine(
         for s, leaf in zip(shares, leaves, strict=True):
             _add_leaf(total, s, leaf, np.ones(len(s)))
         if rule == "precision":
-            total = _by_precision(
-                shares, leaves, counts, variances, middle=np.asarray(total / len(counts), np.float32)
-            )
+            middle = np.asarray(total / len(counts), np.float32)
+            total = np.zeros_like(middle)
+            for s, leaf, c, v in zip(shares, leaves, counts, variances, strict=True):
+                noise = v * label_count / np.maximum(c.sum(axis=1), 1.0) ** 2
+                apart = _apart(s, leaf, middle) / max(len(leaf), 1) - (noise[leaf].mean() if len(leaf) else 0.0)
+                _add_leaf(total, s, leaf, 1 / (noise + max(apart, RANDOM_TREES.spread_floor)))
     _normalise(total)
-    return total
-
-
-def _by_precision(
-    shares: Sequence[Shares],
-    leaves: Sequence[npt.NDArray[Any]],
-    counts: Sequence[Floats],
-    variances: Sequence[float],
-    *,
-    middle: Shares,
-) -> Shares:
-    total = np.zeros_like(middle)
-    label_count = middle.shape[1]
-    for s, leaf, c, v in zip(shares, leaves, counts, variances, strict=True):
-        noise = v * label_count / np.maximum(c.sum(axis=1), 1.0) ** 2
-        apart = _apart(s, leaf, middle) / max(len(leaf), 1) - (noise[leaf].mean() if len(leaf) else 0.0)
-        _add_leaf(total, s, leaf, 1 / (noise + max(apart, RANDOM_TREES.spread_floor)))
     return total
 
 

@@ -59,6 +59,12 @@ class BinaryTree:
         out[self.low[split] + 1] = split
         return out
 
+    def nodes(self, code_rows: npt.NDArray[Any]) -> Ints:
+        """The leaf that each row falls in."""
+        node = np.zeros(code_rows.shape[1], np.int64)
+        _walk(code_rows, self.look, self.low, self.side, node)
+        return node
+
 
 def grow(
     code_rows: npt.NDArray[Any],
@@ -102,12 +108,8 @@ def _grow(  # noqa: C901, PLR0915  compiled: one loop over plain arrays
     tally, held, codes = np.zeros((widest, label_count)), np.zeros(widest), np.empty(widest, np.int64)
     score, best_side = np.empty(widest), np.zeros(widest, np.uint8)
     rows[0], count, node = n, 1, 0
-    total, left, way, fresh = (
-        np.zeros(label_count),
-        np.zeros(label_count),
-        np.zeros(label_count),
-        np.zeros(label_count),
-    )
+    total, left = np.zeros(label_count), np.zeros(label_count)
+    way, fresh = np.zeros(label_count), np.zeros(label_count)
     while node < count:
         here = order[start[node] : start[node] + rows[node]]
         total[:] = 0.0
@@ -271,7 +273,7 @@ class BoostedTrees:
         """The share of each label for every row."""
         scores = np.tile(self.start, (code_rows.shape[1], 1))
         for tree, steps in self.trees:
-            _add_steps(code_rows, tree.look, tree.low, tree.side, steps, scores)
+            scores += steps[tree.nodes(code_rows)]
         return _softmax(scores)
 
 
@@ -301,7 +303,7 @@ def _best_rounds(code_rows: Any, labels: Any, held: Any, truth: Any, label_count
     best, loss = 0, _loss(judged, truth)
     for i in range(GUIDED_TREE.boosting_rounds):
         tree, steps = _step(code_rows, labels, label_count, form, scores)
-        _add_steps(held, tree.look, tree.low, tree.side, steps, judged)
+        judged += steps[tree.nodes(held)]
         if (now := _loss(judged, truth)) < loss:
             best, loss = i + 1, now
         elif i + 1 - best >= GUIDED_TREE.boosting_patience:
@@ -326,14 +328,12 @@ def _step(
     tree = grow(
         code_rows, rest, sizes, ordered, smallest=GUIDED_TREE.boosting_leaf, deepest=GUIDED_TREE.boosting_depth
     )
-    node = np.zeros(len(labels), np.int64)
-    _walk(code_rows, tree.look, tree.low, tree.side, node)
+    node = tree.nodes(code_rows)
     top, bottom = np.zeros((len(tree.look), label_count)), np.zeros((len(tree.look), label_count))
     _gradient_sums(node, rest, shares, top, bottom)
     most = GUIDED_TREE.boosting_clip
-    steps = (GUIDED_TREE.boosting_rate * np.clip(top / (bottom + GUIDED_TREE.boosting_ridge), -most, most)).astype(
-        np.float32
-    )
+    newton = np.clip(top / (bottom + GUIDED_TREE.boosting_ridge), -most, most)
+    steps = (GUIDED_TREE.boosting_rate * newton).astype(np.float32)
     scores += steps[node]
     return tree, steps
 
@@ -362,16 +362,6 @@ def _walk(code_rows: Any, look: Any, low: Any, side: Any, node: Any) -> None:
         while look[at] >= 0:
             at = low[at] + side[at, code_rows[look[at], r]]
         node[r] = at
-
-
-@compiled
-def _add_steps(code_rows: Any, look: Any, low: Any, side: Any, steps: Any, scores: Any) -> None:
-    for r in range(code_rows.shape[1]):
-        at = 0
-        while look[at] >= 0:
-            at = low[at] + side[at, code_rows[look[at], r]]
-        for k in range(scores.shape[1]):
-            scores[r, k] += steps[at, k]
 
 
 @compiled

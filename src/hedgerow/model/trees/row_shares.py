@@ -39,7 +39,20 @@ class RowShares(AbstractAttachment):
 
     def expected(self, question: Marginal) -> Expected:
         """The counts expected of the target's rows, flat, last column fastest."""
-        return expected_counts(self, question)
+        schema, private = self.schema, self.private
+        attached = {p: a for a in private for p in (a, *schema.coding.needs([a]))}
+        given = [c for c in question.columns if c not in attached]
+        codes = self.target.codes(given)
+        at = np.zeros(self.target.rows, np.int64)
+        for c in given:
+            at = at * schema.size([c]) + codes[c]
+        size = schema.size(given)
+        rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in self.shares.T], axis=1)
+        wanted = [c for c in question.columns if c in attached]
+        cube = rows @ _cells_of(schema, private, wanted)
+        shaped = cube.reshape(*schema.shape(given), *schema.shape(wanted))
+        order = [[*given, *wanted].index(c) for c in question.columns]
+        return np.asarray(shaped.transpose(order).ravel())
 
     def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of the target, in order, with synthetic private columns: every column of the schema."""
@@ -56,24 +69,6 @@ class RowShares(AbstractAttachment):
             return dict(zip(self.private, np.unravel_index(cells, shape), strict=True))
 
         return with_columns(target, self.schema, draw_labels, rng)
-
-
-def expected_counts(model: RowShares, question: Marginal) -> Expected:
-    """The counts of a table that the shares of the target's rows give."""
-    schema, private = model.schema, model.private
-    attached = {p: a for a in private for p in (a, *schema.coding.needs([a]))}
-    given = [c for c in question.columns if c not in attached]
-    codes = model.target.codes(given)
-    at = np.zeros(model.target.rows, np.int64)
-    for c in given:
-        at = at * schema.size([c]) + codes[c]
-    size = schema.size(given)
-    rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in model.shares.T], axis=1)
-    wanted = [c for c in question.columns if c in attached]
-    cube = rows @ _cells_of(schema, private, wanted)
-    shaped = cube.reshape(*schema.shape(given), *schema.shape(wanted))
-    order = [[*given, *wanted].index(c) for c in question.columns]
-    return np.asarray(shaped.transpose(order).ravel())
 
 
 def _cells_of(schema: Schema, private: Sequence[str], wanted: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -119,16 +114,23 @@ def draw_each(shares: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
 
 @compiled
 def _pick(shares: Any, u: Any, cells: Any) -> None:
-    last = shares.shape[1] - 1
     for r in range(len(u)):
-        total = 0.0
-        for k in range(last + 1):
-            total += shares[r, k]
-        left, k = u[r] * total, 0
-        while k < last and left >= shares[r, k]:
-            left -= shares[r, k]
-            k += 1
-        cells[r] = k
+        cells[r] = _label(shares[r], u[r])
+
+
+def _label_loop(shares: Any, u: Any) -> Any:
+    """The label at ``u``, between 0 and 1, along the cumulated shares of a row."""
+    last, total = len(shares) - 1, 0.0
+    for k in range(last + 1):
+        total += shares[k]
+    left, k = u * total, 0
+    while k < last and left >= shares[k]:
+        left -= shares[k]
+        k += 1
+    return k
+
+
+_label = compiled(_label_loop)  # by name, not as a decorator: compiled code calls it, so nothing may wrap it
 
 
 def balance(
@@ -176,16 +178,8 @@ def _distance(shares: Any, cell_at: Any, cells: Any, off: Any, spread: Any) -> N
 
 @compiled
 def _offer(shares: Any, cell_at: Any, cells: Any, off: Any, worth: Any, order: Any, u: Any) -> None:
-    last = shares.shape[1] - 1
     for r in order:
-        total = 0.0
-        for k in range(last + 1):
-            total += shares[r, k]
-        left, new = u[r] * total, 0
-        while new < last and left >= shares[r, new]:
-            left -= shares[r, new]
-            new += 1
-        old = cells[r]
+        old, new = cells[r], _label(shares[r], u[r])
         if new == old:
             continue
         change = 0.0  # of the summed worth x squared distance

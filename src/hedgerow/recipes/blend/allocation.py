@@ -62,12 +62,7 @@ def moved(mean: Floats, sd: float) -> float:
 
 
 def shares_by_gain(
-    spread: Sequence[Floats],
-    noise: Sequence[float],
-    price: Price,
-    cost: float,
-    *,
-    worth: Sequence[float] | None = None,
+    spread: Sequence[Floats], noise: Sequence[float], worth: Sequence[float], price: Price, cost: float
 ) -> Floats:
     """The shares of ``cost`` that lower the predicted error most, for tables measured once already.
 
@@ -76,11 +71,9 @@ def shares_by_gain(
     would get less than a twentieth of an equal share gets nothing.
     """
     shares = np.full(len(spread), 1 / len(spread))
-    matters = np.ones(len(spread)) if worth is None else np.array(worth)
     for _ in range(15):
         slope = np.array([_slope(t, v, price, cost * s) / s for t, v, s in zip(spread, noise, shares, strict=True)])
-        slope = slope * matters
-        shares = shares * np.sqrt(np.maximum(slope, 1e-300))
+        shares = shares * np.sqrt(np.maximum(slope * np.array(worth), 1e-300))
         shares = shares / shares.sum()
         shares[shares < BLEND.least_share / len(shares)] = 1e-9
         shares = shares / shares.sum()

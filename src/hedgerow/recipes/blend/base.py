@@ -142,11 +142,12 @@ def estimated(model: AbstractModel, noisy: NoisyTables, key: Key) -> Floats:
 
     Its pairs are the model's, which knows more of them: the sums of this table, and their own noisy counts.
     """
-    expected = model.expected(noisy.question(key))
+    expected = model.expected(noisy.axes.question(key))
     mean = (1 - BLEND.wider_trace) * expected + BLEND.wider_trace * expected.sum() / len(expected)
-    table, variance = noisy.pooled(key)
+    table, variance = noisy.pooled[key]
     shrunk = project(shrink(table, mean, variance), float(noisy.total)) + 1e-6 * mean
-    pairs = {(a, b): model.expected(noisy.question((key[a], key[b]))) for a, b in combinations(range(len(key)), 2)}
+    inside, axes = combinations(range(len(key)), 2), noisy.axes
+    pairs = {(a, b): model.expected(axes.question((key[a], key[b]))) for a, b in inside}
     return fit_margins(shrunk.reshape([noisy.shape[i] for i in key]), pairs, sweeps=BLEND.wider_fit_sweeps).ravel()
 
 
@@ -193,7 +194,7 @@ def with_worst_triples(gate: Answers, noisy: NoisyTables, count: int, cost: Frac
     cliques: dict[Triple, Floats] = {}
     model = noisy.model()
     for _ in range(count):
-        open_ = {noisy.question(k): k for k in quiet_paths(noisy, Price(gate.tariff), cost)}
+        open_ = {noisy.axes.question(k): k for k in quiet_paths(noisy, Price(gate.tariff), cost)}
         if not open_:
             break
         guesses = {q: np.rint(model.expected(q)).astype(np.int64) for q in open_}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import final
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy.typing as npt
 from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import PairTargets
 from hedgerow.model.records.models import BlendModel
-from hedgerow.model.records.tree import JunctionModel, TreeModel, spanning_forest
+from hedgerow.model.records.tree import JunctionModel, TreeModel, Triple, spanning_forest
 from hedgerow.model.tables.fitting import Floats, Key, Pair, fit_margins, pooled_total, project
 from hedgerow.model.tables.shrinkage import drift_of, shrink
-from hedgerow.public import Marginal, Measurement, impossible, law_of
+from hedgerow.public import Measurement, impossible, law_of
 from hedgerow.recipes.blend.axes import Axes
 
 
@@ -40,21 +41,9 @@ class NoisyTables:
             tables.setdefault(key, []).append(m)
         return NoisyTables(self.axes, tables, self.rows, self.rare)
 
-    def question(self, key: Key) -> Marginal:
-        """The table of these columns."""
-        return self.axes.question(key)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the axes."""
-        return self.axes.names
-
-    def pooled(self, key: Key) -> tuple[Floats, float]:
-        """All answers to one table as one, weighted by precision, and the variance of its noise."""
-        return self._pooled[key]
-
     @cached_property
-    def _pooled(self) -> dict[Key, tuple[Floats, float]]:
+    def pooled(self) -> dict[Key, tuple[Floats, float]]:
+        """For each table all answers as one, weighted by precision, and the variance of its noise."""
         pooled, wide = {}, [k for k in self.tables if len(k) > 2]
         for key, answers in self.tables.items():
             known = [(m.counts.astype(np.float64), law_of(m.noise).variance) for m in answers]
@@ -83,17 +72,17 @@ class NoisyTables:
         """The number of records: public, or from the noisy tables."""
         if self.rows is not None:
             return self.rows
-        known = [self.pooled(k) for k in self.tables]
+        known = [self.pooled[k] for k in self.tables]
         return max(1, round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known])))
 
     @cached_property
     def noisy_margins(self) -> list[tuple[Floats, float]]:
         """Every attribute's own table and the sums of its pairs, pooled by precision; and what noise is left."""
         found = []
-        for i in range(len(self.names)):
+        for i in range(len(self.axes.names)):
             counts, precision = np.zeros(self.shape[i]), 0.0
             for key in (k for k in self.tables if i in k and len(k) < 3):  # larger ones are in their pairs
-                table, noise = self.pooled(key)
+                table, noise = self.pooled[key]
                 square = table.reshape([self.shape[k] for k in key])
                 other = tuple(a for a, k in enumerate(key) if k != i)
                 weight = 1 / (noise * table.size / self.shape[i])
@@ -117,7 +106,7 @@ class NoisyTables:
         found = []
         for p in pairs:
             mean = outer(margins, *p) if p in tree.tables else means[p]
-            table, noise = self.pooled(p)
+            table, noise = self.pooled[p]
             found.append(drift_of([table], [mean], [noise]).variance(mean))
         return found
 
@@ -129,11 +118,11 @@ class NoisyTables:
             mean = outer(margins, *p)
             shrunk[p] = self._possible(self._shrunk(p, mean + 1e-9, margins), p, margins)
             strength[p] = float(np.abs(shrunk[p] - mean).sum())
-        edges = spanning_forest(len(self.names), strength)
+        edges = spanning_forest(len(self.axes.names), strength)
         square = {p: shrunk[p].reshape(self.shape[p[0]], self.shape[p[1]]) / total for p in edges}
         return TreeModel([m / total for m in margins], square)
 
-    def model(self, cliques: Mapping[tuple[int, int, int], Floats] | None = None) -> BlendModel:
+    def model(self, cliques: Mapping[Triple, Floats] = MappingProxyType({})) -> BlendModel:
         """The tree, and every other measured pair shrunk towards it; ``cliques``: estimates of paths of the tree."""
         tree, margins, total = self.tree(), self.margins(), float(self.total)
         means = self._under(tree, margins, self.pairs())
@@ -143,17 +132,13 @@ class NoisyTables:
                 targets[p] = tree.tables[p].ravel() * total
             else:
                 targets[p] = self._possible(self._shrunk(p, means[p], margins), p, margins)
-        layout = PairTargets(self.shape, targets, total)
-        start: TreeModel | JunctionModel = tree
-        if cliques:
-            start = JunctionModel(
-                tree, {k: (t / t.sum()).reshape([self.shape[i] for i in k]) for k, t in cliques.items()}
-            )
-        return BlendModel(self.total, self.names, self.axes.coding, start, layout)
+        shares = {k: (t / t.sum()).reshape([self.shape[i] for i in k]) for k, t in cliques.items()}
+        start, layout = JunctionModel(tree, shares), PairTargets(self.shape, targets, total)
+        return BlendModel(self.total, self.axes.names, self.axes.coding, start, layout)
 
     def _shrunk(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> Floats:
         """A noisy pair shrunk towards ``mean``; its rare values, if they are merged, as one."""
-        table, noise = self.pooled(pair)
+        table, noise = self.pooled[pair]
         if not self.rare:
             return shrink(table, mean, noise)
         return shrink_merged(table, mean, noise, [merge_rare(margins[i], self.rare * noise**0.5) for i in pair])

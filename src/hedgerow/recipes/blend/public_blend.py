@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
+from math import prod
 from typing import ClassVar, final
 
 import numpy as np
@@ -19,7 +20,7 @@ from hedgerow.model.constants import BLEND, PUBLIC_BLEND
 from hedgerow.model.records.descent import PairTargets, Records
 from hedgerow.model.records.models import SupportModel, fixed_stream
 from hedgerow.model.records.tree import TreeModel, spanning_forest, stratified
-from hedgerow.model.tables.fitting import Floats, Key, Keys, fit_margins, project, rake_rows
+from hedgerow.model.tables.fitting import Floats, Key, fit_margins, project, rake_rows
 from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior, smoothed, smoothed_line
 from hedgerow.public import BINNED, Budget, Column, PublicData, Spend, Tariff
 from hedgerow.recipes.base import pair_cells
@@ -101,7 +102,7 @@ class PublicBlend(AbstractBlend):
     def _shares(self, gate: Answers, noisy: NoisyTables, rows: Records, chosen: Sequence[Key]) -> dict[Key, Fraction]:
         """What part of the second look each table gets; like shares together: each scale of noise takes preparing."""
         keys, part = list(noisy.tables), Fraction(str(self.table_share)) if chosen else Fraction(0)
-        known = {k: 1 / noisy.pooled(k)[1] for k in keys}
+        known = {k: 1 / noisy.pooled[k][1] for k in keys}
         cost = float(gate.left * (1 - part))
         shares = shares_by_error(PublicPrior(noisy, rows).stakes(), known, Price(gate.tariff), cost, keys=keys)
         rounded = [Fraction(float(s)).limit_denominator(10**6) * (1 - part) for s in shares]
@@ -151,7 +152,7 @@ class PublicPrior:
         estimates = self.estimates
         rows, start = self.rows, self._tilted
         extra = max(round(tail * len(rows)), e.total - len(rows) if tail else 0)
-        if extra and len(e.names) > 1:
+        if extra and len(e.axes.names) > 1:
             rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
             new = max(PUBLIC_BLEND.tail_weight, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
@@ -159,7 +160,7 @@ class PublicPrior:
         raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
         pairs = {k: estimates[k] for k in keys if len(k) == 2}
         targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
-        return SupportModel(e.total, e.names, e.axes.coding, rows, raked, targets)
+        return SupportModel(e.total, e.axes.names, e.axes.coding, rows, raked, targets)
 
     @cached_property
     def estimates(self) -> dict[Key, Floats]:
@@ -167,7 +168,7 @@ class PublicPrior:
         e = self.noisy
         found: dict[Key, Floats] = {k: self._margins[k[0]] for k in self._keys if len(k) == 1}
         for k in (k for k in self._keys if len(k) == 2):
-            table, noise = e.pooled(k)
+            table, noise = e.pooled[k]
             mean = self._means[k]
             shrunk = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
             square = shrunk.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
@@ -178,7 +179,7 @@ class PublicPrior:
     def steps(self) -> tuple[int, ...]:
         """How many of the first values of each column stand in order."""
         plain = {c.name: in_order(c) for c in self.noisy.axes.schema.columns}
-        return tuple(plain.get(n, 0) for n in self.noisy.names)
+        return tuple(plain.get(n, 0) for n in self.noisy.axes.names)
 
     @property
     def _keys(self) -> list[Key]:
@@ -202,21 +203,16 @@ class PublicPrior:
         found = []
         for said, (table, noise) in zip(self._said_alone, self.noisy.noisy_margins, strict=True):
             even = float(said.sum()) / len(said)
-            weight = 1 / (noise + 2 * (said + even))
-            apart = said - even
-            above, below = float((weight * apart * (table - even)).sum()), float((weight * apart**2).sum())
-            found.append(clipped_slope(above, below))
+            found.append(clipped_slope(*regression(table, noise, said, even)))
         return found
 
     @cached_property
     def _said_alone(self) -> list[Floats]:
         """The public one-way tables, smoothed and scaled to the number of records."""
         total, shape = float(self.noisy.total), self.noisy.shape
-        counts = [
-            smoothed_line(counted(cells(self.public, shape, (i,)), np.ones(len(self.public)), size), steps=steps)
-            + 1 / size
-            for i, (size, steps) in enumerate(zip(shape, self.steps, strict=True))
-        ]
+        each = np.ones(len(self.public))
+        plain = [counted(self.public, each, shape, (i,)) for i in range(len(shape))]
+        counts = [smoothed_line(m, steps=s) + 1 / len(m) for m, s in zip(plain, self.steps, strict=True)]
         return [m * (total / float(m.sum())) for m in counts]
 
     @cached_property
@@ -259,7 +255,7 @@ class PublicPrior:
     def _said(self) -> dict[Key, Floats]:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
         e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
-        found = {k: counted(cells(self.rows, e.shape, k), weights, _size(e.shape, k)) for k in self._keys}
+        found = {k: counted(self.rows, weights, e.shape, k) for k in self._keys}
         margins = self._margins
         for k in (k for k in self._keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
@@ -307,19 +303,14 @@ class PublicPrior:
 
     @cached_property
     def _regressed(self) -> dict[Key, tuple[float, float]]:
-        """For every pair, the two sums of its regression: what fits, and how much there is to fit."""
-        found: dict[Key, tuple[float, float]] = {}
-        for k in (k for k in self._keys if len(k) == 2):
-            table, noise = self.noisy.pooled(k)
-            apart = self._said[k] - self._alone[k]
-            weight = 1 / (noise + 2 * (self._said[k] + self._alone[k]))
-            found[k] = float((weight * apart * (table - self._alone[k])).sum()), float((weight * apart**2).sum())
-        return found
+        """For every pair, the two sums of its regression."""
+        pairs = (k for k in self._keys if len(k) == 2)
+        return {k: regression(*self.noisy.pooled[k], self._said[k], self._alone[k]) for k in pairs}
 
     @cached_property
     def _drifts(self) -> dict[Key, Drift]:
         keys = self._keys
-        known = [self.noisy.pooled(k) for k in keys]
+        known = [self.noisy.pooled[k] for k in keys]
         means = [self._means[k] for k in keys]
         found = pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=PUBLIC_BLEND.known_chance)
         return dict(zip(keys, found, strict=True))
@@ -330,10 +321,16 @@ class PublicPrior:
         total = float(e.total)
         pairs = {(k[0], k[1]): t for k, t in estimates.items() if len(k) == 2}
         square = {k: t.reshape(e.shape[k[0]], e.shape[k[1]]) / total for k, t in pairs.items()}
-        margins = [estimates[i,] / total for i in range(len(e.names))]
+        margins = [estimates[i,] / total for i in range(len(e.axes.names))]
         strength = {k: float(np.abs(t - np.outer(t.sum(axis=1), t.sum(axis=0))).sum()) for k, t in square.items()}
-        edges = spanning_forest(len(e.names), strength)
+        edges = spanning_forest(len(e.axes.names), strength)
         return TreeModel(margins, {k: square[k] for k in edges})
+
+
+def regression(table: Floats, noise: float, said: Floats, other: Floats | float) -> tuple[float, float]:
+    """The two sums of a weighted regression of table - other on said - other: what fits, and how much there is to."""
+    weight, apart = 1 / (noise + 2 * (said + other)), said - other
+    return float((weight * apart * (table - other)).sum()), float((weight * apart**2).sum())
 
 
 def clipped_slope(above: float, below: float) -> float:
@@ -351,19 +348,9 @@ def in_order(column: Column) -> int:
     return column.bin_count if column.kind in BINNED else 0
 
 
-def counted(at: Keys, weights: Floats, size: int) -> Floats:
-    """The weight in each cell."""
-    return np.asarray(np.bincount(at, weights, size), np.float64)
-
-
-def cells(rows: Records, shape: Sequence[int], key: Key) -> Keys:
-    """The cell of every row in a table."""
+def counted(rows: Records, weights: Floats, shape: Sequence[int], key: Key) -> Floats:
+    """The weight of the rows in each cell of a table, flat."""
     cell = np.zeros(len(rows), np.int32)
     for i in key:
         cell = cell * np.int32(shape[i]) + rows[:, i].astype(np.int32)
-    return cell
-
-
-def _size(shape: Sequence[int], key: Key) -> int:
-    """How many cells a table has."""
-    return int(np.prod([shape[i] for i in key]))
+    return np.asarray(np.bincount(cell, weights, prod(shape[i] for i in key)), np.float64)

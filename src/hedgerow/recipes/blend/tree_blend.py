@@ -73,7 +73,7 @@ class TreeBlend(AbstractBlend):
         independent = {(i, j): outer(margins, i, j) for i, j in combinations(range(len(axes.names)), 2)}
         chosen = worth_measuring(independent, price, float(cost), bearable=self.bearable)
         if chosen:
-            answers = gate.measure([noisy.question(p) for p in chosen], cost)
+            answers = gate.measure([noisy.axes.question(p) for p in chosen], cost)
             noisy = noisy.plus(dict(zip(chosen, answers, strict=True)))
         left = gate.left
         part = self._part(self.table_share) * left
@@ -88,7 +88,7 @@ class TreeBlend(AbstractBlend):
             again = gate.measure([m.question for m in ones], rest, weights=one_way_weights(axes))
             noisy = noisy.plus({(i,): m for i, m in enumerate(again)})
         if required:
-            answers = gate.measure([noisy.question(k) for k in required], kept)
+            answers = gate.measure([noisy.axes.question(k) for k in required], kept)
             noisy = noisy.plus(dict(zip(required, answers, strict=True)))
         model = with_worst_triples(gate, noisy, triples, each)
         return self._with_tables(model, noisy, required)
@@ -99,15 +99,15 @@ class TreeBlend(AbstractBlend):
         An error in a one-way table is an error in every pair of its column.
         """
         pairs = noisy.pairs()
-        singles = [(i,) for i in range(len(noisy.names))]
+        singles = [(i,) for i in range(len(noisy.axes.names))]
         spread = [m**2 for m in noisy.margins()] + noisy.spread(pairs)
-        noise = [v for _, v in noisy.noisy_margins] + [noisy.pooled(p)[1] for p in pairs]
+        noise = [v for _, v in noisy.noisy_margins] + [noisy.pooled[p][1] for p in pairs]
         worth = [self.one_way_worth * len(singles)] * len(singles) + [1.0] * len(pairs)
-        shares = shares_by_gain(spread, noise, Price(gate.tariff), float(cost), worth=worth)
+        shares = shares_by_gain(spread, noise, worth, Price(gate.tariff), float(cost))
         weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
         asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
         asked.sort(key=lambda a: a[1])  # like scales of noise together: each is prepared once
-        answers = gate.measure([noisy.question(k) for k, _ in asked], cost, weights=[w for _, w in asked])
+        answers = gate.measure([noisy.axes.question(k) for k, _ in asked], cost, weights=[w for _, w in asked])
         return noisy.plus({k: m for (k, _), m in zip(asked, answers, strict=True)})
 
     @staticmethod

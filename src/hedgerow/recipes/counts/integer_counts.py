@@ -31,7 +31,6 @@ from hedgerow.public import (
     Flags,
     Marginal,
     Measurement,
-    Noise,
     NoiseLaw,
     PublicData,
     Schema,
@@ -112,7 +111,7 @@ class IntegerCounts(AbstractRecipe):
 
     def made(self, public: PublicData, answers: tuple[Measurement, ...]) -> CountTable:
         """The table that the answers become."""
-        names, schema = self.table.columns, public.schema
+        names, schema, law = self.table.columns, public.schema, law_of(answers[0].noise)
         shut = zero_cells(schema, names)
         best = self._reconciled(schema, answers)
         centre, variance = best.table.ravel(), max(best.variance(tuple(range(len(names)))), _LEAST)
@@ -120,9 +119,9 @@ class IntegerCounts(AbstractRecipe):
             centre[shut] = 0  # before it is summed: what must be empty has no part in the total
         total = self.total if self.total is not None else max(round(float(centre.sum())), 0)
         spread: Expected = np.broadcast_to(np.float64(variance), len(centre))
-        half = np.broadcast_to(self._half_width(answers[0].noise, variance), len(centre))
+        half = np.broadcast_to(law.estimate_half_width(variance, alone=not self.margins), len(centre))
         if self.prior == "public" and public.relative is not None:
-            centre, spread, total = self._shrunk(public.relative, best, type(law_of(answers[0].noise)), ~shut, total)
+            centre, spread, total = self._shrunk(public.relative, best, type(law), ~shut, total)
             half = NORMAL * np.sqrt(spread)
         if shut.any():
             centre[shut], spread, half = 0, spread * ~shut, half * ~shut
@@ -137,10 +136,6 @@ class IntegerCounts(AbstractRecipe):
             margin_deviation=self._margin_deviations(best) if self.prior == "none" else {},
         )
 
-    def _half_width(self, noise: Noise, variance: float) -> float:
-        """Of the 95 % interval of a cell: exact where it is one noisy count; no less than its share with margins."""
-        return law_of(noise).estimate_half_width(variance, alone=not self.margins)
-
     def _shrunk(
         self, relative: CodedTable, best: Reconciled, law: type[NoiseLaw], open_cells: Flags, total: int
     ) -> tuple[Expected, Expected, int]:
@@ -149,13 +144,8 @@ class IntegerCounts(AbstractRecipe):
         variance = max(best.variance(tuple(range(len(self.table.columns)))), _LEAST)
         rows, squares = max(float(prior.sum()), 1.0), max(float(prior @ prior), 1.0)
         told = self.total is not None or best.variance(()) < variance * rows * rows / squares
-        shrunk = shrink_by_gaps(
-            best.table.ravel(),
-            prior,
-            variance,
-            law=law,
-            scale=total / rows if told else None,
-        )
+        scale = total / rows if told else None
+        shrunk = shrink_by_gaps(best.table.ravel(), prior, variance, law=law, scale=scale)
         return shrunk.mean, shrunk.variance, total if told else max(round(float(shrunk.mean[open_cells].sum())), 0)
 
     @property

@@ -175,7 +175,9 @@ class DPSyn(AbstractRecipe):
         sizes = self._sizes(self._nearer(grouped, relative), split)
         way = PaperWay if self.variant == "paper" else RepairedWay
         shape = tariff.coding.shape(columns)
-        made = way(_coded(relative, columns), shape, self.pool, self.rounds, self.sweeps).made_of(answers)
+        codes = relative.codes(columns)
+        public_rows = np.stack([codes[c].astype(np.uint16) for c in columns], axis=1)
+        made = way(public_rows, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
         return GroupedModel(
             total=int(sizes.sum()),
             schema=public.schema,
@@ -265,12 +267,6 @@ def _relative(public: PublicData) -> CodedTable:
             "use another recipe.\nNo confidential row was read and nothing was spent."
         )
     return public.relative
-
-
-def _coded(relative: CodedTable, columns: Sequence[str]) -> Records:
-    """The public rows in codes."""
-    known = relative.codes(columns)
-    return np.stack([known[c].astype(np.uint16) for c in columns], axis=1)
 
 
 @final

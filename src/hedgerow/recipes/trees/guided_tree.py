@@ -187,7 +187,8 @@ class GuidedTree(AbstractRecipe):
             start = self._start(inputs, request)
         else:
             start, tables = _uniform(inputs), counts
-            guess = posterior_mode(_drift_of_tables(start, tables), tables)
+            drifted = apply_drift(apply_drift(start, [label_totals(tables)]), tables)
+            guess = posterior_mode(drifted, tables)
             request = best_request(self, inputs, guess, gate.tariff, gate.left)
             counts = [*_label_counts(gate, inputs, request, gate.left), *tables]
         shares = _correct(start, counts, request)
@@ -226,11 +227,8 @@ def _label_counts(gate: Answers, inputs: AttachInputs, request: TreeRequest, cos
     """What came back, brought to the target's rows."""
     answers: Sequence[Measurement] = gate.measure(request.questions, cost, weights=request.weights, law="laplace")
     counts, schema = [], inputs.target.schema
-    cells = dict(
-        zip(
-            inputs.private, np.unravel_index(np.arange(inputs.label_count), schema.shape(inputs.private)), strict=True
-        )
-    )
+    codes = np.unravel_index(np.arange(inputs.label_count), schema.shape(inputs.private))
+    cells = dict(zip(inputs.private, codes, strict=True))
     for a in answers:
         if a.question.tree is not None:
             group = leaf_of(a.question.tree, inputs.codes(inputs.code_rows))
@@ -240,11 +238,6 @@ def _label_counts(gate: Answers, inputs: AttachInputs, request: TreeRequest, cos
         one = None if counted == inputs.private else cells[counted[0]]
         counts.append(to_target(group, a.counts.reshape(-1, schema.size(counted)), law_of(a.noise).variance, one))
     return counts
-
-
-def _drift_of_tables(start: Shares, tables: Sequence[LabelCounts]) -> Shares:
-    """The starting point moved by the drift of the label totals, then of the tables."""
-    return apply_drift(apply_drift(start, [label_totals(tables)]), tables)
 
 
 def _correct(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest) -> Shares:
@@ -280,12 +273,10 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         )
     if not given:
         raise JobError("[guided_tree] priorities leave no attribute to depend on. Nothing was read or spent.")
-    labels = schema.coding.needs(found.private)
     relative = public.relative
-    if relative is None or not set(labels) <= set(relative.frame.columns):
-        relative, labelled = target, False  # then the rows to be filled are the public table
-    else:
-        labelled = True
+    labelled = relative is not None and set(schema.coding.needs(found.private)) <= set(relative.frame.columns)
+    if relative is None or not labelled:
+        relative = target  # then the rows to be filled are the public table
     some = np.random.Generator(np.random.PCG64(recipe.seed)).permutation(relative.rows)[: GUIDED_TREE.public_rows]
     return AttachInputs(
         found.private,
