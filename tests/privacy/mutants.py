@@ -311,7 +311,7 @@ def fingerprint_in_the_release(patch: Patch) -> None:
 
 def stand_in_takes_laplace_for_gaussian(patch: Patch) -> None:
     """Whatever is rehearsed with Laplace noise is rehearsed with Gaussian noise of that number as its variance."""
-    patch.setattr("hedgerow.answers.stand_in_gate.law_of", lambda noise: Gaussian(noise.scale))
+    patch.setattr("hedgerow.answers.law_of", lambda noise: Gaussian(noise.scale))
 
 
 def unlimited_requests(patch: Patch) -> None:

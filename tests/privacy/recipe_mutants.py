@@ -146,7 +146,7 @@ def group_sizes_without_noise(patch: Patch) -> None:
             return answers
         return (Measurement(answers[0].question, exact[-1][0], answers[0].noise),)
 
-    patch.setattr("hedgerow.answers.recorded.RecordedAnswers.measure", answered)
+    patch.setattr("hedgerow.answers.RecordedAnswers.measure", answered)
 
 
 def selection_without_cost(patch: Patch) -> None:
@@ -200,7 +200,7 @@ def count_in_the_progress(patch: Patch) -> None:
         self.tell(f"{int(exact[-1][0].sum())} rows" if exact else "no rows")
         return answers
 
-    patch.setattr("hedgerow.answers.recorded.RecordedAnswers.measure", told)
+    patch.setattr("hedgerow.answers.RecordedAnswers.measure", told)
 
 
 RECIPE_MUTANTS: tuple[tuple[Callable[[Patch], None], tuple[str, ...]], ...] = (
