@@ -15,7 +15,7 @@ from hedgerow.release.bundle import write_bundle
 from hedgerow.release.rehearsal_folder import write
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.stand_in.rehearsal import rehearse
-from hedgerow.steward.report import write_report
+from hedgerow.steward.exact import write_report
 from tests.chromium import PROGRAM, WHY_NOT, Chromium, chromium
 from tests.unit.planning.test_rehearsal import a_stand_in
 from tests.unit.release.made import a_release

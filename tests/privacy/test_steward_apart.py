@@ -13,9 +13,8 @@ from hedgerow.api.job import Job
 from hedgerow.evaluate.base import CompareOptions
 from hedgerow.evaluate.compare import metrics_for
 from hedgerow.steward.compare import Exact, compare_job, exact_json, write_exact
-from hedgerow.steward.exact import ExactUse
+from hedgerow.steward.exact import ExactUse, write_report
 from hedgerow.steward.inside import InsideOnly
-from hedgerow.steward.report import write_report
 from tests.privacy.checks import run_job
 from tests.privacy.watch import Tape, watched
 from tests.privacy.world import GUARANTEES, Row, frame, write_job

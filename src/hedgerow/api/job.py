@@ -122,7 +122,7 @@ class Job(JobValues):
         self, *, release: str | Path | None = None, out: str | Path | None = None, seed: int = 0
     ) -> "tuple[Path, InsideOnly[tuple[ExactUse, ...]]]":
         """How each intended use came out, exactly: a page, and the figures. INSIDE ONLY: no noise protects it."""
-        from hedgerow.steward.report import write_report
+        from hedgerow.steward.exact import write_report
 
         rng = np.random.default_rng(seed)
         return write_report(self, release=_path(release), out=_path(out), rng=rng)

@@ -82,7 +82,7 @@ def report(
 ) -> None:
     """Judge a release against the confidential table itself. Inside only."""
     from hedgerow.api.job import Job
-    from hedgerow.steward.report import text_of
+    from hedgerow.steward.exact import text_of
 
     with show.progress() as watch:
         watch("reading the confidential table, for the steward's eyes only")

@@ -10,7 +10,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from hedgerow import __version__
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, CompareOptions, DoesNotApply, Figure, Result
 from hedgerow.evaluate.registry import METRICS
 from hedgerow.figures import (
@@ -143,10 +143,7 @@ def compare(
 def chosen(names: Sequence[str]) -> list[AbstractMetric]:
     """The metrics of these names, with their defaults."""
     if unknown := [n for n in names if n not in METRICS]:
-        raise JobError(
-            f"There is no metric {', '.join(unknown)}. Choose among: {', '.join(METRICS)}.\n"
-            "No confidential row was read and nothing was spent."
-        )
+        raise JobError(f"There is no metric {', '.join(unknown)}. Choose among: {', '.join(METRICS)}.\n{NOTHING}")
     return [METRICS[n]() for n in names]
 
 
@@ -179,8 +176,7 @@ def metrics_from(**options: Any) -> list[AbstractMetric]:
     known = {f.name for f in fields(CompareOptions)}
     if unknown := sorted(set(options) - known):
         raise JobError(
-            f"A comparison does not know {', '.join(unknown)}. It knows: {', '.join(sorted(known))}.\n"
-            "No confidential row was read and nothing was spent."
+            f"A comparison does not know {', '.join(unknown)}. It knows: {', '.join(sorted(known))}.\n{NOTHING}"
         )
     given = dict(options)
     for name in {"only", "group", "joint"} & set(given):

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NoReturn
@@ -96,29 +96,25 @@ class BundleReader:
     @cached_property
     def records(self) -> tuple[pl.DataFrame, ...]:
         """The synthetic copies."""
-        return tuple(_table(pl.read_parquet, self.data(name), name) for name in self.copies)
+        return tuple(self._table(name) for name in self.copies)
 
     @cached_property
     def counts(self) -> pl.DataFrame | None:
         """The synthetic counts with their intervals; None when there are none."""
-        if "counts.parquet" not in self.names:
-            return None
-        return _table(pl.read_parquet, self.data("counts.parquet"), "counts.parquet")
+        return self._table("counts.parquet") if "counts.parquet" in self.names else None
 
     @cached_property
     def further_counts(self) -> tuple[pl.DataFrame, ...]:
         """The further copies of the counts, in order."""
         found: list[pl.DataFrame] = []
         while (name := f"counts-{len(found) + 2}.parquet") in self.names:
-            found.append(_table(pl.read_parquet, self.data(name), name))
+            found.append(self._table(name))
         return tuple(found)
 
     @cached_property
     def margins(self) -> pl.DataFrame | None:
         """The margins of the counts; None when there are none."""
-        if "margins.parquet" not in self.names:
-            return None
-        return _table(pl.read_parquet, self.data("margins.parquet"), "margins.parquet")
+        return self._table("margins.parquet") if "margins.parquet" in self.names else None
 
     @cached_property
     def contents(self) -> Contents:
@@ -149,12 +145,12 @@ class BundleReader:
             raise VerifyFailed("The copies must be records.parquet, or records-1.parquet and so on without a gap.")
         return found
 
-
-def _table(read: Callable[[bytes], pl.DataFrame], data: bytes, name: str) -> pl.DataFrame:
-    try:
-        return read(data)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise VerifyFailed(f"{name} is not a table of its kind, or it is damaged.") from None
+    def _table(self, name: str) -> pl.DataFrame:
+        data = self.data(name)
+        try:
+            return pl.read_parquet(data)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            raise VerifyFailed(f"{name} is not a table of its kind, or it is damaged.") from None
 
 
 def _must_be_plain(data: Any) -> None:

@@ -8,7 +8,7 @@ measurement itself is from the truth is what the noise says.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod, sqrt
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,26 +30,18 @@ _LARGE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class OneWayTable:
-    """The cells of one column, measured and synthetic.
+class MeasuredTable:
+    """Counts of the same cells, measured and synthetic.
 
     Attributes:
-        name: the column.
-        labels: a label per cell.
-        ordered: whether the order of the cells has a meaning.
-        noisy: the noisy counts.
-        plus_minus: a noisy count is within this of the truth 95 times in 100.
-        synthetic: the counts in the synthetic records, the mean over copies.
-        source: the measured table the noisy counts come from.
+        noisy: the noisy counts, flat.
+        band: a noisy count is within this of the truth 95 times in 100.
+        synthetic: the counts in the synthetic data, the mean over copies.
     """
 
-    name: str
-    labels: tuple[str, ...]
-    ordered: bool
     noisy: Counts
-    plus_minus: float
+    band: float
     synthetic: Floats
-    source: str
 
     @property
     def distance(self) -> float:
@@ -58,8 +50,25 @@ class OneWayTable:
 
     @property
     def within(self) -> float:
-        """The share of cells whose synthetic count is within ``plus_minus`` of the noisy one."""
-        return float(np.mean(np.abs(self.noisy - self.synthetic) <= self.plus_minus + 0.5))
+        """The share of cells whose synthetic count is within ``band`` of the noisy one."""
+        return float(np.mean(np.abs(self.noisy - self.synthetic) <= self.band + 0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class OneWayTable(MeasuredTable):
+    """The cells of one column, measured and synthetic.
+
+    Attributes:
+        name: the column.
+        labels: a label per cell.
+        ordered: whether the order of the cells has a meaning.
+        source: the measured table the noisy counts come from.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    ordered: bool
+    source: str
 
 
 def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFrame]) -> tuple[OneWayTable, ...]:
@@ -77,7 +86,7 @@ def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFr
                 labels=schema.cell_labels(name),
                 ordered=kinds.get(name, "categorical") not in ("categorical", "yes-no"),
                 noisy=_summed(schema, name, best),
-                plus_minus=law_of(best.noise).half_width(others),
+                band=law_of(best.noise).half_width(others),
                 synthetic=_counted(schema, name, records),
                 source=str(best.question),
             )
@@ -128,38 +137,21 @@ def synthetic(copies: tuple[CodedTable, ...], columns: tuple[str, ...]) -> Float
 
 @final
 @dataclass(frozen=True, eq=False)
-class JointTable:
+class JointTable(MeasuredTable):
     """One measured table of several columns.
 
     Attributes:
         columns: what was crossed.
         shape: how many values each has.
-        noisy: the noisy counts, flat.
-        band: a noisy count is within this of the truth 95 times in 100.
-        synthetic: the counts in the synthetic data, the mean over copies.
     """
 
     columns: tuple[str, ...]
     shape: tuple[int, ...]
-    noisy: npt.NDArray[np.int64]
-    band: float
-    synthetic: Floats
 
     @property
     def name(self) -> str:
         """The columns that are crossed."""
         return " x ".join(self.columns)
-
-    @property
-    def within(self) -> float:
-        """The share of cells whose synthetic count is within the band of the noisy one."""
-        return float(np.mean(np.abs(self.noisy - self.synthetic) <= self.band + 0.5))
-
-    @property
-    def distance(self) -> float:
-        """Half the summed difference of shares, noisy (cut at 0) against synthetic."""
-        kept = np.maximum(self.noisy, 0)
-        return total_variation(shares(kept), shares(self.synthetic))
 
     def named(self, schema: Schema, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Labels of the cells at ``places``."""
@@ -173,7 +165,7 @@ class JointTable:
             labels=self.named(schema, places),
             ordered=False,
             noisy=self.noisy[places],
-            plus_minus=self.band,
+            band=self.band,
             synthetic=self.synthetic[places],
             source=self.name,
         )
@@ -188,7 +180,7 @@ def joint_tables(contents: Contents, copies: tuple[CodedTable, ...]) -> tuple[Jo
         made = synthetic(copies, m.question.columns)
         if made is not None:
             shape = contents.schema.shape(m.question.columns)
-            found.append(JointTable(m.question.columns, shape, m.counts, law_of(m.noise).half_width(), made))
+            found.append(JointTable(m.counts, law_of(m.noise).half_width(), made, m.question.columns, shape))
     return tuple(sorted(found, key=lambda j: (j.within, j.name)))
 
 
@@ -314,7 +306,7 @@ def omission_note(one: OneWayTable) -> str:
 
 def _marks(one: OneWayTable, upright: bool) -> tuple[list[_Mark], str]:
     every = [
-        _Mark(label, float(s), float(n), one.plus_minus)
+        _Mark(label, float(s), float(n), one.band)
         for label, s, n in zip(one.labels, one.synthetic, one.noisy, strict=True)
     ]
     if upright and len(every) > _MOST_COLUMNS:
@@ -376,18 +368,7 @@ def _beginning(label: str) -> str:
     return label.split(" … ")[0].split(" to ")[0].lstrip("[").split(",")[0]
 
 
-@dataclass(frozen=True)
-class CountFigure:
-    """One table or margin with its figure, and the same as rows."""
-
-    name: str
-    figure: Markup
-    note: str
-    rows: tuple[tuple[str, str, str], ...]
-    rows_more: str
-
-
-def count_figures(contents: Contents) -> tuple[CountFigure, ...]:
+def count_figures(contents: Contents) -> tuple[dict[str, Any], ...]:
     """The table itself, then the margin of each of its columns."""
     if contents.counts is None:
         return ()
@@ -401,7 +382,7 @@ def count_figures(contents: Contents) -> tuple[CountFigure, ...]:
     return tuple(found)
 
 
-def _figure(name: str, counts: pl.DataFrame, labels: Sequence[str]) -> CountFigure:
+def _figure(name: str, counts: pl.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
     shown = counts
     if len(counts) > _MOST_BARS:
         shown = counts.with_row_index("_at").sort("count", "_at", descending=[True, False]).head(_MOST_BARS)
@@ -412,7 +393,7 @@ def _figure(name: str, counts: pl.DataFrame, labels: Sequence[str]) -> CountFigu
     )
     more = f"{len(counts) - _MOST_ROWS:,}" if len(counts) > _MOST_ROWS else ""
     figure = bars(_cells(shown, labels), said=f"Synthetic counts of {name}", counts=True)
-    return CountFigure(name, figure, note, rows, more)
+    return {"name": name, "figure": figure, "note": note, "rows": rows, "rows_more": more}
 
 
 def _cells(counts: pl.DataFrame, labels: Sequence[str]) -> tuple[Bar, ...]:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.answers import Reply
-from hedgerow.errors import JobError, VerifyFailed
+from hedgerow.errors import NOTHING, JobError, VerifyFailed
 from hedgerow.public import (
     LAWS,
     Marginal,
@@ -177,14 +177,12 @@ class Journal:
             run, begun_by = str(begun["run"]), str(begun["job"])
         except (OSError, ValueError, KeyError, TypeError):
             raise JobError(
-                f"There is no run to resume in {self.folder}. Start one without --resume.\n"
-                "No confidential row was read and nothing was spent."
+                f"There is no run to resume in {self.folder}. Start one without --resume.\n{NOTHING}"
             ) from None
         if begun_by != job:
             raise JobError(
                 f"The run in {self.folder} was begun with another job file, schema or public table.\n"
-                "Restore them to resume at no cost, or delete that folder to start anew at full cost.\n"
-                "No confidential row was read and nothing was spent."
+                f"Restore them to resume at no cost, or delete that folder to start anew at full cost.\n{NOTHING}"
             )
         return run
 
@@ -211,7 +209,7 @@ class Journal:
         except (OSError, ValueError, KeyError, TypeError):
             raise JobError(
                 f"The answers kept in {self.folder} are damaged. Put back a copy of that folder, or delete it to\n"
-                "start anew at full cost. No confidential row was read and nothing was spent."
+                f"start anew at full cost. {NOTHING}"
             ) from None
         return kept
 

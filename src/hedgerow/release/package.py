@@ -7,7 +7,6 @@ of a bundle can be written again from its files.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -123,32 +122,6 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "release"
 
 
-@dataclass(frozen=True)
-class CodebookRow:
-    """One value of a column."""
-
-    code: int
-    value: str
-    label: str
-    count: str
-    share: str
-
-
-@dataclass(frozen=True)
-class CodebookColumn:
-    """One column of the codebook."""
-
-    name: str
-    kind: str
-    type: str
-    cells: str
-    description: str
-    value_name: str
-    about: tuple[tuple[str, str], ...]
-    rows: tuple[CodebookRow, ...]
-    more: str
-
-
 def codebook(contents: Contents) -> dict[str, Any]:
     """The names that the codebook's template uses beside those all pages share."""
     schema = contents.schema
@@ -162,7 +135,7 @@ def codebook(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _column(contents: Contents, column: Column) -> CodebookColumn:
+def _column(contents: Contents, column: Column) -> dict[str, Any]:
     first = contents.records[0] if contents.records else None
     counts = np.zeros(column.size, np.int64)
     drawn = first is not None and column.name in first.columns
@@ -170,34 +143,37 @@ def _column(contents: Contents, column: Column) -> CodebookColumn:
         counts = np.bincount(column.coded.encode(first[column.name]), minlength=column.size)
     shown = zip(column.cell_texts[:_MOST_CODEBOOK_ROWS], column.cell_labels, counts.tolist(), strict=False)
     total = max(int(counts.sum()), 1)
-    return CodebookColumn(
-        name=column.name,
-        kind=column.kind,
-        type=_TYPE_WORDS.get(type(first[column.name].dtype), "text") if first is not None and drawn else "-",
-        cells=f"{column.size:,}",
-        description=column.description,
-        value_name="begins at" if column.bin_count else "value",
-        about=_about(column),
-        rows=tuple(
-            CodebookRow(i, text or "(empty)", label, f"{n:,}", percent(n / total) if n else "0")
+
+    def share(of_all: float) -> str:
+        return percent(of_all) if of_all else "0"
+
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "type": _TYPE_WORDS.get(type(first[column.name].dtype), "text") if first is not None and drawn else "-",
+        "cells": f"{column.size:,}",
+        "description": column.description,
+        "value_name": "begins at" if column.bin_count else "value",
+        "about": _about(column),
+        "rows": tuple(
+            {
+                "code": i,
+                "value": text or "(empty)",
+                "label": label,
+                "count": f"{n:,}",
+                "share": percent(n / total) if n else "0",
+            }
             for i, (text, label, n) in enumerate(shown)
         ),
-        more=f"{column.size - _MOST_CODEBOOK_ROWS:,}" if column.size > _MOST_CODEBOOK_ROWS else "",
-    )
+        "more": f"{column.size - _MOST_CODEBOOK_ROWS:,}" if column.size > _MOST_CODEBOOK_ROWS else "",
+    }
 
 
 def _about(column: Column) -> tuple[tuple[str, str], ...]:
     """What must be known to read the column, where it is not the usual."""
-    said = []
+    said, usual = [], {"uniform": "every value equally likely", "midpoint": "the middle value"}
     if column.bin_count:
-        said.append(
-            (
-                "within a cell",
-                {"uniform": "every value equally likely", "midpoint": "the middle value"}.get(
-                    column.decode, "values of the public table"
-                ),
-            )
-        )
+        said.append(("within a cell", usual.get(column.decode, "values of the public table")))
     if column.unit is not None:
         said.append(("multiples of", str(column.unit)))
     if column.prefix:

@@ -5,7 +5,6 @@ After the pages comes the view behind ``report.html``, from public values alone.
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -206,32 +205,6 @@ _STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
 """From which share on the noise of a cell makes its field darker."""
 
 
-@dataclass(frozen=True)
-class MeasuredRow:
-    """One measured table as a row."""
-
-    request: int
-    table: str
-    cells: str
-    noise: str
-    plus_minus: str
-    total: str
-    share: str
-
-
-@dataclass(frozen=True)
-class ColumnPanel:
-    """One column with its figure and the table behind it."""
-
-    one: figures.OneWayTable
-    figure: Markup
-    note: str
-    about: str
-    within: str
-    rows: tuple[tuple[str, str, str, str], ...]
-    rows_more: str
-
-
 def view(contents: Contents, promise: Promise) -> dict[str, Any]:
     """The names that the report's template uses beside those all pages share."""
     statement = contents.statement
@@ -256,25 +229,25 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
     }
 
 
-def _measured(contents: Contents) -> tuple[MeasuredRow, ...]:
+def _measured(contents: Contents) -> tuple[dict[str, Any], ...]:
     spends = contents.statement.spends
     costs = {(i, a.question): a.cost for i, s in enumerate(spends) for a in s.asked}
     spent = contents.statement.spent
     return tuple(
-        MeasuredRow(
-            request=i + 1,
-            table=str(m.question),
-            cells=f"{len(m.counts):,}",
-            noise=law_of(m.noise).words,
-            plus_minus=f"{law.half_width():,.0f}" if (law := law_of(m.noise)).added else "-",
-            total=f"{int(m.counts.sum()):,}",
-            share=percent(float(costs[i, m.question] / spent)) if (i, m.question) in costs else "-",
-        )
+        {
+            "request": i + 1,
+            "table": str(m.question),
+            "cells": f"{len(m.counts):,}",
+            "noise": law_of(m.noise).words,
+            "plus_minus": f"{law.half_width():,.0f}" if (law := law_of(m.noise)).added else "-",
+            "total": f"{int(m.counts.sum()):,}",
+            "share": percent(float(costs[i, m.question] / spent)) if (i, m.question) in costs else "-",
+        }
         for i, m in contents.answers
     )
 
 
-def _column_panel(contents: Contents, one: figures.OneWayTable) -> ColumnPanel:
+def _column_panel(contents: Contents, one: figures.OneWayTable) -> dict[str, Any]:
     about = next((c.description for c in contents.schema.columns if c.name == one.name), "")
     if one.source != one.name:
         about = f"{about.rstrip('.')}. Added up from the measured table {one.source}.".removeprefix(". ")
@@ -284,15 +257,15 @@ def _column_panel(contents: Contents, one: figures.OneWayTable) -> ColumnPanel:
     )
     more = f"{len(one.labels) - _MOST_CELLS:,}" if len(one.labels) > _MOST_CELLS else ""
     note = figures.omission_note(one)
-    return ColumnPanel(
-        one=one,
-        figure=figures.noise_bars(one),
-        note=f"Shown: {note}." if note else "",
-        about=about,
-        within=percent(one.within) if one.within < 0.995 else "all" if one.within == 1 else "over 99 %",
-        rows=rows,
-        rows_more=more,
-    )
+    return {
+        "one": one,
+        "figure": figures.noise_bars(one),
+        "note": f"Shown: {note}." if note else "",
+        "about": about,
+        "within": percent(one.within) if one.within < 0.995 else "all" if one.within == 1 else "over 99 %",
+        "rows": rows,
+        "rows_more": more,
+    }
 
 
 def _total_note(contents: Contents, ones: tuple[figures.OneWayTable, ...]) -> str:

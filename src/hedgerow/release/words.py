@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, floor
+from typing import Any
 
 from hedgerow.figures import beside, many, percent, small
 from hedgerow.public import Guarantee, Spend, Statement, Urn, decimal
@@ -189,17 +190,6 @@ class UseRow:
     note: str
 
 
-@dataclass(frozen=True)
-class EventRow:
-    """One request as a row of a table."""
-
-    request: int
-    asked: str
-    cost: str
-    share: str
-    answer: str
-
-
 def made_sentence(contents: Contents) -> str:
     """What was released, in one or two sentences."""
     table, recipe = contents.statement.table, contents.statement.recipe or "unnamed"
@@ -309,17 +299,17 @@ def notes(verdicts: Iterable[Verdict]) -> str:
     return "; ".join(dict.fromkeys(v.note.rstrip(".") for v in verdicts if v.note))
 
 
-def event_rows(statement: Statement) -> tuple[EventRow, ...]:
+def event_rows(statement: Statement) -> tuple[dict[str, Any], ...]:
     """Every request, its cost and what came back."""
     chosen, total = dict(statement.choices), statement.budget.total
     return tuple(
-        EventRow(
-            request=i + 1,
-            asked=str(s),
-            cost=decimal(s.cost),
-            share=percent(float(s.cost / total)),
-            answer=f"chose {chosen[i]}" if i in chosen else _answer(s),
-        )
+        {
+            "request": i + 1,
+            "asked": str(s),
+            "cost": decimal(s.cost),
+            "share": percent(float(s.cost / total)),
+            "answer": f"chose {chosen[i]}" if i in chosen else _answer(s),
+        }
         for i, s in enumerate(statement.spends)
     )
 

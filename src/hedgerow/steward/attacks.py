@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.classifiers import auc
@@ -246,7 +246,7 @@ def attack_job(
     if job.public is None:
         raise JobError(
             f"The membership test runs on a public stand-in, and {job.where} names no [public] table.\n"
-            "Add one, of your own making if need be. No confidential row was read and nothing was spent."
+            f"Add one, of your own making if need be. {NOTHING}"
         )
     table = job.public.table
     found = membership(job, CodedTable.read(table, job.schema), runs=runs, rows=rows, rng=rng, watch=watch)

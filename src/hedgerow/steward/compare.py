@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 import polars as pl
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.evaluate.base import AbstractMetric
 from hedgerow.evaluate.compare import Comparison, compare, page, summary
 from hedgerow.figures import aligned
@@ -152,12 +152,12 @@ def release_tables(job: JobValues, place: Path) -> tuple[Schema, list[CodedTable
     if not files:
         raise JobError(
             f"There is no release in {place}. Make one with: hedgerow run {job.where}\n"
-            "or name a folder with --release. No confidential row was read and nothing was spent."
+            f"or name a folder with --release. {NOTHING}"
         )
     if not schema.is_resolved:
         raise JobError(
             f"The schema of {job.where} takes bins or labels from a public table. Compare a release folder, which\n"
-            "holds them settled, instead of a file. No confidential row was read and nothing was spent."
+            f"holds them settled, instead of a file. {NOTHING}"
         )
     return schema, [CodedTable.read(_records(f, schema), schema, role="target") for f in files]
 

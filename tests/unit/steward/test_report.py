@@ -9,8 +9,7 @@ import pytest
 
 from hedgerow.api.job import Job
 from hedgerow.errors import JobError
-from hedgerow.steward.exact import exact_uses
-from hedgerow.steward.report import NAME, write_report
+from hedgerow.steward.exact import NAME, exact_uses, write_report
 from tests.end_to_end.conftest import ROWS, Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
 from tests.end_to_end.conftest import job as job
