@@ -88,7 +88,7 @@ class Term:
         """The number that each code of the column stands for in this term; NaN where it has none."""
         if self.form == "equals":
             return np.asarray(np.arange(column.size) == _code(column, self.level), np.float64)
-        return self.of(numbers_of(column))
+        return self.of(column.code_numbers)
 
     def base(self, column: Column) -> int:
         """The code of the level that others are compared with.
@@ -179,18 +179,6 @@ class Formula:
         return f"{self.response.written} ~ {' + '.join(t.written for t in self.terms)}{fixed}"
 
 
-def numbers_of(column: Column) -> Floats:
-    """The number that every code stands for, the middle of a bin; NaN for codes that are not numbers."""
-    found = np.full(column.size, np.nan)
-    if column.kind in BINNED:
-        found[: column.bin_count] = column.bin_values.middle(np.arange(column.bin_count))
-    elif column.kind == "yes-no":
-        found[:2] = (0, 1)
-    else:
-        found[: len(column.values)] = [_number(v) for v in column.values]
-    return found
-
-
 def _code(column: Column, value: str) -> int:
     """The code of a value, as it stands in the file or as its label."""
     for texts in (column.cell_labels, column.cell_texts):
@@ -201,13 +189,6 @@ def _code(column: Column, value: str) -> int:
     )
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
 def _settled(term: Term, column: Column) -> Term:
     if term.form == "labels" or (term.form == "plain" and column.kind not in BINNED):
         return replace(term, form="labels", reference=column.cell_labels[term.base(column)])
@@ -215,7 +196,7 @@ def _settled(term: Term, column: Column) -> Term:
         return replace(term, form="number")
     if term.form == "equals":
         return replace(term, level=column.cell_labels[_code(column, term.level)])
-    if term.form in ("ln", "power", "number") and not np.isfinite(numbers_of(column)).any():
+    if term.form in ("ln", "power", "number") and not np.isfinite(column.code_numbers).any():
         raise JobError(f"{term} needs a number, but {term.column!r} is {column.kind} in the schema. {NOTHING}")
     return term
 

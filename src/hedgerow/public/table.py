@@ -166,9 +166,7 @@ class CodedTable:
         """The values of a column as numbers, NaN where there is none; of counts, the middle of each bin."""
         column = self.schema.column(name)
         if self.counts is not None and column.bin_count:
-            middle = np.full(column.size, np.nan)
-            middle[: column.bin_count] = column.bin_values.middle(np.arange(column.bin_count))
-            return np.asarray(middle[np.asarray(self.codes((name,))[name], np.int64)])
+            return np.asarray(column.code_numbers[np.asarray(self.codes((name,))[name], np.int64)])
         values = self.frame[name]
         if column.kind == "yes-no" and values.dtype != pl.Boolean:
             code = np.asarray(self.codes((name,))[name], np.float64)
@@ -320,8 +318,7 @@ def fit_rows(schema: Schema, fits: Sequence[ColumnFit]) -> list[Row]:
     by_name = {f.name: f for f in fits}
     rows: list[Row] = []
     for c in schema.columns:
-        growing = {"quantile bins", "the collapse of rare labels"} & {*c.unresolved}
-        row: Row = {"column": c.name, "kind": c.kind, "cells": None if growing else c.size}
+        row: Row = {"column": c.name, "kind": c.kind, "cells": c.size if c.size_known else None}
         if f := by_name.get(c.name):
             row |= {"rows": f.rows, "missing": f.missing, "outside": f.outside, "clamped": f.clamped}
         rows.append(row)

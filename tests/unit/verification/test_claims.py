@@ -8,7 +8,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.experiment.runs import coefficients
 from hedgerow.public.costs.claim import Claim, fit_sums
-from hedgerow.public.formula import Formula, make_claim, numbers_of, read_claim
+from hedgerow.public.formula import Formula, make_claim, read_claim
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
@@ -28,7 +28,7 @@ def from_counts(claim: Claim, frame: pl.DataFrame) -> float:
 @pytest.mark.parametrize("name", ["sex[F]", "race[B]", "age", "I(age^2)", "education"])
 def test_the_coefficient_from_counts_is_that_of_rows_at_the_middle_of_their_bins(name: str) -> None:
     formula = Formula.parse(MODEL, {"sex": "M", "race": "E"}).bound(SCHEMA)
-    middles = numbers_of(SCHEMA.column("pay"))[SCHEMA.coding.encode(TABLE, ["pay"])["pay"]]
+    middles = SCHEMA.column("pay").code_numbers[SCHEMA.coding.encode(TABLE, ["pay"])["pay"]]
     binned = TABLE.with_columns(pay=pl.Series(middles))
     expected = list(coefficients(formula, CodedTable(SCHEMA, binned), "")[""].values())[formula.place(name, SCHEMA)]
     assert from_counts(make_claim(f"{name} > 0", formula, SCHEMA), TABLE) == pytest.approx(

@@ -44,10 +44,9 @@ def problems(parts: Declaration, unread: Collection[Path] = ()) -> list[Problem]
     sound = {n: c for n, c in columns.items() if ("columns", n) not in ill}
     for name, c in sound.items():
         wrong += _placed(("columns", name), f"column {name!r}", _determined(c, columns, sound))
-    for i, join in enumerate(parts.joined):
+    for i, j in enumerate(parts.joined):
         if ("joined", i) not in ill:
-            faults = _join(join, columns, sound, parts.joined[:i])
-            wrong += _placed(("joined", i), f"joined {join.name!r}", faults)
+            wrong += _placed(("joined", i), f"joined {j.name!r}", _join(j, columns, sound, parts.joined[:i]))
     for i, zero in enumerate(parts.zeros):
         if ("zero", i) not in ill:
             wrong += _placed(("zero", i), f"zero {i + 1}", (("where", t) for t in _zero(zero, columns, sound)))

@@ -16,6 +16,8 @@ from itertools import product
 from math import ceil, inf, isnan, nan, nextafter
 from typing import Literal, final
 
+import numpy as np
+
 from hedgerow.public.coding import CodedColumn
 from hedgerow.public.schema.bins import BinnedKind, Bins, BinValues, Edge, Floats, Number, as_date, as_number
 
@@ -147,6 +149,23 @@ class Column:
         """The number of codes."""
         return len(self.cell_texts)
 
+    @property
+    def size_known(self) -> bool:
+        """Whether the number of codes is known; not while a public table is to decide it."""
+        return self.collapse is None and (self.bins is None or self.bins.quantiles is None)
+
+    @cached_property
+    def code_numbers(self) -> Floats:
+        """The number that every code stands for, the middle of a bin; NaN for codes that are not numbers."""
+        found = np.full(self.size, np.nan)
+        if self.kind in BINNED:
+            found[: self.bin_count] = self.bin_values.middle(np.arange(self.bin_count))
+        elif self.kind == "yes-no":
+            found[:2] = (0, 1)
+        else:
+            found[: len(self.values)] = [_number(v) for v in self.values]
+        return found
+
     @cached_property
     def coded(self) -> CodedColumn:
         """The rule that codes the values of this column."""
@@ -257,6 +276,13 @@ def as_float(text: str) -> float | None:
     except ValueError:
         return None
     return None if isnan(number) else number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return nan
 
 
 def _span_of_days(first: date, last: date, unit: str | None) -> str:

@@ -74,11 +74,7 @@ def _looked_up(column: Column, keys: list[Column], plain: Mapping[str, Places]) 
 
 
 def decode(
-    schema: Schema,
-    codes: Mapping[str, AnyCodes],
-    rng: np.random.Generator,
-    *,
-    columns: Iterable[str] | None = None,
+    schema: Schema, codes: Mapping[str, AnyCodes], rng: np.random.Generator, *, columns: Iterable[str] | None = None
 ) -> pl.DataFrame:
     """The records that have these codes.
 

@@ -197,4 +197,4 @@ class Schema(Declaration):
 
 def _cells(column: Column) -> str:
     """How many cells a column has; unknown while a public table decides it."""
-    return "?" if {"quantile bins", "the collapse of rare labels"} & {*column.unresolved} else f"{column.size:,}"
+    return f"{column.size:,}" if column.size_known else "?"

@@ -154,11 +154,15 @@ def steady_within(groups: Codes, codes: Mapping[str, Codes]) -> tuple[str, ...]:
     repeats = len(groups) - len(first)
     out = []
     for name, code in codes.items():
-        share = np.bincount(code) / max(len(code), 1)
-        beyond_chance = repeats * (1 - (share**2).sum()) >= _EVIDENCE
-        if beyond_chance and np.array_equal(code[first][group], code):
+        if _evidence(code, repeats) >= _EVIDENCE and np.array_equal(code[first][group], code):
             out.append(name)
     return tuple(out)
+
+
+def _evidence(codes: Codes, repeats: int) -> float:
+    """Of so many rows that repeat a group, how many would differ from it in an unrelated column."""
+    share = np.bincount(codes) / max(len(codes), 1)
+    return float(repeats * (1 - (share**2).sum()))
 
 
 class FewCombinations(NamedTuple):
@@ -206,15 +210,10 @@ class Relations:
             for name in self.codes:
                 if name == head or name in found or not 2 <= seen[name] <= seen[head] or name in found.values():
                     continue
-                fixed = self.codes[name][first][group]
-                if self._evidence(name, seen[head]) >= _EVIDENCE and np.array_equal(fixed, self.codes[name]):
+                codes, repeats = self.codes[name], self.rows - seen[head]
+                if _evidence(codes, repeats) >= _EVIDENCE and np.array_equal(codes[first][group], codes):
                     found[name] = head
         return found
-
-    def _evidence(self, name: str, groups: int) -> float:
-        """How many rows would differ from their group if the column were drawn without regard to it."""
-        share = np.bincount(self.codes[name]) / self.rows
-        return float((self.rows - groups) * (1 - (share**2).sum()))
 
     @cached_property
     def joins(self) -> tuple[FewCombinations, ...]:
