@@ -1,4 +1,4 @@
-"""Recipes: named ways to spend a budget. One recipe, one file, one docs page."""
+"""Recipes: named ways to spend a budget. One recipe, one class, one docs page."""
 
 from hedgerow.answers import Answers as Answers
 from hedgerow.public import PublicData as PublicData
