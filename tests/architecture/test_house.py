@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,30 @@ def test_help_loads_nothing_heavy(module: str) -> None:
         f"CliRunner().invoke(app, ['--help'])\nsys.exit({module!r} in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def _imports() -> set[tuple[str, str]]:
+    """Every import of one of our modules by another, as (importer, imported); a name counts for where it is taken."""
+    modules = {".".join(p.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): p for p in FILES}
+    found = set[tuple[str, str]]()
+    for module, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hedgerow":
+                whole = {a.name: f"{node.module}.{a.name}" for a in node.names}
+                found |= {(module, full if full in modules else str(node.module)) for full in whole.values()}
+    return {(a, b) for a, b in found if a != b}
+
+
+def test_rooms_are_joined_by_few_imports() -> None:
+    crossing = [(a, b) for a, b in _imports() if (a + ".").split(".")[1] != (b + ".").split(".")[1]]
+    assert len(crossing) <= 500
+
+
+def test_few_modules_are_there_for_one_other() -> None:
+    importers = Counter(b for _, b in _imports())
+    assert len([m for m, n in importers.items() if n == 1]) <= 60
+
+
+def test_no_two_classes_have_one_name() -> None:
+    names = [n.name for p in FILES for n in ast.walk(ast.parse(p.read_text("utf-8"))) if isinstance(n, ast.ClassDef)]
+    assert [name for name, n in Counter(names).items() if n > 1] == []
