@@ -15,8 +15,8 @@ from hedgerow.cli.main import app
 from hedgerow.errors import JobError, VerifyFailed
 from hedgerow.release import checks
 from hedgerow.release.bundle import BundleReader
-from hedgerow.release.verify import assert_holds
 from hedgerow.steward.exact import FILES, side_by_side
+from tests.holding import assert_holds
 from tests.oracles import dirichlet_multinomial as dm
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tabulate-ce"

@@ -110,14 +110,11 @@ def compare(
     """Say how close synthetic table B is to public table A. For the confidential table: hedgerow steward compare."""
     import numpy as np
 
-    from hedgerow.evaluate.base import CompareOptions
     from hedgerow.evaluate.compare import compare as compared
-    from hedgerow.evaluate.compare import listed, metric_names, metrics_for, page, summary
+    from hedgerow.evaluate.compare import metrics_from, page, summary
 
-    options = CompareOptions(
-        metric_names(only or ()), model, by, logistic, cluster, listed(group), listed(joint), label, library
-    )
-    metrics = metrics_for(options)
+    options = {"model": model, "by": by, "logistic": logistic, "cluster": cluster, "label": label, "library": library}
+    metrics = metrics_from(only=only or (), group=group, joint=joint, **options)
     with show.progress() as watch:
         watch("reading the tables")
         settled, first, copies = _read(a, b, schema)

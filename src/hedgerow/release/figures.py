@@ -19,7 +19,6 @@ from hedgerow.figures import WIDE, Bar, bars, columns, svg, text
 from hedgerow.model.tables.count_table import ALL
 from hedgerow.public import CodedTable, Counts, Marginal, Measurement, Schema, law_of, shares, total_variation
 from hedgerow.release.contents import Contents, label_columns
-from hedgerow.release.measurements import Answers
 from hedgerow.release.words import Odds, of_100
 from hedgerow.uses import cell_names
 
@@ -71,13 +70,15 @@ class OneWayTable(MeasuredTable):
     source: str
 
 
-def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFrame]) -> tuple[OneWayTable, ...]:
-    """Every column that some answer tells of, in the order of the schema."""
+def one_way_tables(contents: Contents, copies: tuple[CodedTable, ...]) -> tuple[OneWayTable, ...]:
+    """Every column of the records that some answer tells of, in the order of the schema."""
+    schema = contents.schema
     kinds = {c.name: c.kind for c in schema.columns}
     found = []
     for name in schema.attributes:
-        best = _best_answer(name, [m for _, m in answers])
-        if best is None or not records:
+        best = _best_answer(name, [m for _, m in contents.answers])
+        made = synthetic(copies, (name,)) if contents.records else None
+        if best is None or made is None:
             continue
         others = len(best.counts) // schema.size([name])
         found.append(
@@ -87,7 +88,7 @@ def one_way_tables(schema: Schema, answers: Answers, records: Sequence[pl.DataFr
                 ordered=kinds.get(name, "categorical") not in ("categorical", "yes-no"),
                 noisy=_summed(schema, name, best),
                 band=law_of(best.noise).half_width(others),
-                synthetic=_counted(schema, name, records),
+                synthetic=made,
                 source=str(best.question),
             )
         )
@@ -105,13 +106,6 @@ def _summed(schema: Schema, name: str, answer: Measurement) -> Counts:
     at = answer.question.columns.index(name)
     cube = answer.counts.reshape(-1, shape[at], prod(shape[at + 1 :]))
     return np.asarray(cube.sum(axis=(0, 2)), np.int64)
-
-
-def _counted(schema: Schema, name: str, records: Sequence[pl.DataFrame]) -> Floats:
-    size, total = schema.size([name]), np.zeros(schema.size([name]))
-    for copy in records:
-        total += np.bincount(schema.coding.encode(copy, [name])[name], minlength=size)
-    return total / len(records)
 
 
 def copies_of(contents: Contents) -> tuple[CodedTable, ...]:

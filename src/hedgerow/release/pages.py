@@ -208,7 +208,8 @@ _STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
 def view(contents: Contents, promise: Promise) -> dict[str, Any]:
     """The names that the report's template uses beside those all pages share."""
     statement = contents.statement
-    ones = figures.one_way_tables(contents.schema, contents.answers, contents.records)
+    copies = figures.copies_of(contents)
+    ones = figures.one_way_tables(contents, copies)
     measured = _measured(contents)
     total = statement.budget.total
     parts = [(f"request {i + 1}", float(s.cost / total)) for i, s in enumerate(statement.spends)]
@@ -225,7 +226,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),
         "total_note": _total_note(contents, ones),
-        **sections(contents),
+        **_sections(contents, copies),
     }
 
 
@@ -316,9 +317,8 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def sections(contents: Contents) -> dict[str, Any]:
-    """The names that the template uses for these parts."""
-    copies = figures.copies_of(contents)
+def _sections(contents: Contents, copies: tuple[CodedTable, ...]) -> dict[str, Any]:
+    """The names that the template uses for joint tables, uses and what holds of every record."""
     found = figures.joint_tables(contents, copies)
     related = figures.level_pairs(contents.schema, found)
     return {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hedgerow.errors import HedgerowError, VerifyFailed
+from hedgerow.errors import HedgerowError
 from hedgerow.public import Statement
 from hedgerow.release import checks, choice
 from hedgerow.release.bundle import BundleReader
@@ -59,19 +59,6 @@ def booked_statement(directory: Path | str) -> Statement:
     """The promise and the requests that the ledger should have of a release or of a choice."""
     folder = Path(directory)
     return choice.ChoiceReader(folder).choice.whole if choice.is_choice(folder) else BundleReader(folder).statement
-
-
-def assert_holds(directory: Path | str) -> tuple[Check, ...]:
-    """The checks of a bundle that holds; ``VerifyFailed`` with every failed check otherwise."""
-    checks = verify(directory)
-    failed = [c for c in checks if not c.held]
-    if failed:
-        listed = "\n".join(f"  {c.name}: NO. {c.detail}" for c in failed)
-        raise VerifyFailed(
-            f"The release in {directory} does not hold: {len(failed)} of {len(checks)} checks failed.\n{listed}\n"
-            "Do not rely on it: ask its publisher for the original. No confidential row was read, nothing was spent."
-        )
-    return checks
 
 
 def outcome(name: str, check: Callable[[], str]) -> Check:

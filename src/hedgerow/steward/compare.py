@@ -110,7 +110,7 @@ def compare_job(
     watch("reading the release")
     place = release_of(job, release)
     schema, copies = release_tables(job, place)
-    relative = _relative(job, schema)
+    relative = None if job.public is None else CodedTable.read(job.public.table, schema, role="target")
     watch("reading the confidential table, inside only")
     table = exact_table(job.confidential.table, schema)
 
@@ -172,12 +172,6 @@ def _records(file: Path, schema: Schema) -> Any:
     texts = {n: dict(zip(schema.cell_labels(n), schema.column(n).cell_texts, strict=True)) for n in names}
     plain = rows.with_columns(pl.col(n).replace(texts[n]) for n in names)
     return plain.select(pl.col(n).repeat_by("count").list.explode() for n in names).drop_nulls()
-
-
-def _relative(job: JobValues, schema: Schema) -> CodedTable | None:
-    if job.public is None:
-        return None
-    return CodedTable.read(job.public.table, schema, role="target")
 
 
 def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:

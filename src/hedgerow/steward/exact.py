@@ -166,15 +166,11 @@ def _forecasts(folder: Path) -> tuple[Verdict, ...]:
 def use_lines(found: Sequence[ExactUse]) -> list[str]:
     """The table in letters."""
     head = ("intended use", "tolerance", "foretold", "exact", "like a", "")
-    rows = [
-        (r["name"], r["tolerance"], r["foretold"], r["error"], f"{r['like']} sample", _loud(r))
-        for r in map(use_row, found)
-    ]
+    rows = []
+    for r in map(use_row, found):
+        word = r["word"].upper() if r["kind"] == "missed" else r["word"]
+        rows.append((r["name"], r["tolerance"], r["foretold"], r["error"], f"{r['like']} sample", word))
     return aligned(head, rows, left=(0, 5))
-
-
-def _loud(row: dict[str, str]) -> str:
-    return row["word"].upper() if row["kind"] == "missed" else row["word"]
 
 
 def use_row(u: ExactUse) -> dict[str, str]:

@@ -19,7 +19,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import IntegerCounts
-from hedgerow.release.verify import assert_holds
+from tests.holding import assert_holds
 
 CE = np.array([816, 109, 7, 39, 6, 17])
 SCHEMA = """

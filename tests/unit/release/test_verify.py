@@ -15,7 +15,8 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Measurement
 from hedgerow.public.costs.statement import Statement
 from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
-from hedgerow.release.verify import CHECKS, assert_holds
+from hedgerow.release.verify import CHECKS
+from tests.holding import assert_holds
 from tests.unit.release.made import a_release
 from tests.unit.release.tampering import BUDGETS, failed, only, rehash, restate
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hedgerow.errors import VerifyFailed
 from hedgerow.release import checks, manifest
 from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
-from hedgerow.release.verify import CHECKS, assert_holds, verify
+from hedgerow.release.verify import CHECKS, verify
+from tests.holding import assert_holds
 from tests.unit.release.made import a_release
 from tests.unit.release.tampering import failed, only, rehash
 
