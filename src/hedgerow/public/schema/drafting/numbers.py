@@ -96,7 +96,8 @@ def bins_between(low: float, high: float, *, whole: bool) -> Binning:
     if whole and high - low < ONE_BY_ONE:
         return Binning(Bins(int(low), int(high), 1), int(high - low) + 1, "one bin per value")
     if high - low > 100_000:
-        edges = _tails((0.0,) if low <= 0 <= high else (low,), low, high, round_up((high - low) / 1000))
+        nearest_0 = min(max(low, 0.0), high)  # steps widen away from 0, on either side of it
+        edges = _tails((nearest_0,), low, high, round_up((high - low) / 1000))
         return Binning(_edged(edges, whole), len(edges) - 1, "a long range, so the bins widen")
     width = round_up((high - low) / _EVEN or 1.0)
     bins, cells = _even(low, high, max(width, Fraction(1)) if whole else width, whole=whole)
