@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from hedgerow import errors as errors
     from hedgerow import recipes as recipes
     from hedgerow import uses as uses
     from hedgerow.api.job import Job as Job
@@ -48,6 +49,7 @@ _HOME = {
     "Schema": "hedgerow.public.schema",
     "Target": "hedgerow.job.values",
     "personnel": "hedgerow.simulate.personnel",
+    "errors": "",
     "recipes": "",
     "uses": "",
 }

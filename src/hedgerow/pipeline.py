@@ -4,7 +4,7 @@ import hashlib
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import JobValues
-from hedgerow.job.file import dumps, read_published
+from hedgerow.job.file import published_text, read_published
 from hedgerow.job.values import ForeignRecipe, Public, Target, name_of
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.planning.attach import with_attach
@@ -197,7 +197,17 @@ class PreparedJob:
         job, free = self.job, replace(self.schema, zeros=(), rules=())
         settings = repr(job.recipe) if is_dataclass(job.recipe) else name_of(job.recipe)
         tables = [(i.role, i.sha256) for i in self.inputs if i.role != "schema"]
-        asks = (job.stated_recipe, settings, self.guarantee, job.budget, job.table, job.wanted_tables)
+        secret = "frame" if job.confidential.is_frame else str(job.confidential.table)
+        asks = (
+            job.stated_recipe,
+            settings,
+            self.guarantee,
+            job.budget,
+            job.table,
+            secret,
+            job.ledger,
+            job.wanted_tables,
+        )
         return _hash(asks, job.confidential.assumed_rows, job.seed, free.dumps(), tables)
 
     def ledger(self) -> Ledger:
@@ -297,7 +307,7 @@ def run(
     journal = Journal(folder.with_name(folder.name + ".run"))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise JobError(
-            f"{folder} is not empty. Choose another place with --out, or move it away.\n"
+            f"{folder} is not empty. Choose another place with --out (in Python: job.run(FOLDER)), or move it away.\n"
             "No confidential row was read and nothing was spent."
         )
     if journal.exists and not resume:
@@ -311,13 +321,14 @@ def run(
     plan = _with_forecast(prepared, forecast, watch)  # every public mistake shows before anything is booked
     if not resume and not confirm(prepared, plan):
         raise Refused("You said no. No confidential row was read and nothing was spent.")
-    gate = _open(prepared, source, name, journal)
+    account = _Account(job.stated_recipe, published_text(job, prepared.schema))
+    gate = _open(prepared, source, name, journal, account.replies)
     gate.tell = watch
     fitted = job.recipe.fit(gate, prepared.public)
     drawn = draw_copies(fitted, prepared.public, copies=job.copies, seed=job.seed, watch=watch)
     watch("writing the release")
     anchor = RunAccount(prepared.ledger(), table=job.table, run=name).anchor()
-    write_bundle(folder, _contents(prepared, gate, drawn, plan.verdicts, anchor))
+    write_bundle(folder, _contents(prepared, account, name, drawn, plan.verdicts, anchor))
     journal.finish()
     return folder
 
@@ -334,9 +345,22 @@ def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
     )
 
 
-def _open(prepared: PreparedJob, source: Source, name: str, journal: Journal) -> RecordedAnswers:
+@final
+@dataclass(frozen=True)
+class _Account:
+    """What a run records of itself, out of the recipe's reach: before anything is booked, or as answers come."""
+
+    recipe: str
+    job: str
+    replies: list[Reply] = field(default_factory=list)
+
+
+def _open(
+    prepared: PreparedJob, source: Source, name: str, journal: Journal, replies: list[Reply]
+) -> RecordedAnswers:
     """The gate of a run, its answers kept in the journal, those already there not asked again."""
     record, resumed = journal.answers(), journal.exists
+    replies.extend(record)
     journal.start(name, prepared.digest)  # before booking: a promise whose journal was lost would be paid twice
     try:
         account = RunAccount(prepared.ledger(), table=prepared.job.table, run=name)
@@ -347,7 +371,8 @@ def _open(prepared: PreparedJob, source: Source, name: str, journal: Journal) ->
         raise
 
     def keep(answered: Reply) -> None:
-        journal.keep(len(record), answered)
+        journal.keep(len(replies), answered)
+        replies.append(answered)
 
     return replace(recording(gate, record, prepared.job.table, name), keep=keep)
 
@@ -359,17 +384,18 @@ def recording(gate: Gate, record: list[Reply], table: str, run: str) -> Recorded
 
 
 def _contents(
-    prepared: PreparedJob, gate: RecordedAnswers, drawn: Copies, verdicts: tuple[Verdict, ...], anchor: str
+    prepared: PreparedJob, account: _Account, run: str, drawn: Copies, verdicts: tuple[Verdict, ...], anchor: str
 ) -> Contents:
     """Everything that is published."""
     job = prepared.job
+    given = RecordedAnswers(prepared.tariff, job.budget, account.replies, table=job.table, run=run)
     return Contents(
         schema=prepared.schema,
-        statement=gate.statement(
-            public_inputs=prepared.inputs, recipe=job.stated_recipe, anchor=anchor, version=__version__
+        statement=given.statement(
+            public_inputs=prepared.inputs, recipe=account.recipe, anchor=anchor, version=__version__
         ),
-        answers=flatten(gate.record),
-        job=job.text or dumps(job),
+        answers=flatten(account.replies),
+        job=account.job,
         records=drawn.records,
         counts=drawn.counts[0] if drawn.counts else None,
         copies=drawn.counts[1:],
@@ -417,7 +443,7 @@ def sample(
             raise
         raise JobError(
             f"The recipe {job.recipe.name} starts from the public table of the run, {named[0]}, which is not in the\n"
-            "release: name it with --public FILE. Nothing confidential was read or spent."
+            "release: name it with --public FILE (in Python: public=...). Nothing confidential was read or spent."
         ) from None
     return draw_copies(fitted, data, copies=copies, seed=seed)
 
@@ -428,13 +454,14 @@ def _same(given: Any, what: str, statement: Statement, schema: Schema, role: Rol
     if given is None and what == "target" and known:
         raise JobError(
             f"This release attaches columns to the rows of {', '.join(known.values())}, which are not in it:\n"
-            "name that file with --target FILE. Nothing confidential was read or spent."
+            "name that file with --target FILE (in Python: target=...). Nothing confidential was read or spent."
         )
     table = None if given is None else CodedTable.read(given, schema, role=role)
     if table is not None and table.sha256 not in known:
         raise JobError(
             f"{table.name} is not the {what} table of this release: its hash is not the statement's.\n"
-            f"Give the very file that the run used: --{what} FILE. Nothing confidential was read or spent."
+            f"Give the very table that the run used: --{what} FILE (in Python: {what}=...).\n"
+            "Nothing confidential was read or spent."
         )
     return table
 
@@ -464,10 +491,7 @@ def open_gate(
     name: str = "",
     **promise: Any,
 ) -> RecordedAnswers:
-    """A gate by itself, for benchmarks and tests of recipes. What it answers can be published by a run only.
-
-    The whole budget is booked under ``name`` at once; ``promise`` takes the other fields of ``Guarantee``.
-    """
+    """A gate by itself, for benchmarks and tests of recipes; ``promise`` takes the other fields of ``Guarantee``."""
     guarantee = replace(Guarantee(**promise), relation=relation)
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
     tariff = Tariff(schema.coding, guarantee, budget.measure)

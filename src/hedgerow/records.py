@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.model.base import AbstractModel, AbstractTabulation, Fitted
+from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabulation, Fitted
 from hedgerow.public import PublicData, Schema, decode, violations
 
 _ROUNDS = 30
@@ -73,6 +73,12 @@ def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy:
         return Copy(draw_records(fitted, public.schema, fitted.total, rng))
     if isinstance(fitted, AbstractTabulation):
         return Copy(fitted.counts(rng, copy), counted=True)
+    if not isinstance(fitted, AbstractAttachment):
+        raise JobError(
+            "A recipe's fit must return an AbstractModel, an AbstractAttachment or an AbstractTabulation; this one\n"
+            f"returned a {type(fitted).__name__}. Correct it. If a run had begun, its answers are kept: go on with\n"
+            "--resume (in Python: job.run(..., resume=True)) at no cost."
+        )
     if public.target is None:
         raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
     return Copy(fitted.attach(public.target, rng))

@@ -3,6 +3,7 @@
 import json
 import warnings
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,7 +12,9 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
+from hedgerow.job.values import ForeignRecipe
 from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public import Guarantee, Marginal, Tariff
 from hedgerow.recipes import AbstractRecipe
 
 TABLES = hr.personnel(rows=1500, seed=3)
@@ -248,3 +251,50 @@ def test_no_warning_is_given_on_the_way(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         release = make(tmp_path).run(forecast=False)
     assert json.loads((release.folder / "statement.json").read_text("utf-8"))["recipe"] == "public_blend"
+
+
+@dataclass(frozen=True)
+class Forger(AbstractRecipe):
+    """Somebody's recipe that would rather be one of ours, and hide what it asked."""
+
+    name: ClassVar[str] = "independent"
+
+    def requests(self, tariff: Any, budget: Any, public: Any) -> Any:
+        return hr.recipes.Independent().requests(tariff, budget, public)
+
+    def fit(self, gate: Any, public: Any) -> Any:
+        model = hr.recipes.Independent().fit(gate, public)
+        object.__setattr__(self, "__class__", hr.recipes.Independent)
+        gate.record.clear()
+        return model
+
+
+def test_a_recipe_cannot_forge_what_the_run_has_recorded(tmp_path: Path) -> None:
+    release = make(tmp_path, recipe=Forger(), uses=[]).run()
+    assert release.statement.recipe == f"{__name__}.Forger (not one of Hedgerow's recipes)"
+    assert len(release.statement.spends) == 1
+    assert release.verify(), release.verify()
+
+
+class Pretender(ForeignRecipe):
+    """A subclass of the class that stands for recipes of others."""
+
+    @property
+    def stated(self) -> str:
+        return "independent"
+
+
+def test_a_subclass_of_the_foreign_recipe_is_foreign_too(tmp_path: Path) -> None:
+    assert "not one of Hedgerow" in make(tmp_path, recipe=Pretender("independent"), uses=[]).stated_recipe
+
+
+def test_a_price_is_a_plain_fraction() -> None:
+    class Cheap(Fraction):
+        def __truediv__(self, other: Any) -> Any:
+            return Fraction(10**6)
+
+    tariff = Tariff(schema().coding, Guarantee(), "pure")
+    with pytest.raises(JobError):
+        tariff.measure_all([Marginal(("sex",))], Cheap(1, 100))
+    with pytest.raises(JobError):
+        tariff.select_one([Marginal(("sex",))], Cheap(1, 100))

@@ -158,7 +158,7 @@ def test_a_changed_job_forgets_the_text_it_was_read_from(here: Path) -> None:
     assert replace(read, budget=hr.Budget(5)).text == "", "a stale text would be published as the job"
 
 
-@pytest.mark.parametrize("frame", [FRAME, FRAME.lazy(), FRAME.to_arrow(), FRAME.to_pandas().convert_dtypes()])
+@pytest.mark.parametrize("frame", [FRAME, FRAME.to_arrow(), FRAME.to_pandas().convert_dtypes()])
 def test_tables_may_be_frames_of_any_kind(frame: Any) -> None:
     first = made(confidential=hr.Confidential(frame, name="toy"))
     assert first == made(confidential=hr.Confidential(frame, name="toy"))
@@ -206,6 +206,8 @@ def test_a_mistake_of_type_or_name_is_refused_with_the_cure(changes: dict[str, A
         (lambda: hr.Confidential([1, 2], name="x"), "or a frame"),
         (lambda: hr.Confidential(pd.DataFrame({"a": [1, "x"]}), name="x"), "convert_dtypes"),
         (lambda: hr.Confidential(None), "a path, or a frame"),
+        (lambda: hr.Confidential(FRAME.lazy(), name="x"), "lazy frame"),
+        (lambda: hr.Confidential(pd.DataFrame({"a": [1, 2]}).astype("category"), name="x"), "one row decides"),
         (lambda: hr.Person("id", rows=0), "1 or more"),
         (lambda: hr.Person(4), "name of a column"),  # type: ignore[arg-type]
         (lambda: hr.Public(FRAME, provenance=2023), "in words"),  # type: ignore[arg-type]
@@ -234,3 +236,28 @@ def test_a_frame_or_a_recipe_of_ones_own_cannot_be_saved_and_the_cure_is_said(tm
 
 def test_an_arrow_table_is_a_frame() -> None:
     assert hr.Public(pa.table({"a": [1]})).is_frame
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda secret: hr.Confidential("personnel", secret),
+        lambda secret: hr.Person(secret["id"]),
+        lambda secret: hr.Confidential(secret, name="x", public_columns=secret["id"]),
+        lambda secret: hr.Confidential(secret, name="x", unit=secret["id"]),
+        lambda secret: hr.Confidential(secret, name="x", relation=secret["id"]),
+        lambda secret: hr.Public(secret, provenance=secret),
+        lambda secret: made(seed=secret),
+        lambda secret: made(recipe=secret),
+        lambda secret: made(ledger=secret),
+        lambda secret: made(out=secret),
+        lambda secret: hr.recipes.GuidedTree(outcomes=secret["id"]),
+        lambda secret: hr.uses.Mean(secret["id"], relative=0.1),
+    ],
+)
+def test_no_refusal_shows_a_row(make: Any) -> None:
+    secret = pl.DataFrame({"id": ["JANE-DOE"] * 20, "pay": [1] * 20})
+    for frame in (secret, secret.to_pandas()):
+        with pytest.raises(hr.errors.HedgerowError) as refusal:
+            make(frame)
+        assert "JANE" not in str(refusal.value)

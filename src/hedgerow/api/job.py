@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.job import file
 from hedgerow.job.values import JobValues
+from hedgerow.public import Budget
 
 if TYPE_CHECKING:
     from hedgerow.api.release import Release
@@ -94,7 +96,14 @@ class Job(JobValues):
         """
         from hedgerow.pipeline import rehearse
 
-        tried = tuple(Fraction(str(e)) for e in epsilons)
+        try:
+            tried = tuple(Budget(e, self.budget.delta).epsilon for e in epsilons)
+        except TypeError:
+            raise JobError(
+                f"epsilons is {epsilons!r}: write a list of numbers, such as [0.5, 1, 2]. {NOTHING}"
+            ) from None
+        if not isinstance(runs, int) or runs < 2:
+            raise JobError(f"runs is {runs!r}: it must be a whole number of 2 or more. {NOTHING}")
         return rehearse(self.prepare(), epsilons=tried, runs=runs, workers=workers, out=out, watch=watch)
 
     def run(
@@ -115,6 +124,10 @@ class Job(JobValues):
         from hedgerow.api.release import Release
         from hedgerow.pipeline import run
 
+        if not isinstance(folder, str | Path | None):
+            raise JobError(
+                f"run takes the folder of the release, as in job.run('release/'); got {folder!r}. {NOTHING}"
+            )
         place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm, watch=watch)
         return Release(place, job=self)
 
@@ -154,7 +167,7 @@ class Job(JobValues):
     def __repr__(self) -> str:
         target = ", attached to given rows" if self.target else ""
         return (
-            f"Job({self.table!r}: {self.recipe.name}{target}, epsilon {float(self.budget.epsilon):g} for one "
+            f"Job({self.table!r}: {self.stated_recipe}{target}, epsilon {float(self.budget.epsilon):g} for one "
             f"{self.guarantee.unit}, {len(self.uses)} use{'s' * (len(self.uses) != 1)})"
         )
 

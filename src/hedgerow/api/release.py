@@ -129,6 +129,8 @@ class Release:
         """
         from hedgerow.pipeline import sample
 
+        if not isinstance(copies, int) or isinstance(copies, bool) or copies < 1:
+            raise JobError(f"copies is {copies!r}: write a whole number of 1 or more. Nothing was read or spent.")
         if self._job is not None:
             public = self._job.public.table if public is None and self._job.public else public
             target = self._job.target.table if target is None and self._job.target else target

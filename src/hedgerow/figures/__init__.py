@@ -48,3 +48,4 @@ from hedgerow.figures.words import many as many
 from hedgerow.figures.words import percent as percent
 from hedgerow.figures.words import shown as shown
 from hedgerow.figures.words import small as small
+from hedgerow.figures.words import value_in_words as value_in_words

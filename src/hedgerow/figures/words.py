@@ -54,6 +54,17 @@ def shown(value: float | int | str | bool | None) -> str:
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def value_in_words(value: object) -> str:
+    """A value in a refusal: a plain one, or a few, as they are; of anything that may hold rows the type alone.
+
+    >>> value_in_words(3), value_in_words(("a", "b")), value_in_words({"a": 1})
+    ('3', "('a', 'b')", 'a dict')
+    """
+    plain = str | int | float | bool | None
+    few = isinstance(value, list | tuple) and len(value) <= 8 and all(isinstance(x, plain) for x in value)
+    return repr(value) if isinstance(value, plain) or few else f"a {type(value).__name__}"
+
+
 def many(number: int, what: str) -> str:
     """So many of something.
 

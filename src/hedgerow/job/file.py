@@ -25,6 +25,7 @@ from hedgerow.job.values import (
     absolute,
     name_of,
     recipe_class,
+    refuse,
 )
 from hedgerow.planning.attach import LeafInterval
 from hedgerow.public import Budget, Guarantee, Schema, document, key_lines, line_of
@@ -268,6 +269,21 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
     }
     kept = {k: v for k, v in data.items() if v}
     return document({k: _without_none(v) if isinstance(v, dict) else v for k, v in kept.items()})
+
+
+def published_text(job: JobValues, schema: Schema) -> str:
+    """The job as a bundle will have it, read again to see that it says the same; refused otherwise."""
+    if job.text:
+        return job.text
+    text = dumps(job)
+    try:
+        again = read_published(text, Path("job.toml"), schema)
+    except (JobError, ValueError, TypeError) as wrong:
+        raise JobError(f"The settings of {name_of(job.recipe)} cannot be published: {wrong}") from None
+    refuse(
+        again.stated_recipe != job.stated_recipe or again.guarantee != job.guarantee, "The job cannot be published."
+    )
+    return text
 
 
 def save(job: JobValues, path: str | Path) -> Path:

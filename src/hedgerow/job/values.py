@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from hedgerow.answers import Answers
 from hedgerow.errors import NOTHING, JobError
+from hedgerow.figures import value_in_words
 from hedgerow.model.base import Fitted
 from hedgerow.planning.attach import LeafInterval
 from hedgerow.public import Budget, Guarantee, PublicData, Relation, Schema, Spend, Tariff, open_source
@@ -39,6 +40,8 @@ def named_arguments(cls: type[T]) -> type[T]:
     init, known = cls.__init__, [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
 
     def checked(self: Any, *args: Any, **given: Any) -> None:
+        if args and all(f.kw_only for f in fields(cls) if f.init):  # type: ignore[arg-type]
+            raise JobError(f"{type(self).__name__} takes its values by name, as in {known[0]}=.... {NOTHING}")
         for name in given:
             if name not in known:
                 close = get_close_matches(name, known, 1)
@@ -72,9 +75,12 @@ class Person:
 
     def __post_init__(self) -> None:
         wrong = not isinstance(self.column, str) or not self.column
-        refuse(wrong, f"Person takes the name of a column, as in Person('id', rows=4); got {self.column!r}.")
+        refuse(
+            wrong,
+            f"Person takes the name of a column, as in Person('id', rows=4); got {value_in_words(self.column)}.",
+        )
         whole = isinstance(self.rows, int) and not isinstance(self.rows, bool) and self.rows >= 1
-        refuse(not whole, f"Person: rows is {self.rows!r}; it must be a whole number of 1 or more.")
+        refuse(not whole, f"Person: rows is {value_in_words(self.rows)}; it must be a whole number of 1 or more.")
 
 
 class _Table:
@@ -106,11 +112,11 @@ class _Table:
         return hash(self._values())
 
     def __repr__(self) -> str:
-        shown = [repr("frame" if self.is_frame else str(self.table))]
+        parts = [repr("frame" if self.is_frame else str(self.table))]
         for f in fields(self):  # type: ignore[arg-type]
             if f.name != "table" and (value := getattr(self, f.name)) != f.default:
-                shown.append(f"{f.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+                parts.append(f"{f.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 @named_arguments
@@ -135,19 +141,26 @@ class Confidential(_Table):
     assumed_rows: int | None = None
 
     def __post_init__(self) -> None:
+        refuse(
+            "lazy" in type(self.table).__name__.lower(),
+            "A lazy frame may look at some rows to decide how others are read. Name the file of the confidential\n"
+            "table, or collect() the frame.",
+        )
         self._settle()
-        refuse(not isinstance(self.name, str), f"Confidential: name is {self.name!r}, not text.")
+        refuse(not isinstance(self.name, str), f"Confidential: name is {value_in_words(self.name)}, not text.")
         if not self.name:
             refuse(self.is_frame, "Give the confidential frame a name: Confidential(frame, name='personnel').")
             object.__setattr__(self, "name", _name_of(str(self.table)))
-        wrong = self.unit != "record" and not isinstance(self.unit, Person)
-        refuse(wrong, f"unit is {self.unit!r}: write 'record', or Person('COLUMN', rows=4).")
-        wrong = self.relation is not None and self.relation not in get_args(Relation)
-        refuse(wrong, f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.")
+        wrong = not isinstance(self.unit, Person) and not (isinstance(self.unit, str) and self.unit == "record")
+        refuse(wrong, f"unit is {value_in_words(self.unit)}: write 'record', or Person('COLUMN', rows=4).")
+        known = self.relation is None or (isinstance(self.relation, str) and self.relation in get_args(Relation))
+        refuse(
+            not known, f"relation is {value_in_words(self.relation)}: choose add-remove, replace-one or label-change."
+        )
         object.__setattr__(self, "public_columns", _names("Confidential: public_columns", self.public_columns))
         rows = self.assumed_rows
         wrong = rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1)
-        refuse(wrong, f"assumed_rows is {rows!r}; it must be a whole number of 1 or more.")
+        refuse(wrong, f"assumed_rows is {value_in_words(rows)}; it must be a whole number of 1 or more.")
 
     def guarantee(self, relation: Relation) -> Guarantee:
         """The promise to this table's units, under ``relation`` where the table names none."""
@@ -177,7 +190,10 @@ class Public(_Table):
     def __post_init__(self) -> None:
         self._settle()
         wrong = not isinstance(self.provenance, str)
-        refuse(wrong, f"Public: provenance is {self.provenance!r}; write in words where the table comes from.")
+        refuse(
+            wrong,
+            f"Public: provenance is {value_in_words(self.provenance)}; write in words where the table comes from.",
+        )
 
 
 @named_arguments
@@ -250,12 +266,13 @@ class JobValues:
             ("title", str, "a text"),
         ):
             value = getattr(self, name)
-            refuse(not isinstance(value, kind), f"Job: {name} is {_shown(value)}; write {name}={cure}.")
+            refuse(not isinstance(value, kind), f"Job: {name} is {value_in_words(value)}; write {name}={cure}.")
         self._set("schema", _schema(self.schema))
         self._set("recipe", _recipe(self.recipe, target=self.target is not None, public=self.public is not None))
         self._set("uses", _uses(self.uses))
         refuse(
-            not isinstance(self.ledger, str | Path), f"Job: ledger is {self.ledger!r}; write a path or an address."
+            not isinstance(self.ledger, str | Path),
+            f"Job: ledger is {value_in_words(self.ledger)}; write a path or an address.",
         )
         here = str(self.ledger)
         self._set("ledger", here if "://" in here else str(absolute(here, Path.cwd())))
@@ -263,17 +280,20 @@ class JobValues:
             n = getattr(self, name)
             fits = isinstance(n, int) and not isinstance(n, bool) and n >= least and (most is None or n <= most)
             span = f"of {least} or more" if most is None else f"between {least} and {most}"
-            refuse(not fits, f"Job: {name} is {n!r}; it must be a whole number {span}.")
+            refuse(not fits, f"Job: {name} is {value_in_words(n)}; it must be a whole number {span}.")
         self._set("formats", _names("Job: formats", self.formats))
         unknown = [f for f in self.formats if f not in FORMATS]
         refuse(bool(unknown), f"Job: no format {', '.join(unknown)}: choose among {', '.join(FORMATS)}.")
-        refuse(not isinstance(self.out, str | Path), f"Job: out is {self.out!r}; write the path of a folder.")
+        refuse(
+            not isinstance(self.out, str | Path),
+            f"Job: out is {value_in_words(self.out)}; write the path of a folder.",
+        )
         self._set("out", absolute(self.out, Path.cwd()))
         memory = self.memory_gb
         wrong = memory is not None and (
             not isinstance(memory, int | float) or isinstance(memory, bool) or memory <= 0
         )
-        refuse(wrong, f"Job: memory_gb is {memory!r}; it must be a number above 0.")
+        refuse(wrong, f"Job: memory_gb is {value_in_words(memory)}; it must be a number above 0.")
         self._fits_together()
 
     def _fits_together(self) -> None:
@@ -297,6 +317,10 @@ class JobValues:
                 "hash is published. Name another table.",
             )
         self.guarantee  # noqa: B018  a promise that cannot be made is refused here
+        if self.schema.is_resolved:
+            self.schema.shape(self.guarantee.public_columns)
+            for use in self.uses:
+                use.check(self.schema)
 
     def __hash__(self) -> int:  # settings of a recipe may hold what cannot be hashed
         return hash((self.confidential, self.budget, self.seed, self.out))
@@ -322,8 +346,8 @@ class JobValues:
     @property
     def stated_recipe(self) -> str:
         """The recipe as the statement of a run names it: by what it is, not by what it calls itself."""
-        name = name_of(self.recipe)
-        return name + FOREIGN if "." in name else self.recipe.stated
+        ours = RECIPES.get(self.recipe.name) is type(self.recipe)
+        return self.recipe.stated if ours else name_of(self.recipe) + FOREIGN
 
     @property
     def wanted_tables(self) -> tuple[tuple[str, ...], ...]:
@@ -347,11 +371,14 @@ def _name_of(table: str) -> str:
 
 
 def _names(what: str, given: Any) -> tuple[str, ...]:
-    wrong = isinstance(given, str) or not isinstance(given, Iterable)
-    refuse(wrong, f"{what} must be a list of names, such as ['sex'], not {given!r}.")
+    wrong = not isinstance(given, list | tuple)  # a column of a frame would give its values away as names
+    refuse(wrong, f"{what} must be a list of names, such as ['sex'], not {value_in_words(given)}.")
     found = tuple(given)
     odd = [n for n in found if not isinstance(n, str)]
-    refuse(bool(odd), f"{what} must be a list of names, such as ['sex']; got {odd[:1]}.")
+    refuse(
+        bool(odd),
+        f"{what} must be a list of names, such as ['sex']; it holds {value_in_words(odd[0]) if odd else ''}.",
+    )
     return found
 
 
@@ -360,18 +387,25 @@ def _schema(given: Any) -> Schema:
         return Schema.load(given)
     refuse(
         not isinstance(given, Schema),
-        f"Job: schema is {_shown(given)}; write schema=Schema.load('schema.toml'), or Schema.draft(public).",
+        f"Job: schema is {value_in_words(given)}; write schema=Schema.load('schema.toml'), or Schema.draft(public).",
     )
     return given  # type: ignore[no-any-return]
 
 
 def _recipe(given: Any, *, target: bool, public: bool) -> AbstractRecipe:
     if isinstance(given, AbstractRecipe):
+        refuse(
+            not getattr(given, "name", ""), f"{type(given).__name__} has no name: write name = '...' in the class."
+        )
         return given
-    name = given if given not in (None, "") else default_recipe(target=target, public=public)
+    empty = given is None or (isinstance(given, str) and not given)
+    name = default_recipe(target=target, public=public) if empty else given
     if isinstance(name, type) and issubclass(name, AbstractRecipe):
         raise JobError(f"Job: recipe is the class {name.__name__}; write recipe={name.__name__}(). {NOTHING}")
-    refuse(not isinstance(name, str), f"Job: recipe is {_shown(name)}; write a recipe, as in recipes.PublicBlend().")
+    refuse(
+        not isinstance(name, str),
+        f"Job: recipe is {value_in_words(name)}; write a recipe, as in recipes.PublicBlend().",
+    )
     return recipe_class(str(name))()
 
 
@@ -413,7 +447,7 @@ class ForeignRecipe(AbstractRecipe):
 
 def name_of(recipe: AbstractRecipe) -> str:
     """The name of one of our recipes; the place of the class of any other, a subclass of ours included."""
-    if isinstance(recipe, ForeignRecipe):
+    if type(recipe) is ForeignRecipe:
         return recipe.path
     kind = type(recipe)
     return recipe.name if RECIPES.get(recipe.name) is kind else f"{kind.__module__}.{kind.__qualname__}"
@@ -421,15 +455,13 @@ def name_of(recipe: AbstractRecipe) -> str:
 
 def _uses(given: Any) -> tuple[AbstractUse, ...]:
     wrong = isinstance(given, str | AbstractUse) or not isinstance(given, Iterable)
-    refuse(wrong, f"Job: uses is {_shown(given)}; write a list, as in uses=[uses.Table(['race'], tolerance=0.01)].")
+    refuse(
+        wrong,
+        f"Job: uses is {value_in_words(given)}; write a list, as in uses=[uses.Table(['race'], tolerance=0.01)].",
+    )
     found = tuple(given)
     for use in found:
-        refuse(not isinstance(use, AbstractUse), f"Job: uses holds {_shown(use)}, which is no intended use.")
+        refuse(not isinstance(use, AbstractUse), f"Job: uses holds {value_in_words(use)}, which is no intended use.")
     twice = sorted({u.name for u in found if sum(v.name == u.name for v in found) > 1})
     refuse(bool(twice), f"Job: two uses are called {', '.join(map(repr, twice))}; give each a name of its own.")
     return found
-
-
-def _shown(value: Any) -> str:
-    """A value in a refusal: plain ones as they are, anything that may hold rows by its type alone."""
-    return repr(value) if isinstance(value, str | int | float | bool | None) else f"a {type(value).__name__}"

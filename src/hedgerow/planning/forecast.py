@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import table_html
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public import Budget, PricedQuestion, PublicData, Schema, Spend, Tariff, law_of, spend_to_json
@@ -152,6 +152,10 @@ def outline(
     most = size + recipe.surplus(requests)
     memory = 200_000_000 + 40 * cells + recipe.memory(public, most)
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
+    if not any(r.asked for r in requests):
+        raise JobError(
+            f"The recipe {recipe.name} asks for no table before its first answer: see AbstractRecipe. {NOTHING}"
+        )
     table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,

@@ -111,9 +111,9 @@ def _frame(table: Any) -> Opened:
     if not frame.implementation.is_pandas_like():
         return _frame(frame.to_polars().lazy())
 
-    if loose := [n for n, kind in table.dtypes.items() if str(kind) == "object"]:
+    if loose := [n for n, kind in table.dtypes.items() if _loose(kind)]:
         raise TableMismatch(
-            f"pandas keeps the columns {', '.join(map(str, loose))} as objects of any type, so that one row decides\n"
+            f"pandas keeps the columns {', '.join(map(str, loose))} without one type, so that one row decides\n"
             "how all are read. Give them a type, as frame.convert_dtypes() does, or write a file. No row was read."
         )
 
@@ -122,6 +122,11 @@ def _frame(table: Any) -> Opened:
         yield frame.select(names).with_columns(nw.col(n).cast(nw.String) for n in mixed).to_polars()
 
     return frame.schema, read
+
+
+def _loose(kind: Any) -> bool:
+    """Whether one row decides how all of a pandas column are read: objects, and categories that are not text."""
+    return str(kind) == "object" or (str(kind) == "category" and str(kind.categories.dtype) not in ("str", "string"))
 
 
 def _duckdb(path: str, table: str) -> Opened:

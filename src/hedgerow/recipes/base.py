@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 
 from hedgerow.answers import Answers
 from hedgerow.errors import JobError
+from hedgerow.figures import value_in_words
 from hedgerow.model.base import Fitted
 from hedgerow.public import Budget, PublicData, Relation, Schema, Spend, Tariff, law_of
 
@@ -106,7 +107,7 @@ class AbstractRecipe(ABC):
         for f in fields(self):  # type: ignore[arg-type]
             object.__setattr__(self, f.name, _as_tuples(getattr(self, f.name)))
         if broken := [rule for rule, holds in self.rules().items() if not holds]:
-            said = {f.name: f", not {getattr(self, f.name)!r}" for f in fields(self)}  # type: ignore[arg-type]
+            said = {f.name: f", not {value_in_words(getattr(self, f.name))}" for f in fields(self)}  # type: ignore[arg-type]
             refuse(self.name, (rule + said.get(rule.split()[0], "") for rule in broken))
 
     def rules(self) -> Mapping[str, bool]:
@@ -214,7 +215,7 @@ def _check_types(cls: type[AbstractRecipe], given: Mapping[str, Any]) -> None:
         return
     wrong = {n: v for n, v in given.items() if not _is_a(v, kinds[n])}
     if wrong:
-        refuse(cls.name, [f"{n} is {_words(kinds[n])}, not {v!r}" for n, v in wrong.items()])
+        refuse(cls.name, [f"{n} is {_words(kinds[n])}, not {value_in_words(v)}" for n, v in wrong.items()])
 
 
 def _is_a(value: Any, kind: Any) -> bool:

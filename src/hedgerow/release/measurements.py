@@ -165,7 +165,12 @@ class Journal:
 
     def start(self, run: str, job: str) -> None:
         """Begin: the run's name in the ledger, and the hash of the job and its public inputs."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as wrong:
+            raise JobError(
+                f"Cannot write in {self.folder.parent}: {wrong.strerror}. Choose another place. {NOTHING}"
+            ) from None
         if not self.exists:  # answers of another run, whose clearing away was cut short, are not ours
             self._forget_answers()
         write_text(self.folder / "run.json", json.dumps({"run": run, "job": job}) + "\n")

@@ -103,7 +103,8 @@ class Rehearsal:
 
     def __repr__(self) -> str:
         least = "none that was tried" if self.smallest is None else f"{float(self.smallest):g}"
-        return f"Rehearsal({self.recipe}: {len(self.points)} epsilons, {self.runs} runs each; least to do: {least})"
+        runs = f"{len(self.points)} epsilons, {self.runs} runs each"
+        return f"Rehearsal({self.recipe}: {runs}; smallest epsilon that meets all: {least})"
 
     def _repr_html_(self) -> str:
         head = ("mean error of", "tolerance", *(f"epsilon {float(p.epsilon):g}" for p in self.points))

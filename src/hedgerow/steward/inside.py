@@ -102,5 +102,6 @@ def write_inside(folder: Path, texts: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     for name, text in texts.items():
-        (folder / name).touch(mode=0o600, exist_ok=True)
+        (folder / name).unlink(missing_ok=True)  # a link may lead out of here, and an old file be open to others
+        (folder / name).touch(mode=0o600)
         (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, TypeVar, final
 import numpy as np
 
 from hedgerow.errors import NOTHING, JobError
+from hedgerow.figures import value_in_words
 from hedgerow.public import CodedTable, Floats, Places, Schema, nearest
 
 Within = Literal["total-variation", "relative", "absolute"]
@@ -109,7 +110,7 @@ class AbstractUse(ABC):
         values |= {k: tuple(v) for k, v in values.items() if isinstance(v, list | tuple)}
         for key, wrong in self.problems(values):
             key = "relative" if key == "tolerance" and relative is not None else key
-            raise JobError(f"{said}: {key}: {wrong} (got {values.get(key, relative)!r}). {NOTHING}")
+            raise JobError(f"{said}: {key}: {wrong} (got {value_in_words(values.get(key, relative))}). {NOTHING}")
         values["tolerance"] = float(values["tolerance"])
         for key, value in self.settled(values).items():
             object.__setattr__(self, key, value)
@@ -310,7 +311,7 @@ class AbstractUse(ABC):
         if extra := sorted(set(data) - set(cls.allowed())):
             yield "", f"kind = {cls.kind!r} does not know {', '.join(extra)}: its keys are {', '.join(cls.allowed())}"
         for key, wrong in cls.problems(data):
-            yield key, wrong if wrong.startswith("kind =") else f"{wrong} (got {data.get(key)!r})"
+            yield key, wrong if wrong.startswith("kind =") else f"{wrong} (got {value_in_words(data.get(key))})"
 
     @classmethod
     def from_toml(cls: type[_U], data: Mapping[str, Any]) -> _U:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import exp, isqrt, log, log1p, sqrt
 from typing import Literal
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.public.costs.question import Law, Noise
 
 Relation = Literal["add-remove", "replace-one", "label-change"]
@@ -81,7 +81,7 @@ class Budget:
         if not 0 < self.epsilon <= 10**6 or not 0 <= self.delta < 1:
             raise JobError(
                 "epsilon must be a finite number above 0, at most a million, and delta 0 or between 0 and 1;\n"
-                f"got epsilon = {epsilon}, delta = {delta}. No confidential row was read and nothing was spent."
+                f"got {[x if isinstance(x, str | int | float) else type(x) for x in (epsilon, delta)]}. {NOTHING}"
             )
 
     @property

@@ -67,7 +67,7 @@ class Tariff:
         questions = tuple(questions)
         shares = [Fraction(1)] * len(questions) if weights is None else [Fraction(w) for w in weights]
         fits = {type(q) for q in questions} == {Marginal} and len(questions) == len(shares) and min(shares) > 0
-        if not (fits and isinstance(cost, Fraction) and cost > 0):
+        if not (fits and type(cost) is Fraction and cost > 0):
             raise JobError(
                 f"Cannot price {len(questions)} questions at cost {cost} with {len(shares)} weights: ask at least\n"
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
@@ -88,7 +88,7 @@ class Tariff:
 
     def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:
         """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""
-        if not isinstance(cost, Fraction) or {type(c) for c in candidates} != {Marginal} or cost <= 0:
+        if type(cost) is not Fraction or {type(c) for c in candidates} != {Marginal} or cost <= 0:
             raise JobError("A selection needs a candidate and a cost above 0. Nothing was read or spent.")
         rate = selection_rate(cost, self.measure, self.guarantee)
         return Spend("select", (), cost, tuple(candidates), rate)

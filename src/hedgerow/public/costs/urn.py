@@ -87,7 +87,7 @@ def price_urn(tariff: Tariff, question: Marginal, urn: Urn, cost: Fraction) -> S
     its logarithm is the cost in epsilon, epsilon^2 / 2 in rho.  The comparison is in exact fractions.
     """
     fits = type(urn) is Urn and question.tree is None and type(urn.groups) is int
-    if not (fits and isinstance(cost, Fraction) and cost > 0 and 0 <= urn.groups < len(question.columns)):
+    if not (fits and type(cost) is Fraction and cost > 0 and 0 <= urn.groups < len(question.columns)):
         raise JobError("An urn needs a cost above 0 and a column that is no group. Nothing was read or spent.")
     by, within = question.columns[: urn.groups], question.columns[urn.groups :]
     groups, cells = tariff.coding.cells(by), tariff.coding.cells(within)
