@@ -1,15 +1,8 @@
 """Hedgerow: publish a confidential table as differentially private synthetic data.
 
     import hedgerow as hr
-    schema = hr.Schema.draft("last_year.parquet")
-    job = hr.Job(
-        confidential=hr.Confidential("personnel.parquet", unit=hr.Person("id", rows=4)),
-        public=hr.Public("last_year.parquet", provenance="released in 2023"),
-        schema=schema, budget=hr.Budget(epsilon=1.0), ledger="ledger.db", seed=7,
-        uses=[hr.uses.Mean("pay", by=["sex"], relative=0.03)])
-    job.plan()
-    release = job.run("release/")
-    release.verify()
+    help(hr.Job)       # what to publish, from what, under which promise, for which uses; plan, rehearse, run
+    help(hr.Release)   # what was published; verify, sample, compare
 
 Names are loaded when they are first used, so importing the package costs next to nothing.
 """

@@ -89,7 +89,7 @@ def _with_trees(answers: Sequence[Measurement], questions: Sequence[Marginal]) -
     return tuple(replace(m, question=q) for m, q in zip(answers, questions, strict=True))
 
 
-def _quiet(phase: str) -> None:
+def quiet(phase: str) -> None:
     """Nobody is watching."""
 
 
@@ -120,7 +120,7 @@ class RecordedAnswers:
     keep: Callable[[Reply], None] | None = None
     table: str = ""
     run: str = ""
-    tell: Callable[[str], None] = _quiet
+    tell: Callable[[str], None] = quiet
     _position: int = field(default=0, init=False)
 
     @property

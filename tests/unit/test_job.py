@@ -11,8 +11,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import JobError
-from hedgerow.job.file import loads
 from hedgerow.job.values import JobValues
+from tests.jobs import loads
 
 LEAST = '[confidential]\ntable = "secret.csv"\n[budget]\nepsilon = 1\n'
 PUBLIC = '[public]\ntable = "public.csv"\n'

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.answers import quiet
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.job import file
 from hedgerow.job.values import JobValues
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from hedgerow.steward.inside import InsideOnly
 
 Watch = Callable[[str], None]
-
-
-def _quiet(phase: str) -> None:
-    """Nobody is watching."""
 
 
 @final
@@ -73,7 +70,7 @@ class Job(JobValues):
 
         return PreparedJob(self)
 
-    def plan(self, *, watch: Watch = _quiet) -> "Plan":
+    def plan(self, *, watch: Watch = quiet) -> "Plan":
         """What the job will cost, ask and give, forecast on the public table. Reads no confidential row."""
         from hedgerow.pipeline import plan
 
@@ -113,7 +110,7 @@ class Job(JobValues):
         resume: bool = False,
         forecast: bool = True,
         confirm: "Callable[[PreparedJob, Plan], bool]" = lambda prepared, plan: True,
-        watch: Watch = _quiet,
+        watch: Watch = quiet,
     ) -> "Release":
         """Carry the job out: book, measure, save, publish. The release stands in ``folder``, or in the job's own.
 
@@ -138,7 +135,7 @@ class Job(JobValues):
         from hedgerow.steward.exact import write_report
 
         rng = np.random.default_rng(seed)
-        return write_report(self, release=_path(release), out=_path(out), rng=rng)
+        return write_report(self, release=Path(release) if release else None, out=Path(out) if out else None, rng=rng)
 
     def steward_compare(
         self,
@@ -146,7 +143,7 @@ class Job(JobValues):
         release: str | Path | None = None,
         out: str | Path | None = None,
         seed: int = 0,
-        watch: Watch = _quiet,
+        watch: Watch = quiet,
         **options: Any,
     ) -> "tuple[Path, InsideOnly[Exact]]":
         """The release against the confidential table, every metric, exactly: a page, and the figures. INSIDE ONLY.
@@ -159,7 +156,7 @@ class Job(JobValues):
         from hedgerow.steward.inside import SUFFIX, inside_folder
 
         metrics, place = metrics_from(**options), release_of(self, release)
-        folder = inside_folder(_path(out) or place.with_name(place.name + SUFFIX), (place,))
+        folder = inside_folder(Path(out) if out else place.with_name(place.name + SUFFIX), (place,))
         rng = np.random.default_rng(seed)
         found = compare_job(self, release=release, metrics=metrics, rng=rng, watch=watch)
         return write_exact(folder, found), found
@@ -170,7 +167,3 @@ class Job(JobValues):
             f"Job({self.table!r}: {self.stated_recipe}{target}, epsilon {float(self.budget.epsilon):g} for one "
             f"{self.guarantee.unit}, {len(self.uses)} use{'s' * (len(self.uses) != 1)})"
         )
-
-
-def _path(place: str | Path | None) -> Path | None:
-    return None if place is None else Path(place)

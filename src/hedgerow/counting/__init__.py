@@ -6,6 +6,6 @@ stream.py   tables in memory and in files of any size, within a memory limit
 sql.py      tables in a DuckDB database, without moving a row
 """
 
-from hedgerow.counting.plan import CountPlan as CountPlan
-from hedgerow.counting.sql import count_sql as count_sql
-from hedgerow.counting.stream import count as count
+from hedgerow.counting.plan import CountPlan
+from hedgerow.counting.sql import count_sql
+from hedgerow.counting.stream import count

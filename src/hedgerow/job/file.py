@@ -117,11 +117,6 @@ def read_published(text: str, path: Path, schema: Schema) -> JobValues:
     return JobValues(**values(text, path, schema))
 
 
-def loads(text: str, path: Path) -> JobValues:
-    """The job written in ``text``; relative paths start from the folder of ``path``."""
-    return JobValues(**values(text, path))
-
-
 def values(text: str, path: Path, schema: Schema | None = None) -> dict[str, Any]:
     """The job written in ``text`` as the arguments of a job; relative paths start from the folder of ``path``.
 

@@ -310,9 +310,8 @@ class JobValues:
             f"Write copies = {self.copies} in [{self.recipe.name}] instead.",
         )
         for role, other in (("public", self.public), ("target", self.target)):
-            same = other is not None and other.is_frame and other.table is self.confidential.table
             refuse(
-                same,
+                other is not None and other.is_frame and other.table is self.confidential.table,
                 f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
                 "hash is published. Name another table.",
             )

@@ -1,19 +1,10 @@
 """Constants that were chosen, not derived: each with its unit, what it does, and on which tables it was chosen.
 
-A recipe gathers its own in one frozen dataclass, and its page lists them from there (a test compares):
-
-    >>> @dataclass(frozen=True)
-    ... class Example:
-    ...     caution: float = chosen(3.0, "standard errors", "taken off an estimate", "set once")
-    >>> print(constants_table(Example()))
-    | constant | value | unit | what it does | where it comes from |
-    |---|---|---|---|---|
-    | `caution` | 3 | standard errors | taken off an estimate | set once |
-
+A recipe gathers its own in one frozen dataclass, and its page lists them from there (a test compares).
 Settings of a recipe are no constants: a job can change them.  The paper's numbers in dpsyn's rule are settings.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, final
 
@@ -32,20 +23,6 @@ def chosen(
 ) -> Any:
     """A constant: its value and unit, what it does, and how and on which tables it was chosen."""
     return field(default=value, metadata={"origin": (unit, role, source)})
-
-
-def constants_table(constants: Any) -> str:
-    """The constants of a recipe as a Markdown table."""
-    lines = ["| constant | value | unit | what it does | where it comes from |", "|---|---|---|---|---|"]
-    for f in fields(constants):
-        lines.append(f"| `{f.name}` | {' | '.join((_shown(getattr(constants, f.name)), *f.metadata['origin']))} |")
-    return "\n".join(lines)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(_shown, value))
-    return str(value) if isinstance(value, Fraction) else f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 @dataclass(frozen=True)

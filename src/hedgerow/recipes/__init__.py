@@ -1,18 +1,16 @@
 """Recipes: named ways to spend a budget. One recipe, one class, one docs page."""
 
-from hedgerow.answers import Answers as Answers
-from hedgerow.public import PublicData as PublicData
-from hedgerow.recipes.base import AbstractRecipe as AbstractRecipe
-from hedgerow.recipes.blend.public_blend import PublicBlend as PublicBlend
-from hedgerow.recipes.blend.tree_blend import TreeBlend as TreeBlend
-from hedgerow.recipes.counts.integer_counts import IntegerCounts as IntegerCounts
-from hedgerow.recipes.counts.urns import BetaBinomial as BetaBinomial
-from hedgerow.recipes.counts.urns import DirichletMultinomial as DirichletMultinomial
-from hedgerow.recipes.counts.urns import GammaPoisson as GammaPoisson
-from hedgerow.recipes.dpsyn.dpsyn import DPSyn as DPSyn
-from hedgerow.recipes.independent import Independent as Independent
-from hedgerow.recipes.trees.guided_tree import GuidedTree as GuidedTree
-from hedgerow.recipes.trees.random_trees import RandomTrees as RandomTrees
+from hedgerow.answers import Answers
+from hedgerow.public import PublicData
+from hedgerow.recipes.base import AbstractRecipe
+from hedgerow.recipes.blend.public_blend import PublicBlend
+from hedgerow.recipes.blend.tree_blend import TreeBlend
+from hedgerow.recipes.counts.integer_counts import IntegerCounts
+from hedgerow.recipes.counts.urns import BetaBinomial, DirichletMultinomial, GammaPoisson
+from hedgerow.recipes.dpsyn.dpsyn import DPSyn
+from hedgerow.recipes.independent import Independent
+from hedgerow.recipes.trees.guided_tree import GuidedTree
+from hedgerow.recipes.trees.random_trees import RandomTrees
 
 _RECORDS = (Independent, DPSyn, PublicBlend, TreeBlend)
 _COLUMNS = (RandomTrees, GuidedTree)

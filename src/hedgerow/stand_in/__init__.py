@@ -5,17 +5,16 @@ rehearsal.py     many runs at many epsilons, carried on to the real sizes; curve
 worker_pool.py   processes that work beside this one
 """
 
-from hedgerow.stand_in.rehearsal import RUNS as RUNS
-from hedgerow.stand_in.rehearsal import Rehearsal as Rehearsal
-from hedgerow.stand_in.rehearsal import quick as quick
-from hedgerow.stand_in.rehearsal import rehearse as rehearse
-from hedgerow.stand_in.stand_in import FEWEST as FEWEST
-from hedgerow.stand_in.stand_in import Parts as Parts
-from hedgerow.stand_in.stand_in import StandIn as StandIn
-from hedgerow.stand_in.stand_in import fit_once as fit_once
-from hedgerow.stand_in.stand_in import lacking as lacking
-from hedgerow.stand_in.stand_in import parts_of as parts_of
-from hedgerow.stand_in.stand_in import persons as persons
-from hedgerow.stand_in.stand_in import run_once as run_once
-from hedgerow.stand_in.stand_in import split_rows as split_rows
-from hedgerow.stand_in.worker_pool import worker_count as worker_count
+from hedgerow.stand_in.rehearsal import RUNS, Rehearsal, quick, rehearse
+from hedgerow.stand_in.stand_in import (
+    FEWEST,
+    Parts,
+    StandIn,
+    fit_once,
+    lacking,
+    parts_of,
+    persons,
+    run_once,
+    split_rows,
+)
+from hedgerow.stand_in.worker_pool import worker_count

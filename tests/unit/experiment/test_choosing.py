@@ -11,7 +11,6 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.experiment import choosing
 from hedgerow.experiment.choosing import Choosing, carry_out, prepare
-from hedgerow.job.file import loads
 from hedgerow.ledger.book import BudgetExhausted, Ledger
 from hedgerow.private import selection
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -20,6 +19,7 @@ from hedgerow.release import manifest, measurements
 from hedgerow.release.verify import verify
 from tests.end_to_end.conftest import ROWS, Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
+from tests.jobs import loads
 from tests.privacy.test_replay_attach import attach_job
 from tests.privacy.world import frame
 from tests.unit.experiment.world import write

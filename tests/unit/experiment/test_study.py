@@ -12,11 +12,11 @@ from hedgerow.experiment import runs
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.runs import GridStandIn, Progress, run_cell
 from hedgerow.experiment.study import experiment
-from hedgerow.job.file import loads
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.files import open_source
 from hedgerow.public.toml import document
+from tests.jobs import loads
 from tests.unit.experiment.world import GRID, write
 
 

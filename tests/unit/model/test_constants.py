@@ -1,5 +1,7 @@
 """Every tuned constant stands on its recipe's page, as it is in the code."""
 
+from dataclasses import fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,6 @@ from hedgerow.model.constants import (
     PUBLIC_BLEND,
     RANDOM_TREES,
     TREE_BLEND,
-    constants_table,
 )
 
 PAGES = Path(__file__).parents[3] / "docs" / "recipes"
@@ -26,6 +27,20 @@ CONSTANTS = {
     "dpsyn": DPSYN,
     "integer_counts": INTEGER_COUNTS,
 }
+
+
+def constants_table(constants: Any) -> str:
+    """The constants of a recipe as a Markdown table."""
+    lines = ["| constant | value | unit | what it does | where it comes from |", "|---|---|---|---|---|"]
+    for f in fields(constants):
+        lines.append(f"| `{f.name}` | {' | '.join((_shown(getattr(constants, f.name)), *f.metadata['origin']))} |")
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    return str(value) if isinstance(value, Fraction) else f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 @pytest.mark.parametrize(("page", "constants"), CONSTANTS.items())

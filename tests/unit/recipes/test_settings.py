@@ -10,8 +10,8 @@ from typing import Any, get_type_hints
 import pytest
 
 from hedgerow.errors import JobError
-from hedgerow.job.file import loads
 from hedgerow.recipes import RECIPES, AbstractRecipe, GuidedTree, Independent, RandomTrees
+from tests.jobs import loads
 from tests.unit.recipes.attach_world import SCHEMA
 
 EVERY = pytest.mark.parametrize("recipe", RECIPES.values(), ids=list(RECIPES))
