@@ -234,7 +234,7 @@ def leaf_counts(tree: Tree, noisy: Floats, least: float) -> Floats:
 
 
 def clip_to_shares(counts: npt.NDArray[Any]) -> Shares:
-    """Counts cut at zero and divided by their sum, as the papers do; equal shares where nothing is left."""
+    """Counts cut at zero, on which the papers are silent, divided by their sum; equal shares where nothing is left."""
     out = np.array(counts, np.float32)
     _normalise(out)
     return out
@@ -245,9 +245,9 @@ def combine(
 ) -> Shares:
     """The shares of each row from the counts of the leaf it has in each tree.
 
-    ``mean``: of the trees' shares (the papers'). ``pooled``: of the summed counts. ``precision``: of shares weighted
-    by 1 / (noise variance + spread between the trees), the spread estimated over all rows: the bias term
-    without which the largest leaf, which is the least like the row, would decide.
+    ``mean``: of the trees' shares (Jagannathan and others 2012). ``pooled``: of the summed counts. ``precision``: of
+    shares weighted by 1 / (noise variance + spread between the trees), the spread estimated over all rows: the bias
+    term without which the largest leaf, which is the least like the row, would decide.
     """
     rows, label_count = len(leaves[0]), counts[0].shape[1]
     total = np.zeros((rows, label_count), np.float32)

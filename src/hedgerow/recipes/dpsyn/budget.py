@@ -40,7 +40,7 @@ ONE_WAYS, PAIRS = 23, 253
 @final
 @dataclass(frozen=True)
 class PaperRule:
-    """The paper's constants. Its authors tuned them on the public file of one challenge: 1.3 million rows.
+    """The paper's constants. It does not say how they were found; they are for the files of one challenge.
 
     Attributes:
         total: theta / total is spent on the noisy number of rows (epsilon 0).

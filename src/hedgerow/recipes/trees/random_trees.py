@@ -78,7 +78,7 @@ class RandomTrees(AbstractRecipe):
         leaf_min: a leaf whose noisy total is below this takes the counts of the split above it.
         leaf_sizes: ``public`` says that the target has the confidential table's own rows, so that under label-change
             the size of every leaf is known; a private column with two values then needs one count a leaf.
-        combine: ``mean`` of proportions (the papers'), ``pooled`` counts, or ``precision``.
+        combine: ``mean`` of proportions (Jagannathan and others 2012), ``pooled`` counts, or ``precision``.
         sequence: ``joint`` leaves of all private columns; ``chain``: each trained on the authentic ones before it and
             routed on the synthetic ones; the papers' own two, see the docs.
         by: a given attribute, such as the year: one set of trees for each of its values.
