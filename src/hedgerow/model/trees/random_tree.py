@@ -234,7 +234,7 @@ def leaf_counts(tree: Tree, noisy: Floats, least: float) -> Floats:
 
 
 def clip_to_shares(counts: npt.NDArray[Any]) -> Shares:
-    """Counts cut at zero, on which the papers are silent, divided by their sum; equal shares where nothing is left."""
+    """Counts cut at zero (the papers are silent on that) over their sum; equal shares where nothing is left."""
     out = np.array(counts, np.float32)
     _normalise(out)
     return out
