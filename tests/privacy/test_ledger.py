@@ -1,6 +1,7 @@
 """The rules of the ledger: what it books, what it refuses, and what it says then."""
 
 import hashlib
+import os
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
@@ -33,16 +34,23 @@ def pair(epsilon: Fraction | int, delta: Fraction | int) -> tuple[Fraction, ...]
 
 
 def kinds(ledger: Ledger) -> list[str]:
-    return [e.kind for e in ledger.entries()]
+    return [e.kind for e in booked(ledger)]
+
+
+def booked(ledger: Ledger) -> tuple[LedgerEntry, ...]:
+    """All entries but the first, which states the format."""
+    assert ledger.entries()[0].kind == "format"
+    return ledger.entries()[1:]
 
 
 # ---- caps and promises
 
 
 def test_a_new_ledger_is_empty_and_holds(ledger: Ledger, ledger_url: str) -> None:
-    assert ledger.entries() == ()
-    assert (ledger.head(), ledger.left("pay")) == (START, None)
-    assert ledger_book.verify(ledger_url) == (0, START)
+    assert booked(ledger) == ()
+    assert (ledger.head(), ledger.left("pay")) == (ledger.entries()[0].hash, None)
+    assert ledger.entries()[0].previous == START
+    assert ledger_book.verify(ledger_url) == (1, ledger.head())
 
 
 def test_promises_add_up_to_the_cap_exactly_and_no_further(ledger: Ledger) -> None:
@@ -149,7 +157,7 @@ def test_one_run_cannot_spend_what_another_promised(ledger: Ledger) -> None:
 def test_nothing_is_spent_without_a_promise(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match=r"promised nothing\. No confidential row was read and nothing was spent"):
         ledger.spend("nobody", "q", HALF, "measure")
-    assert ledger.entries() == ()
+    assert booked(ledger) == ()
 
 
 def test_a_request_that_was_booked_and_not_drawn_is_not_paid_twice(ledger: Ledger) -> None:
@@ -318,13 +326,41 @@ def test_recognising_again_books_nothing(ledger: Ledger) -> None:
     assert ledger.entries() == before
 
 
-def test_a_fingerprint_stands_in_no_entry_and_the_key_is_made_once(ledger: Ledger, ledger_url: str) -> None:
+def test_the_key_stands_in_no_entry_and_is_made_once(ledger: Ledger, ledger_url: str) -> None:
     ledger.recognise("a", "deadbeef")
     ledger.recognise("b", "deadbeef")
     key = ledger.fingerprint_key()
     assert len(key) == 32
     assert Ledger.open(ledger_url).fingerprint_key() == key
-    assert not any(secret in str(e) for e in ledger.entries() for secret in ("deadbeef", key.hex()))
+    assert not any(key.hex() in str(e) for e in ledger.entries())
+    assert [e.tab for e in ledger.entries() if "deadbeef" in e.body] == ["a", "b"]
+
+
+def test_a_run_goes_on_with_the_rows_it_began_with_and_with_no_others(ledger: Ledger, ledger_url: str) -> None:
+    promise(ledger, "a")
+    ledger.recognise("pay", "f1", "a")
+    ledger.recognise("pay", "f1", "a")
+    with pytest.raises(Refused, match="not hold the rows with which this run began") as refused:
+        ledger.recognise("pay", "f2", "a")
+    assert "Rows were read" in str(refused.value) and "f2" not in str(refused.value)
+    promise(ledger, "b")
+    ledger.recognise("pay", "f2", "b")  # another run may read the table as it is now
+    assert kinds(ledger) == ["promise", "rows", "promise", "rows"]
+    ledger_book.verify(ledger_url)
+
+
+def test_a_ledger_file_and_its_journal_are_for_their_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = os.umask(0)
+    try:
+        ledger = Ledger.open(str(tmp_path / "ledger.db"))
+        with ledger._exclusive() as sql:
+            ledger._append(sql, "pay", "cap", {"epsilon": "1", "delta": "0"})
+            modes = {p.name: p.stat().st_mode & 0o777 for p in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == {"ledger.db": 0o600, "ledger.db-journal": 0o600}
 
 
 # ---- how it is kept
@@ -349,7 +385,7 @@ def test_a_refusal_leaves_no_entry_and_the_ledger_goes_on(ledger: Ledger, ledger
             ledger.spend("a", "q", cost, "measure")
     assert ledger.entries() == before
     ledger.spend("a", "q", HALF, "measure")
-    assert ledger_book.verify(ledger_url)[0] == 2
+    assert ledger_book.verify(ledger_url)[0] == 3
 
 
 def test_a_file_is_kept_by_the_safest_settings_of_sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,7 +414,7 @@ def test_a_file_may_be_named_as_a_path_or_a_url(tmp_path: Path, form: str, monke
         monkeypatch.chdir("/")  # a relative path is settled when the ledger is opened
         ledger.cap("pay", Budget(1))
         monkeypatch.chdir(tmp_path)
-        assert len(Ledger.open(form.format(place)).entries()) == 1
+        assert len(Ledger.open(form.format(place)).entries()) == 2
         assert Path(place).exists()
 
 

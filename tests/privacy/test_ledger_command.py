@@ -47,9 +47,9 @@ def test_show_as_json_has_exact_numbers_and_seals(url: str) -> None:
     found = json.loads(out("show", "--json", "--url", url))
     assert [t["table"] for t in found["tables"]] == ["copy", "pay"]
     assert found["tables"][1]["left"] == found["tables"][0]["left"] == {"epsilon": 2.0, "delta": 1e-6}
-    assert [e["kind"] for e in found["entries"]] == ["cap", "promise", "spend", "same"]
-    assert found["entries"][2]["cost"] == "1/3"
-    assert found["entries"][2]["previous"] == found["entries"][1]["hash"]
+    assert [e["kind"] for e in found["entries"]] == ["format", "cap", "promise", "spend", "rows", "rows", "same"]
+    assert found["entries"][3]["cost"] == "1/3"
+    assert found["entries"][3]["previous"] == found["entries"][2]["hash"]
 
 
 def test_show_of_one_table_leaves_out_the_others(url: str) -> None:
@@ -125,9 +125,9 @@ def test_a_name_that_cannot_be_shown_is_refused(tmp_path: Path, name: str) -> No
 
 def test_verify_says_that_the_ledger_holds(url: str) -> None:
     anchor = Ledger.open(url).entries()[1].hash
-    assert out("verify", "--url", url).startswith("The ledger holds: 4 entries.\nhead ")
+    assert out("verify", "--url", url).startswith("The ledger holds: 7 entries.\nhead ")
     found = json.loads(out("verify", "--json", "--anchor", anchor, "--url", url))
-    assert found == {"holds": True, "entries": 4, "head": Ledger.open(url).head(), "anchor": anchor}
+    assert found == {"holds": True, "entries": 7, "head": Ledger.open(url).head(), "anchor": anchor}
 
 
 def test_verify_fails_with_an_anchor_that_is_not_there(url: str) -> None:

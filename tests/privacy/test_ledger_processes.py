@@ -22,14 +22,14 @@ def test_many_processes_at_once_never_pass_the_cap_nor_a_promise(forked: Forked,
     assert told == {"promised": 13, "no promise": 35, "spent": 30, "no spend": 18}  # 13 x 0.3 <= 4, 30 x 1/30 = 1
     assert ledger.left("pay") == (Fraction(1, 10), Fraction(0))
     assert ledger.spent("shared") == 1
-    assert len(ledger.entries()) == 2 + 13 + 30
+    assert len(ledger.entries()) == 1 + 2 + 13 + 30
     ledger_book.verify(ledger_url)
 
 
 def test_processes_that_begin_a_ledger_at_once_begin_the_same_one(forked: Forked, ledger_url: str) -> None:
     said = forked("hammer", url=ledger_url, processes=6, runs=1, epsilon="1", cost="1")
     assert [lines[0] for lines in said] == ["promised"] * 6
-    assert len(Ledger.open(ledger_url).entries()) == 6
+    assert len(Ledger.open(ledger_url).entries()) == 1 + 6
     ledger_book.verify(ledger_url)
 
 
@@ -51,7 +51,7 @@ def test_a_killed_process_loses_nothing_that_was_booked(forked: Forked, ledger_u
     heard = 0
     for run, lines in told.items():
         assert not [line for line in lines if line.startswith("fault")]
-        booked = [(e.kind, e.facts.get("request")) for e in entries if e.facts["run"] == run]
+        booked = [(e.kind, e.facts.get("request")) for e in entries if e.facts.get("run") == run]
         # A resumed run says once more what it finds booked, so a line may be heard more often than it is booked.
         for line in set(lines):
             kind, _, request = line.partition(" ")
@@ -64,7 +64,7 @@ def test_a_killed_process_loses_nothing_that_was_booked(forked: Forked, ledger_u
             assert unused in (0, 1), f"{run} paid twice for {request} though nothing was drawn"
         heard += len(lines)
     assert heard > 50, "the processes did too little"
-    assert len(entries) <= heard + 2 * 40, "more was booked than calls were made"
+    assert len(entries) <= 1 + heard + 2 * 40, "more was booked than calls were made"
 
 
 def test_a_ledger_whose_making_was_killed_can_be_opened(forked: Forked, tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_a_ledger_whose_making_was_killed_can_be_opened(forked: Forked, tmp_path
     forked("killed_while_made", urls=files, seed=3)
     for file in files:
         Ledger.open(file).cap("pay", Budget(1))
-        assert ledger_book.verify(file)[0] == 1
+        assert ledger_book.verify(file)[0] == 2

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import astuple, replace
 from fractions import Fraction
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hedgerow.errors import VerifyFailed
+from hedgerow.errors import LedgerError, VerifyFailed
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.steward import ledger_book
@@ -26,10 +28,10 @@ def ledger(ledger_url: str) -> Ledger:
     ledger.cap("pay", Budget(3))
     ledger.promise("pay", "a", Budget(1), Guarantee())
     ledger.spend("a", "q", Fraction(1, 2), "measure")
-    ledger.recognise("pay", "f")
+    ledger.recognise("pay", "f", "a")
     ledger.mark_drawn("a", "q")
     ledger.promise("copy", "b", Budget(2), Guarantee())
-    ledger.recognise("copy", "f")
+    ledger.recognise("copy", "f", "b")
     ledger.spend("b", "q", Fraction(2), "measure")
     ledger.mark_drawn("b", "q")
     return ledger
@@ -66,7 +68,7 @@ def fails(url: str, anchor: str | None = None) -> str:
 
 def test_an_untouched_ledger_holds(ledger: Ledger, ledger_url: str) -> None:
     number, head = ledger_book.verify(ledger_url)
-    assert (number, head) == (8, ledger.head())
+    assert (number, head) == (11, ledger.head())
     for entry in ledger.entries():
         ledger_book.verify(ledger_url, entry.hash)
     ledger_book.verify(ledger_url, START)
@@ -92,7 +94,7 @@ def test_the_database_itself_refuses_to_change_an_entry(ledger: Ledger, ledger_u
 def test_any_changed_field_of_any_entry_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
     for entry in ledger.entries():
         for field, value in zip(FIELDS, astuple(entry), strict=True):
-            other: object = 99 if field == "seq" else value[:-1] + ("0" if value[-1] != "0" else "1")
+            other: object = 99 if field == "seq" else value[:-1] + ("0" if value[-1:] != "0" else "1")
             intruder(f"UPDATE hedgerow_entries SET {field} = ? WHERE seq = ?", other, entry.seq)
             message = fails(ledger_url)
             assert "Put back a copy that holds" in message
@@ -136,17 +138,17 @@ def test_a_changed_order_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql)
 
 def test_nothing_is_booked_on_a_ledger_that_was_changed(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
     intruder("UPDATE hedgerow_entries SET body = ? WHERE kind = 'cap'", '{"epsilon": "300", "delta": "0"}')
-    with pytest.raises(VerifyFailed, match="Entry 1 of the ledger"):
+    with pytest.raises(VerifyFailed, match="Entry 2 of the ledger"):
         Ledger.open(ledger_url)
-    assert intruder("SELECT count(*) FROM hedgerow_entries").fetchone() == (8,)
+    assert intruder("SELECT count(*) FROM hedgerow_entries").fetchone() == (11,)
 
 
 def test_nothing_is_booked_after_an_entry_that_was_changed_and_sealed_again(
     ledger: Ledger, ledger_url: str, intruder: Sql
 ) -> None:
-    draft = replace(ledger.entries()[0], body='{"epsilon": "300", "delta": "0"}')
-    intruder("UPDATE hedgerow_entries SET body = ?, hash = ? WHERE seq = 1", draft.body, draft.seal())
-    with pytest.raises(VerifyFailed, match="Entry 2 of the ledger"):
+    draft = replace(ledger.entries()[1], body='{"epsilon": "300", "delta": "0"}')
+    intruder("UPDATE hedgerow_entries SET body = ?, hash = ? WHERE seq = 2", draft.body, draft.seal())
+    with pytest.raises(VerifyFailed, match="Entry 3 of the ledger"):
         Ledger.open(ledger_url)
 
 
@@ -177,28 +179,35 @@ def forged(entries: tuple[LedgerEntry, ...], at: int, **changes: Any) -> tuple[L
 @pytest.mark.parametrize(
     ("at", "changes", "why"),
     [
-        (1, {"epsilon": "1/2"}, "at entry 2: it is above the cap"),
-        (1, {"epsilon": "NaN"}, "at entry 1: epsilon must be a finite number"),
-        (1, {"epsilon": "1/0"}, "at entry 1: epsilon must be a finite number"),
-        (1, {"kind": "gift"}, "at entry 1: it is of no known kind"),
-        (2, {"epsilon": "-1"}, "at entry 2: epsilon must be"),
-        (2, {"total": "2"}, "at entry 2: its total is worth more"),
-        (2, {"total": "-1"}, "at entry 2: its total is worth more"),
-        (2, {"delta": "1/1000"}, "at entry 2: its measure does not fit"),
-        (2, {"delta": "1/1000", "measure": "zcdp"}, "at entry 2: its total is worth more"),
-        (2, {"run": "b"}, "at entry 3: its run has promised nothing"),
-        (2, {"gone": True}, "at entry 2: its run has promised nothing"),
-        (3, {"cost": "3/2"}, "at entry 3: its run had less left"),
-        (3, {"cost": "-1"}, "at entry 3: its run had less left"),
-        (3, {"cost": "0"}, "at entry 3: its run had less left"),
-        (3, {"request": "r"}, "at entry 4: no request was paid for"),
-        (3, {"gone": True}, "at entry 3: no request was paid for"),
-        (3, {"run": "zzz"}, "at entry 3: its run has promised nothing"),
-        (4, {"run": "b"}, "at entry 4: its run has promised nothing"),
-        (5, {"run": "a"}, "at entry 5: its run has promised before"),
-        (6, {"names": ["copy"]}, "at entry 6: it does not say which"),
-        (6, {"names": ["pay", "leave"]}, "at entry 6: it does not say which"),
-        (7, {"run": "a"}, "at entry 7: its run promised on another table"),
+        (2, {"epsilon": "1/2"}, "at entry 3: it is above the cap"),
+        (2, {"epsilon": "NaN"}, "at entry 2: epsilon must be a finite number"),
+        (2, {"epsilon": "1/0"}, "at entry 2: epsilon must be a finite number"),
+        (2, {"kind": "gift"}, "at entry 2: it is of no known kind"),
+        (3, {"epsilon": "-1"}, "at entry 3: epsilon must be"),
+        (3, {"total": "2"}, "at entry 3: its total is worth more"),
+        (3, {"total": "-1"}, "at entry 3: its total is worth more"),
+        (3, {"delta": "1/1000"}, "at entry 3: its measure does not fit"),
+        (3, {"delta": "1/1000", "measure": "zcdp"}, "at entry 3: its total is worth more"),
+        (3, {"run": "b"}, "at entry 4: its run has promised nothing"),
+        (3, {"gone": True}, "at entry 3: its run has promised nothing"),
+        (4, {"cost": "3/2"}, "at entry 4: its run had less left"),
+        (4, {"cost": "-1"}, "at entry 4: its run had less left"),
+        (4, {"cost": "0"}, "at entry 4: its run had less left"),
+        (4, {"request": "r"}, "at entry 6: no request was paid for"),
+        (4, {"gone": True}, "at entry 5: no request was paid for"),
+        (4, {"run": "zzz"}, "at entry 4: its run has promised nothing"),
+        (6, {"run": "b"}, "at entry 6: its run has promised nothing"),
+        (7, {"run": "a"}, "at entry 7: its run has promised before"),
+        (9, {"names": ["copy"]}, "at entry 9: it does not say which"),
+        (9, {"names": ["pay", "leave"]}, "at entry 9: it does not say which"),
+        (10, {"run": "a"}, "at entry 10: its run promised on another table"),
+        (1, {"version": 1}, "at entry 1: it names another format"),
+        (1, {"gone": True}, "at its end: no entry states its format"),
+        (1, {"key": "00"}, "at entry 1: it does not name the key"),
+        (2, {"scope": "all"}, "at entry 2: it states what its kind does not have"),
+        (5, {"run": "b"}, "at entry 5: its run has promised nothing"),
+        (8, {"run": "a"}, "at entry 8: its run promised on another table"),
+        (9, {"gone": True}, "at entry 9: names of the same rows share no account"),
     ],
 )
 def test_a_forged_entry_with_good_seals_is_seen_when_it_breaks_a_rule(
@@ -214,7 +223,7 @@ def test_a_forged_entry_with_good_seals_is_seen_when_it_breaks_a_rule(
     "body", ["", "[]", "{}", "null", '{"run": 1}', "{", '{"run": "a", "cost": "x", "request": "q"}']
 )
 def test_a_sealed_entry_that_makes_no_sense_is_seen(sqlite_entries: tuple[LedgerEntry, ...], body: str) -> None:
-    for kind in ("cap", "promise", "spend", "draw", "same"):
+    for kind in ("format", "cap", "promise", "spend", "rows", "draw", "same"):
         last = sqlite_entries[-1]
         draft = LedgerEntry(last.seq + 1, last.at, "pay", kind, body, last.hash)
         with pytest.raises(VerifyFailed, match=f"at entry {draft.seq}"):
@@ -223,12 +232,12 @@ def test_a_sealed_entry_that_makes_no_sense_is_seen(sqlite_entries: tuple[Ledger
 
 def test_names_found_to_be_the_same_too_late_break_no_rule(sqlite_entries: tuple[LedgerEntry, ...]) -> None:
     """Run b had promised before its rows were read: with a cap of 2 it gets no answer, but the history stands."""
-    ledger_book.check(forged(sqlite_entries, 1, epsilon="2"))
+    ledger_book.check(forged(sqlite_entries, 2, epsilon="2"))
 
 
 def test_a_promise_on_one_name_above_the_common_cap_is_seen(sqlite_entries: tuple[LedgerEntry, ...]) -> None:
     last = sqlite_entries[-1]
-    facts = {**sqlite_entries[1].facts, "run": "c", "epsilon": "1/100", "total": "1/100"}
+    facts = {**sqlite_entries[2].facts, "run": "c", "epsilon": "1/100", "total": "1/100"}
     draft = LedgerEntry(last.seq + 1, last.at, "copy", "promise", json.dumps(facts), last.hash)
     with pytest.raises(VerifyFailed, match="above the cap"):
         ledger_book.check((*sqlite_entries, replace(draft, hash=draft.seal())))
@@ -242,8 +251,92 @@ def sqlite_entries(tmp_path: Any) -> tuple[LedgerEntry, ...]:
 def test_a_message_of_a_failed_check_never_shows_a_fingerprint_or_the_key(
     ledger: Ledger, ledger_url: str, intruder: Sql
 ) -> None:
-    intruder("UPDATE hedgerow_seen SET fingerprint = 'feedface'")
     key = ledger.fingerprint_key().hex()
-    intruder("UPDATE hedgerow_entries SET at = 'x' WHERE seq = 2")
+    rows = next(e.facts["rows"] for e in ledger.entries() if e.kind == "rows")
+    intruder("UPDATE hedgerow_entries SET body = ? WHERE kind = 'rows'", '{"run": "", "rows": "feedface"}')
     message = fails(ledger_url)
-    assert "feedface" not in message and key not in message
+    assert "feedface" not in message and key not in message and f'"{rows}"' not in message
+
+
+# ---- the format, the key and the fingerprints are part of the chain
+
+
+def test_a_replaced_key_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
+    intruder("UPDATE hedgerow_meta SET value = ?", "00" * 32)
+    assert "key of the ledger" in fails(ledger_url)
+    with pytest.raises(VerifyFailed, match="key of the ledger"):
+        ledger.cap("pay", Budget(1))
+
+
+def test_a_deleted_fingerprint_is_seen(ledger: Ledger, ledger_url: str, intruder: Sql) -> None:
+    intruder("DELETE FROM hedgerow_entries WHERE kind = 'rows' AND tab = 'copy'")
+    fails(ledger_url)
+
+
+@pytest.mark.parametrize("version", [1, 3, "2"])
+def test_a_ledger_of_another_format_is_refused_everywhere(
+    ledger: Ledger, ledger_url: str, intruder: Sql, version: object
+) -> None:
+    found = forged(ledger.entries(), 1, version=version)
+    for entry in found:
+        intruder(
+            "UPDATE hedgerow_entries SET body = ?, previous = ?, hash = ? WHERE seq = ?",
+            *astuple(entry)[4:],
+            entry.seq,
+        )
+    for use in (ledger_book.verify, ledger_book.show, Ledger.open, ledger_book.upgrade):
+        with pytest.raises(LedgerError, match="format that this version does not know"):
+            use(ledger_url)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"), [("gift", "{}"), ("cap", '{"epsilon": "9", "delta": "0", "until": "2030"}'), ("cap", "null")]
+)
+def test_an_entry_that_this_version_does_not_know_is_refused_everywhere(
+    ledger: Ledger, ledger_url: str, intruder: Sql, kind: str, body: str
+) -> None:
+    last = ledger.entries()[-1]
+    draft = LedgerEntry(last.seq + 1, last.at, "pay", kind, body, last.hash)
+    intruder("INSERT INTO hedgerow_entries VALUES (?, ?, ?, ?, ?, ?, ?)", *astuple(replace(draft, hash=draft.seal())))
+    for use in (ledger_book.verify, ledger_book.show, Ledger.open):
+        with pytest.raises(
+            LedgerError, match=f"Entry {draft.seq} of the ledger says what this version does not know"
+        ):
+            use(ledger_url)
+    with pytest.raises(LedgerError, match="later version"):
+        ledger.cap("pay", Budget(1))
+
+
+def _first_format(entries: tuple[LedgerEntry, ...], intruder: Sql) -> dict[str, str]:
+    """Turn a ledger back into one of the first format: no format entry, sums of hashes in a table of their own."""
+    sums = {"pay": "ab" * 16, "copy": "ab" * 16, "leave": "cd" * 16}
+    made: list[LedgerEntry] = []
+    for entry in (e for e in entries if e.kind not in ("format", "rows")):
+        draft = replace(entry, seq=len(made) + 1, previous=made[-1].hash if made else START)
+        made.append(replace(draft, hash=draft.seal()))
+    intruder("DELETE FROM hedgerow_entries")
+    for entry in made:
+        intruder("INSERT INTO hedgerow_entries VALUES (?, ?, ?, ?, ?, ?, ?)", *astuple(entry))
+    intruder("CREATE TABLE hedgerow_seen (tab TEXT NOT NULL, fingerprint TEXT NOT NULL)")
+    for tab, total in sums.items():
+        intruder("INSERT INTO hedgerow_seen VALUES (?, ?)", tab, total)
+    return sums
+
+
+def test_a_ledger_of_the_first_format_is_refused_and_upgraded_with_all_that_was_promised(
+    ledger: Ledger, ledger_url: str, intruder: Sql
+) -> None:
+    key = ledger.fingerprint_key()
+    sums = _first_format(ledger.entries(), intruder)
+    for use in (ledger_book.verify, Ledger.open):
+        with pytest.raises(LedgerError, match="hedgerow ledger upgrade"):
+            use(ledger_url)
+    assert ledger_book.upgrade(ledger_url) and not ledger_book.upgrade(ledger_url)
+    found = Ledger.open(ledger_url)
+    assert found.left("pay") == found.left("copy") == (Fraction(0), Fraction(0))
+    seen = {e.tab: e.facts["rows"] for e in found.entries() if e.kind == "rows"}
+    assert seen == {tab: blake2b(bytes.fromhex(s), key=key, digest_size=16).hexdigest() for tab, s in sums.items()}
+    assert not any(s in str(e) for s in sums.values() for e in found.entries())
+    if not ledger_url.startswith("postgresql"):
+        assert b"cdcdcd" not in Path(ledger_url).read_bytes(), "the old sums must be gone from the file"
+    ledger_book.verify(ledger_url)

@@ -14,7 +14,7 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private.gate import Gate
-from hedgerow.private.rows import ConfidentialRows, RowSource
+from hedgerow.private.rows import ConfidentialRows, RowSource, _hash_rows
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import TOTAL, Marginal
 from hedgerow.public.costs.spend import Tariff
@@ -130,6 +130,19 @@ def test_the_fingerprint_knows_the_rows_in_any_order_and_format(tmp_path: Path) 
     }
     assert len(other) == 5
     assert not other & prints
+
+
+def test_two_fingerprints_and_the_key_do_not_tell_the_row_that_was_added() -> None:
+    """Someone who holds the ledger, key included, and knows the row to be one of a few thousand."""
+    key, word = b"k" * 32, (1 << 64) - 1
+    table, added = frame((("F", "A", "5", "n", "me"), ("M", "B", "12", "s", "you"))), ("M", "C", "38", "w", "x7")
+    before, after = rows(table).fingerprint(key), rows(pl.concat([table, frame((added,))])).fingerprint(key)
+    halves = [[int.from_bytes(bytes.fromhex(f)[i : i + 8], "little") for i in (0, 8)] for f in (before, after)]
+    moved = [(b - a) & word for a, b in zip(*halves, strict=True)]
+    guesses = [(s, r, str(p), "w", "x7") for s in "FM" for r in "ABC" for p in range(400)]
+    assert added in guesses
+    fits = [g for g in guesses if _hash_rows(frame((g,)).select(sorted(table.columns)), key).tolist() == moved]
+    assert fits == [], "the sums were kept, and their difference is the hash of one row"
 
 
 def test_what_is_coded_alike_has_one_fingerprint_whatever_its_type_or_blanks() -> None:

@@ -81,6 +81,15 @@ def verify(
         screen.echo(f"The ledger holds: {many(number, 'entry')}{upto}.\nhead {head}")
 
 
+@app.command()
+def upgrade(url: Url = "ledger.db") -> None:
+    """Bring a ledger of an earlier version to the present format; everything promised stays."""
+    from hedgerow.steward import ledger_book
+
+    done = ledger_book.upgrade(url)
+    screen.echo("The ledger has the present format now, and holds." if done else "The ledger has the present format.")
+
+
 def _pair(pair: dict[str, float] | None) -> str:
     if pair is None:
         return "no cap"

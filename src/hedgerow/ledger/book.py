@@ -2,22 +2,26 @@
 
 One list of entries that only grows, each sealed with the hash of the one before:
 
+    format   the version of this list, and the hash of the secret key under which rows are fingerprinted
     cap      the most that may ever be promised on a table; a later cap replaces an earlier one
     promise  one run's whole (epsilon, delta), and the total that its requests may cost
     spend    the price of one request, booked before a row is read for it
-    draw     from here on noise is drawn for that request: it cannot be taken again for free
+    rows     the fingerprint of the rows that a run has read: of all of them together, under the secret key
+    draw     the answer to that request exists: it cannot be taken again for free
     same     these names were found to hold the same rows: they share one account
 
 Each call is one exclusive transaction, on disk before it returns, in the same words on both engines.
+What this version does not know, it refuses: a list of another format, another kind of entry, an unknown fact.
 """
 
 import hashlib
 import json
+import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import asdict, astuple, dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, astuple, dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -30,13 +34,25 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Spend
 
 START = "0" * 64  # what the first entry follows
+FORMAT = 2
+KINDS: dict[str, frozenset[str]] = {
+    "format": frozenset({"version", "key"}),
+    "cap": frozenset({"epsilon", "delta"}),
+    "promise": frozenset({"run", "epsilon", "delta", "measure", "total", "guarantee", "purpose"}),
+    "spend": frozenset({"run", "request", "cost", "what"}),
+    "rows": frozenset({"run", "rows"}),
+    "draw": frozenset({"run", "request"}),
+    "same": frozenset({"names"}),
+}
+"""Every kind of entry, and the facts that it may state."""
 _UNREAD = "No confidential row was read and nothing was spent."
 _UNDRAWN = "Rows were read, but no noise was drawn and no answer exists. What was booked stays booked."
+_OTHER_ROWS = "Put it back as it was and resume, or start a new run at full cost.\n" + _UNDRAWN
+_NEWER = "It was\nwritten by a later version: use that one, so that no rule of it is passed over. " + _UNREAD
 _CHANGED = "it, or one before it, was changed. Put back a copy that holds: nothing is booked until then."
 _DOUBT = " (Or it was, if the server was lost in mid-commit: then the same run finds it and does not pay twice.)"
 _MAKE = (
     "CREATE TABLE hedgerow_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE hedgerow_seen (tab TEXT NOT NULL, fingerprint TEXT NOT NULL)",
     "CREATE TABLE hedgerow_entries (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, tab TEXT NOT NULL, "
     "kind TEXT NOT NULL, body TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL)",
 )
@@ -47,7 +63,7 @@ _Sql = Callable[..., Any]
 _Engine = tuple[str, tuple[str, ...], str, str]
 _SQLITE: _Engine = (
     "?",
-    ("PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE"),
+    ("PRAGMA synchronous = EXTRA", "PRAGMA secure_delete = ON", "BEGIN IMMEDIATE"),
     "SELECT name FROM sqlite_master",
     "CREATE TRIGGER hedgerow_no_{0} BEFORE {0} ON hedgerow_entries BEGIN SELECT RAISE(ABORT, 'append-only'); END",
 )
@@ -90,6 +106,14 @@ class LedgerEntry:
         """What the body says."""
         return dict(json.loads(self.body))
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the entry is of a known kind and states nothing but what that kind may state."""
+        try:
+            return self.kind in KINDS and self.facts.keys() <= KINDS[self.kind]
+        except (TypeError, ValueError):
+            return False
+
     def seal(self) -> str:
         """The SHA-256 of the fields before ``hash``, written as a JSON list."""
         return hashlib.sha256(json.dumps(astuple(self)[:-1]).encode()).hexdigest()
@@ -114,7 +138,7 @@ class Ledger:
         elif not found or scheme == "sqlite":
             path = Path(rest.removeprefix("/") if found else url).resolve()
             self._name, self._engine = str(path), _SQLITE
-            self._connect = lambda: sqlite3.connect(path, timeout=60, isolation_level=None)
+            self._connect = lambda: _sqlite(path)
         else:
             raise LedgerError(f"A ledger is a file or postgresql://..., not {scheme}://... {_UNREAD}")
 
@@ -174,13 +198,21 @@ class Ledger:
                 raise LedgerError(f"This request is not booked, or drawn already: book it again. {_UNDRAWN}")
             self._append(sql, self._of(run)[0].tab, "draw", {"run": run, "request": request})
 
-    def recognise(self, tab: str, fingerprint: str) -> None:
-        """Note whose rows these are; names of the same rows share one account, and the smallest of their caps."""
+    def recognise(self, tab: str, fingerprint: str, run: str = "") -> None:
+        """Note whose rows these are; names of the same rows share one account, and the smallest of their caps.
+
+        A run reads the same rows from its first request to its last, however often it is resumed.
+        """
         with self._exclusive(_UNDRAWN) as sql:
-            found = sql("SELECT tab FROM hedgerow_seen WHERE fingerprint = ?", fingerprint).fetchall()
-            if (tab,) not in found:
-                sql("INSERT INTO hedgerow_seen VALUES (?, ?)", tab, fingerprint)
-            names = self._names(tab).union(*(self._names(name) for (name,) in found))
+            seen = [e for e in self._known if e.kind == "rows"]
+            if run and any(e.facts["run"] == run and e.facts["rows"] != fingerprint for e in seen):
+                raise Refused(
+                    f"The confidential table does not hold the rows with which this run began. {_OTHER_ROWS}"
+                )
+            found = [e for e in seen if e.facts["rows"] == fingerprint]
+            if (tab, run) not in [(e.tab, e.facts["run"]) for e in found]:
+                self._append(sql, tab, "rows", {"run": run, "rows": fingerprint})
+            names = self._names(tab).union(*(self._names(e.tab) for e in found))
             if names != self._names(tab):
                 self._append(sql, tab, "same", {"names": sorted(names)})
         if len(names) > 1 and min(self.left(tab) or (0,)) < 0:
@@ -192,7 +224,22 @@ class Ledger:
     def fingerprint_key(self) -> bytes:
         """The secret of this ledger under which fingerprints are made."""
         with self._exclusive() as sql:
-            return bytes.fromhex(sql("SELECT value FROM hedgerow_meta").fetchone()[0])
+            return _key(sql)
+
+    def upgrade(self) -> bool:
+        """Bring a ledger of the first format to this one, its promises and fingerprints with it; False if it is.
+
+        The first format kept the sums of row hashes, which tell single rows, in a table beside the entries.
+        """
+        with self._exclusive(of_format=1) as sql:
+            if any(e.kind == "format" for e in self._known):
+                return False
+            self._append(sql, "", "format", {"version": FORMAT, "key": _commitment(_key(sql))})
+            for tab, total in sql("SELECT tab, fingerprint FROM hedgerow_seen ORDER BY tab, fingerprint").fetchall():
+                sealed = hashlib.blake2b(bytes.fromhex(total), key=_key(sql), digest_size=16).hexdigest()
+                self._append(sql, tab, "rows", {"run": "", "rows": sealed})
+            sql("DROP TABLE hedgerow_seen")
+        return True
 
     def entries(self) -> tuple[LedgerEntry, ...]:
         """Every entry, its seal and place checked."""
@@ -238,10 +285,11 @@ class Ledger:
     def _append(self, sql: _Sql, tab: str, kind: str, facts: dict[str, Any]) -> None:
         last, now = self._known[-1], datetime.now(UTC).isoformat(timespec="seconds")
         entry = LedgerEntry(last.seq + 1, now, tab, kind, json.dumps(facts, default=str), last.hash)
-        sql("INSERT INTO hedgerow_entries VALUES (?, ?, ?, ?, ?, ?, ?)", *astuple(entry)[:-1], entry.seal())
+        self._known.append(replace(entry, hash=entry.seal()))
+        sql("INSERT INTO hedgerow_entries VALUES (?, ?, ?, ?, ?, ?, ?)", *astuple(self._known[-1]))
 
     @contextmanager
-    def _exclusive(self, outcome: str = _UNREAD) -> Iterator[_Sql]:
+    def _exclusive(self, outcome: str = _UNREAD, of_format: int = FORMAT) -> Iterator[_Sql]:
         """A transaction that no other overlaps, with every entry known; on disk when it ends, or undone."""
         mark, begin, tables, guard = self._engine
         try:
@@ -255,23 +303,66 @@ class Ledger:
                 there = {name for (name,) in sql(tables).fetchall()}
                 if there and "hedgerow_meta" not in there:
                     raise LedgerError(f"{self._name} holds other tables, not a ledger. Name another file. {_UNREAD}")
-                if not there:
-                    for text in (*_MAKE, guard.format("UPDATE"), guard.format("DELETE")):
-                        sql(text)
-                    sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", secrets.token_hex(32))
-                for entry in (LedgerEntry(*row) for row in sql(_AFTER, self._known[-1].seq).fetchall()):
-                    last = self._known[-1]
-                    if (entry.seq, entry.previous, entry.hash) != (last.seq + 1, last.hash, entry.seal()):
-                        raise VerifyFailed(f"Entry {entry.seq} of the ledger does not follow: {_CHANGED}\n{outcome}")
-                    self._known.append(entry)
-                yield sql
-                outcome += _DOUBT
-                sql("COMMIT")
+                for row in sql(_AFTER, self._known[-1].seq).fetchall() if there else ():
+                    self._known.append(self._next(LedgerEntry(*row), outcome))
+                known = len(self._known)
+                try:
+                    if not there:
+                        for text in (*_MAKE, guard.format("UPDATE"), guard.format("DELETE")):
+                            sql(text)
+                        key = secrets.token_bytes(32)
+                        sql("INSERT INTO hedgerow_meta VALUES ('key', ?)", key.hex())
+                        self._append(sql, "", "format", {"version": FORMAT, "key": _commitment(key)})
+                    self._check_format(_key(sql), of_format)
+                    yield sql
+                    outcome += _DOUBT
+                    sql("COMMIT")
+                except BaseException:
+                    del self._known[known:]
+                    raise
         except (self._fault, ValueError) as fault:
             raise LedgerError(
                 f"The ledger {self._name} cannot be used: {str(fault).splitlines()[0]}.\n"
                 f"It must be there, writable, with room, and held by nobody else; or name another one.\n{outcome}"
             ) from fault
+
+    def _next(self, entry: LedgerEntry, outcome: str) -> LedgerEntry:
+        """The entry, if it follows the last one and this version knows all that it says."""
+        last = self._known[-1]
+        if (entry.seq, entry.previous, entry.hash) != (last.seq + 1, last.hash, entry.seal()):
+            raise VerifyFailed(f"Entry {entry.seq} of the ledger does not follow: {_CHANGED}\n{outcome}")
+        if not entry.is_known:
+            raise LedgerError(f"Entry {entry.seq} of the ledger says what this version does not know. {_NEWER}")
+        return entry
+
+    def _check_format(self, key: bytes, of_format: int) -> None:
+        """Refuse a list of another format, or whose key is not the one it began with."""
+        stated = [e.facts for e in self._known if e.kind == "format"]
+        if any(facts != {"version": FORMAT, "key": facts.get("key")} for facts in stated) or len(stated) > 1:
+            raise LedgerError(f"The ledger {self._name} has a format that this version does not know. {_NEWER}")
+        if not stated and of_format == FORMAT:
+            raise LedgerError(
+                f"The ledger {self._name} was written by an earlier version. Keep a copy of it, then type:\n"
+                f"hedgerow ledger upgrade --url URL. All that was promised stays. {_UNREAD}"
+            )
+        if any(facts["key"] != _commitment(key) for facts in stated):
+            raise VerifyFailed(f"The key of the ledger is not the one that its entries name: {_CHANGED}\n{_UNREAD}")
+
+
+def _sqlite(path: Path) -> sqlite3.Connection:
+    """The database in a file that only its owner may read; SQLite gives its journal the same rights."""
+    if not path.exists():
+        with suppress(OSError):  # what is wrong with the place, SQLite says
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+    return sqlite3.connect(path, timeout=60, isolation_level=None)
+
+
+def _key(sql: _Sql) -> bytes:
+    return bytes.fromhex(sql("SELECT value FROM hedgerow_meta WHERE name = 'key'").fetchone()[0])
+
+
+def _commitment(key: bytes) -> str:
+    return hashlib.sha256(key).hexdigest()
 
 
 def _sum(entries: list[LedgerEntry], fact: str) -> Fraction:
@@ -303,7 +394,7 @@ class RunAccount:
 
     def recognise(self, fingerprint: str) -> None:
         """Refuse if these rows are known under other names whose cap is used up."""
-        self._ledger.recognise(self._table, fingerprint)
+        self._ledger.recognise(self._table, fingerprint, self._run)
 
     def anchor(self) -> str:
         """The hash of this run's promise in the ledger: booked before a row was read, so it tells nothing of them."""

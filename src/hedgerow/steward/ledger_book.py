@@ -7,6 +7,7 @@ sums, and so would notice a mistake of the ledger as well as a forged entry with
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def show(url: str, table: str | None = None) -> dict[str, Any]:
                 "at": e.at,
                 "table": e.tab,
                 "kind": e.kind,
-                **e.facts,
+                **{name: fact for name, fact in e.facts.items() if (e.kind, name) != ("rows", "rows")},
                 "previous": e.previous,
                 "hash": e.hash,
             }
@@ -96,9 +97,21 @@ def verify(url: str, anchor: str | None = None) -> tuple[int, str]:
 
     ``anchor`` is the hash that a release carries: when it is among the entries, none up to that release is gone.
     """
-    found = _existing(url).entries()
+    ledger = _existing(url)
+    found = ledger.entries()
     check(found, anchor)
-    return len(found), found[-1].hash if found else START
+    if [e.facts["key"] for e in found if e.kind == "format"] != [sha256(ledger.fingerprint_key()).hexdigest()]:
+        raise VerifyFailed("The key of the ledger was replaced. Put back a copy that holds.")
+    return len(found), found[-1].hash
+
+
+def upgrade(url: str) -> bool:
+    """Bring a ledger of an earlier version to the present format; False when it has that already."""
+    ledger = Ledger(url)
+    _must_exist(url)
+    changed = ledger.upgrade()
+    verify(url)
+    return changed
 
 
 def booking_of(url: str, statement: Statement) -> str:
@@ -139,6 +152,7 @@ class _Run:
     promised: Pair
     left: Fraction
     undrawn: dict[str, Fraction] = field(default_factory=dict)
+    rows: str | None = None
 
 
 class _Book:
@@ -149,6 +163,8 @@ class _Book:
         self.runs: dict[str, _Run] = {}
         self.groups: list[set[str]] = []
         self.tables: set[str] = set()
+        self.rows: dict[str, set[str]] = {}
+        self.versions: list[int] = []
 
     def names(self, table: str) -> set[str]:
         return next((group for group in self.groups if table in group), {table})
@@ -160,6 +176,11 @@ class _Book:
     def smallest_cap(self, names: set[str]) -> Pair | None:
         caps = [self.caps[name] for name in names if name in self.caps]
         return (min(c[0] for c in caps), min(c[1] for c in caps)) if caps else None
+
+    def format(self, table: str, facts: dict[str, Any]) -> None:
+        _hold(facts["version"] == 2 and not self.versions, "it names another format")
+        _hold(len(bytes.fromhex(facts["key"])) == 32, "it does not name the key")
+        self.versions.append(facts["version"])
 
     def cap(self, table: str, facts: dict[str, Any]) -> None:
         most = Budget(facts["epsilon"], facts["delta"])
@@ -187,6 +208,17 @@ class _Book:
         paid = self._run(table, facts).undrawn.pop(facts["request"], None)
         _hold(paid is not None, "no request was paid for that was not drawn yet")
 
+    def seen(self, table: str, facts: dict[str, Any]) -> None:
+        _hold(isinstance(facts["rows"], str) and bool(facts["rows"]), "it has no fingerprint")
+        if run := facts["run"]:
+            _hold(self._run(table, facts).rows in (None, facts["rows"]), "its run has read other rows before")
+            self.runs[run].rows = facts["rows"]
+        self.rows.setdefault(facts["rows"], set()).add(table)
+
+    def joined(self) -> bool:
+        """Whether all names of the same rows share one account."""
+        return all(tables <= self.names(next(iter(tables))) for tables in self.rows.values())
+
     def same(self, table: str, facts: dict[str, Any]) -> None:
         merged = set(facts["names"])
         _hold(table in merged and len(merged) > 1, "it does not say which names are the same")
@@ -207,13 +239,16 @@ def _hold(kept: bool, otherwise: str) -> None:
 def _read(found: Sequence[LedgerEntry]) -> _Book:
     """The book after all entries, each checked against the ones before it."""
     book, last = _Book(), START
-    rules = {"cap": book.cap, "promise": book.promise, "spend": book.spend, "draw": book.draw, "same": book.same}
+    rules = {"format": book.format, "cap": book.cap, "promise": book.promise, "spend": book.spend}
+    rules |= {"rows": book.seen, "draw": book.draw, "same": book.same}
     for number, entry in enumerate(found, 1):
         try:
             _hold(entry.seq == number, f"entry {number} is missing")
             _hold((entry.previous, entry.hash) == (last, entry.seal()), "its seal is broken")
             _hold(entry.kind in rules, "it is of no known kind")
-            book.tables.add(entry.tab)
+            _hold(entry.is_known, "it states what its kind does not have")
+            _hold(entry.kind == "same" or book.joined(), "names of the same rows share no account before it")
+            book.tables |= {entry.tab} - {""}
             rules[entry.kind](entry.tab, entry.facts)
         except (HedgerowError, ArithmeticError, LookupError, TypeError, ValueError) as fault:
             why = str(fault).splitlines()[0].rstrip(".;") if isinstance(fault, HedgerowError) else "it cannot be read"
@@ -222,6 +257,9 @@ def _read(found: Sequence[LedgerEntry]) -> _Book:
                 "It was changed by other means than Hedgerow. Put back a copy that holds."
             ) from None
         last = entry.hash
+    if not book.versions or not book.joined():
+        missing = "names of the same rows share no account" if book.versions else "no entry states its format"
+        raise VerifyFailed(f"The ledger does not hold at its end: {missing}. Put back a copy that holds.")
     return book
 
 
@@ -240,10 +278,14 @@ def _account(book: _Book, table: str) -> TableAccount:
 
 def _existing(url: str) -> Ledger:
     """The ledger, which must be there already: looking at a mistyped name must not begin a new one."""
+    _must_exist(url)
+    return Ledger.open(url)
+
+
+def _must_exist(url: str) -> None:
     file = url.removeprefix("sqlite:///")
     if "://" not in file and not Path(file).is_file():
         raise LedgerError(
             f"There is no ledger {file}. Name it with --url; a first cap or run begins one.\n"
             "No confidential row was read and nothing was spent."
         )
-    return Ledger.open(url)
