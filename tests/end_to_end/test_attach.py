@@ -51,10 +51,32 @@ def test_the_steward_sees_how_often_an_attached_value_is_the_true_one(hedgerow: 
     assert told["rows"] == made.height and told["match_rate"] == pytest.approx(both.height / made.height)
     assert set(told["true_rate"]) == set(told["by_chance"]) == {"sex", "race"}
     assert "INSIDE ONLY" in told["mark"]
-    if both.height:
+    if not both.height:
+        assert told["true_rate"] == {"sex": None, "race": None}, "a rate of nothing is no rate of 0"
+    else:
         assert told["true_rate"]["sex"] == pytest.approx((both["sex"] == both["sex_right"]).mean())
     said = hedgerow("steward", "compare", attach, "--only", "one-way").out
     assert said.startswith("INSIDE ONLY") and "How often an attached value is the true one" in said
+
+
+def test_panels_of_a_release_score_its_private_columns_alone(hedgerow: Command, attach: Path) -> None:
+    folder = attach.parent
+    pays = {"F": ("5", "5", "12"), "M": ("5", "12")}
+    rows = [(sex, race, pay, area, who) for sex, race, _, _, who in ROWS for pay in pays[sex or "F"] for area in "ns"]
+    private = ["sex", "race"]
+    for name, less in (("secret", []), ("public", []), ("target", private)):
+        frame(tuple(rows * 5)).drop(less).write_csv(folder / f"{name}.csv")
+    done = hedgerow("run", attach, "--yes")
+    assert done.code == 0, done.err
+    only = ["--only", "joint-scatter,slopes", "--json"]
+    exact = json.loads(hedgerow("steward", "compare", attach, *only).out)["release"]["results"]
+    public = json.loads(hedgerow("compare", folder / "public.csv", folder / "release", *only).out)["results"]
+    for joint, slopes in (exact, public):
+        assert {e["of"] for e in slopes["each"]} == {"sex", "race"} and slopes["parts"]["pairs_apart"] > 0
+        assert joint["parts"]["columns"].startswith("sex x race")
+    words = ["--only", "slopes", "--csv", folder / "numbers"]
+    assert hedgerow("compare", folder / "public.csv", folder / "release", *words).code == 0
+    assert (folder / "numbers" / "slopes.csv").read_text("utf-8").startswith("private,with,scored")
 
 
 def test_a_public_table_without_the_private_columns_is_enough(hedgerow: Command, attach: Path) -> None:

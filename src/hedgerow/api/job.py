@@ -151,11 +151,11 @@ class Job(JobValues):
         ``options`` are those of ``Release.compare``.
         """
         from hedgerow.evaluate.compare import metrics_from
-        from hedgerow.steward.compare import compare_job, write_exact
+        from hedgerow.steward.compare import attached_columns, compare_job, write_exact
         from hedgerow.steward.exact import release_of
         from hedgerow.steward.inside import SUFFIX, inside_folder
 
-        metrics, place = metrics_from(**options), release_of(self, release)
+        metrics, place = metrics_from(**{"private": attached_columns(self), **options}), release_of(self, release)
         folder = inside_folder(Path(out) if out else place.with_name(place.name + SUFFIX), (place,))
         rng = np.random.default_rng(seed)
         found = compare_job(self, release=release, metrics=metrics, rng=rng, watch=watch)

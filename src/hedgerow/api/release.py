@@ -88,6 +88,13 @@ class Release:
         return self._reader.statement
 
     @property
+    def private(self) -> tuple[str, ...]:
+        """Where columns were attached to given rows, those columns; else none."""
+        given = self.statement.guarantee.public_columns
+        attached = any(i.role == "target" for i in self.statement.public_inputs)
+        return tuple(c.name for c in self.schema.columns if c.name not in given) if attached else ()
+
+    @property
     def uses(self) -> tuple[Verdict, ...]:
         """Each intended use with the error that was forecast for it."""
         return self.contents.verdicts
@@ -140,9 +147,10 @@ class Release:
     def compare(self, table: Any, *, seed: int = 0, **options: Any) -> Comparison:
         """How close the release is to a PUBLIC table, a path or a frame: all metrics, or those ``only`` names.
 
-        ``options`` are those of ``hedgerow compare``: only, model, by, logistic, cluster, group, joint, label.
+        ``options`` are those of ``hedgerow compare``: only, model, by, logistic, cluster, group, joint, private,
+        label.  Columns that were attached to given rows are known to be private.
         """
-        schema, metrics = self.schema, metrics_from(**options)
+        schema, metrics = self.schema, metrics_from(**{"private": self.private, **options})
         synthetic = [CodedTable.read(copy, schema, role="target") for copy in self._as_records()]
         public = CodedTable.read(table, schema, role="target")
         return compare(public, synthetic, rng=np.random.default_rng(seed), metrics=metrics)

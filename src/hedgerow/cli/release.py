@@ -19,6 +19,9 @@ Logistic = Annotated[str, typer.Option("--logistic", help="sex=F ~ agency + occu
 Cluster = Annotated[str, typer.Option("--cluster", help="The column of rows that go together, such as the person.")]
 Group = Annotated[str, typer.Option("--group", help="Columns whose values are groups, with commas.")]
 Joint = Annotated[str, typer.Option("--joint", help="Columns of panel (a), with commas.")]
+Private = Annotated[
+    str, typer.Option("--private", help="Columns that are synthetic where others were given; a release says them.")
+]
 Label = Annotated[str, typer.Option("--label", help="What to predict: a column, or column=VALUE.")]
 Library = Annotated[Literal["hedgerow", "pyfixest"], typer.Option("--fit-with", help="What fits linear models.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of random splits and choices.")]
@@ -95,6 +98,10 @@ def compare(
         Path | None, typer.Option("--schema", help="B's own, or one drafted from A, by default.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write a report to this file.", metavar="X.html")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", help="Write the numbers of each measure to this folder.", metavar="DIR"),
+    ] = None,
     only: Only = None,
     model: Model = "",
     by: By = "",
@@ -102,6 +109,7 @@ def compare(
     cluster: Cluster = "",
     group: Group = "",
     joint: Joint = "",
+    private: Private = "",
     label: Label = "",
     library: Library = "hedgerow",
     seed: Seed = 0,
@@ -114,6 +122,7 @@ def compare(
     from hedgerow.evaluate.compare import metrics_from, page, summary
 
     options = {"model": model, "by": by, "logistic": logistic, "cluster": cluster, "label": label, "library": library}
+    options["private"] = private or ",".join(_private(b))
     metrics = metrics_from(only=only or (), group=group, joint=joint, **options)
     with show.progress() as watch:
         watch("reading the tables")
@@ -121,6 +130,10 @@ def compare(
         found = compared(first, copies, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
         if out is not None:
             write_page(out, page(found))
+        if csv is not None:
+            csv.mkdir(parents=True, exist_ok=True)
+            for name, table in found.csv_files().items():
+                write_page(csv / name, table)
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else summary(found))
     if not as_json:
         show.echo("Both tables were taken as PUBLIC. For the confidential one: hedgerow steward compare JOB.toml")
@@ -150,6 +163,16 @@ def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, CodedTable
     return schema, *_tables(CodedTable, schema, a, files)
 
 
+def _private(b: list[str]) -> tuple[str, ...]:
+    """The columns that a release among the copies attached to given rows; none when there is no such release."""
+    from hedgerow.api.release import Release
+
+    for folder in map(Path, b):
+        if (folder / "statement.json").is_file():
+            return Release(folder).private
+    return ()
+
+
 def _tables(
     reader: "type[CodedTable]", schema: "Schema", a: str, files: list[str]
 ) -> "tuple[CodedTable, list[CodedTable]]":
@@ -157,7 +180,7 @@ def _tables(
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write an HTML file, or say why it cannot be."""
+    """Write a file of text, or say why it cannot be."""
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as wrong:

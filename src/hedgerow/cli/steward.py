@@ -6,7 +6,20 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli import show
-from hedgerow.cli.release import AsJson, By, Cluster, Group, Joint, Label, Library, Logistic, Model, Only, Seed
+from hedgerow.cli.release import (
+    AsJson,
+    By,
+    Cluster,
+    Group,
+    Joint,
+    Label,
+    Library,
+    Logistic,
+    Model,
+    Only,
+    Private,
+    Seed,
+)
 
 app = typer.Typer(
     help="Exact looks at the confidential table. Inside only: nothing of it is for publishing.", no_args_is_help=True
@@ -30,6 +43,7 @@ def compare(
     cluster: Cluster = "",
     group: Group = "",
     joint: Joint = "",
+    private: Private = "",
     label: Label = "",
     library: Library = "hedgerow",
     seed: Seed = 0,
@@ -40,7 +54,7 @@ def compare(
     from hedgerow.steward.compare import exact_json, exact_text
 
     options = {"model": model, "by": by, "logistic": logistic, "cluster": cluster, "label": label, "library": library}
-    names = {"only": only or (), "group": group, "joint": joint}
+    names = {"only": only or (), "group": group, "joint": joint} | ({"private": private} if private else {})
     with show.progress() as watch:
         loaded = Job.load(job)
         report, found = loaded.steward_compare(release=release, out=out, seed=seed, watch=watch, **options, **names)

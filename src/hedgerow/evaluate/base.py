@@ -56,7 +56,8 @@ class Figure:
         bars: ``label``, ``a``, ``b``.
         scatter: ``label``, ``group``, ``a``, ``b``, and ``band`` where chance alone would put b (half width).
         coefficients: ``label``, ``a``, ``a_low``, ``a_high``, ``b``, ``b_low``, ``b_high``; ``at`` when by year.
-        heat: ``row``, ``column``, ``value``; ``worse`` says which end of it is.
+        heat: ``row``, ``column``, ``value``; ``worse`` says which end of it is. Rows and columns stand so that
+            pairs make a triangle, or as the data has them if ``order_counts``.
         curve: ``series``, ``x``, ``y``.
     ``names`` are what ``a`` and ``b`` are, where they are not the two tables.
     """
@@ -69,6 +70,7 @@ class Figure:
     logarithmic: bool = False
     names: tuple[str, str] | None = None
     worse: Literal["high", "low"] = "high"
+    order_counts: bool = False
 
 
 @final
@@ -81,10 +83,11 @@ class Result:
         value: the one number, on the metric's scale; None when only the table says it.
         null: what ``value`` would be if B were another sample of A's population, of B's size; None if not known.
         sentence: the number in plain words.
-        table: the numbers behind it, worst first where that means something; short enough to read.
+        table: the numbers behind it, worst first where that means something. Pages show its beginning.
         parts: other single numbers, by name.
         figures: what to draw.
         notes: what a reader must know to trust the number: what was left out, sampled or collapsed.
+        each: where ``value`` is the worst of several numbers: what each is of, the number, and its null.
     """
 
     metric: str
@@ -95,6 +98,7 @@ class Result:
     parts: Mapping[str, Value] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()
+    each: tuple[tuple[str, float, float | None], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The result as plain data; figures are left out, for their numbers are the table's."""
@@ -103,6 +107,7 @@ class Result:
             "value": _plain(self.value),
             "null": _plain(self.null),
             "sentence": self.sentence,
+            "each": [{"of": of, "value": _plain(value), "null": _plain(null)} for of, value, null in self.each],
             "parts": {k: _plain(v) for k, v in self.parts.items()},
             "table": [{k: _plain(v) for k, v in row.items()} for row in self.table.iter_rows(named=True)],
             "notes": list(self.notes),
@@ -122,6 +127,7 @@ class CompareOptions:
         cluster: the column of rows that go together, for its standard errors.
         group: columns whose values are groups.
         joint: columns of panel (a).
+        private: columns that are synthetic where the others were given; all are, when empty.
         label: the column to predict.
         library: what fits linear models.
     """
@@ -133,6 +139,7 @@ class CompareOptions:
     cluster: str = ""
     group: tuple[str, ...] = ()
     joint: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
     label: str = ""
     library: Literal["hedgerow", "pyfixest"] = "hedgerow"
 

@@ -145,3 +145,9 @@ def like_sample(distance: float, p: Shares, n: int) -> float | None:
         return None
     spread = sqrt(2 / pi) / 2 * float(np.sqrt(p * (1 - p)).sum())
     return spread**2 / (spread**2 + n * distance**2) if spread > 0 or distance > 0 else 1.0
+
+
+def correlation(one: Shares, other: Shares) -> float:
+    """How two lists of numbers correlate; NaN where one of them does not vary."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.corrcoef(one, other)[0, 1])

@@ -90,18 +90,23 @@ class Comparison:
         return table_html(f"{self.b}, compared with {self.a}", SUMMARY_HEAD, self.summary_rows()) + left
 
     def summary_rows(self) -> list[tuple[str, ...]]:
-        """A line for each measure, in the order of ``SUMMARY_HEAD``."""
+        """A line for each measure, in the order of ``SUMMARY_HEAD``; of several numbers a line for each."""
         return [
             (
-                METRICS[r.metric].title,
-                shown(r.value),
-                shown(r.null),
+                METRICS[r.metric].title + (f": {of}" if of else ""),
+                shown(value),
+                shown(null),
                 f"{METRICS[r.metric].scale.best:g}",
                 METRICS[r.metric].scale.unit
                 + ("; audit appendix, not a verdict" if METRICS[r.metric].appendix else ""),
             )
             for r in self.results
+            for of, value, null in r.each or (("", r.value, r.null),)
         ]
+
+    def csv_files(self) -> dict[str, str]:
+        """All numbers of every measure that has a table, as the text of a CSV file by its name."""
+        return {f"{r.metric}.csv": r.table.write_csv() for r in self.results if r.table.height}
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain data."""
@@ -179,7 +184,7 @@ def metrics_from(**options: Any) -> list[AbstractMetric]:
             f"A comparison does not know {', '.join(unknown)}. It knows: {', '.join(sorted(known))}.\n{NOTHING}"
         )
     given = dict(options)
-    for name in {"only", "group", "joint"} & set(given):
+    for name in {"only", "group", "joint", "private"} & set(given):
         texts = (given[name],) if isinstance(given[name], str) else tuple(given[name])
         given[name] = metric_names(texts)
     return metrics_for(CompareOptions(**given))
@@ -250,8 +255,10 @@ def _section(result: Result, names: Names) -> dict[str, Any]:
         "name": result.metric,
         "title": metric.title,
         "appendix": metric.appendix,
-        "value": shown(result.value),
-        "null": shown(result.null),
+        "numbers": [
+            (metric.title + (f": {of}" if of else ""), shown(value), shown(null))
+            for of, value, null in result.each or (("", result.value, result.null),)
+        ],
         "best": f"{metric.scale.best:g}",
         "unit": metric.scale.unit,
         "sentence": result.sentence,
@@ -403,8 +410,11 @@ def _intervals(rows: Sequence[Row], first: str) -> list[tuple[str, ...]]:
 def _heat(figure: Figure, names: Names) -> FigureCard:
     """A field per row and column, darker where it is worse."""
     value = {(str(r["row"]), str(r["column"])): float(r["value"]) for r in figure.data.iter_rows(named=True)}
-    rows = _in_order(figure.data["row"], falling=True)[:_ROWS]
-    columns = _in_order(figure.data["column"], falling=False)[:_COLUMNS]
+    if figure.order_counts:
+        rows, columns = (list(dict.fromkeys(figure.data[c].cast(pl.String))) for c in ("row", "column"))
+    else:
+        rows, columns = _in_order(figure.data["row"], falling=True), _in_order(figure.data["column"], falling=False)
+    rows, columns = rows[:_ROWS], columns[:_COLUMNS]
     seen = [v for (r, c), v in value.items() if r in rows and c in columns]
     low, wide = min(seen), max(seen) - min(seen) or 1.0
 

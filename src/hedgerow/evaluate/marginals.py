@@ -138,7 +138,7 @@ AREAS = ("puma", "agency", "state", "county", "region", "area")
 @final
 @dataclass(frozen=True)
 class KMarginal(AbstractMetric):
-    """1000 (1 - the mean total variation over all tables of k columns); by group, of the tables within each group.
+    """1000 (1 - the mean total variation over all tables of k columns); by group, the mean of the groups' own scores.
 
     Attributes:
         k: columns of a table, besides the group. NIST's 3-marginal by area is k = 2 within areas.
@@ -166,7 +166,7 @@ class KMarginal(AbstractMetric):
         return replace(self, group=options.group) if options.group else self
 
     def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
-        """The overall score, and that of every group."""
+        """The score: by group, the mean of the groups' scores, each of which is in the table."""
         group = self._group(a, b)
         names = [n for n in in_both(a, b, self.columns) if n not in group and a.schema.size([n]) > 1]
         number = comb(len(names), self.k)
@@ -177,30 +177,33 @@ class KMarginal(AbstractMetric):
             [(c.distance, expected_distance(shares(c.a + c.b), a.rows, b.rows)) for c in every_cells(a, b, sets)]
         )
         value, chance = 1000 * (1 - distances.mean()), 1000 * (1 - chances.mean())
-        said = f"The tables of {self.k} columns score {value:.0f} of 1000; another sample would score {chance:.0f}."
+        said = f"the tables of {self.k} columns score {value:.0f} of 1000; another sample would score {chance:.0f}."
         notes = (f"{self.most:,} of {number:,} tables, chosen at random",) if number > self.most else ()
         if not group:
             table = pl.DataFrame({"table": [" x ".join(s) for s in sets], "score": 1000 * (1 - distances)})
             parts = {"tables": len(sets)}
-            return Result(
-                self.name, float(value), float(chance), said, table.sort("score").head(200), parts, (), notes
-            )
+            said = f"T{said[1:]}"
+            return Result(self.name, float(value), float(chance), said, table.sort("score"), parts, (), notes)
         found = _Groups(a, b, group, self.penalty)
         table, heat = found.scored(sets)
-        mean, worst = float(np.mean(table["score"].to_numpy())), table.row(0, named=True)
-        said += (
-            f" Within the {len(table)} groups of {' x '.join(group)} the mean score is {mean:.0f} "
-            f"(another sample: {float(np.mean(table['chance'].to_numpy())):.0f}); the worst is {worst['group']} with "
-            f"{worst['score']:.0f}."
-        )
+        mean, luck = (float(np.mean(table[c].to_numpy())) for c in ("score", "chance"))
+        worst = table.row(0, named=True)
         return Result(
             self.name,
-            float(value),
-            float(chance),
-            said,
-            table.head(200),
-            parts={"tables": len(sets), "groups": len(table), "group_mean": mean, "group_worst": worst["score"]},
-            figures=(Figure("heat", "Score of each group, worst first", heat, worse="low"),),
+            mean,
+            luck,
+            f"Within the {len(table):,} groups of {' x '.join(group)} the mean score is {mean:.0f} of 1000 (another "
+            f"sample: {luck:.0f}); the worst is {worst['group']} with {worst['score']:.0f} (another sample: "
+            f"{worst['chance']:.0f}). Over all groups together {said}",
+            table,
+            parts={
+                "tables": len(sets),
+                "groups": len(table),
+                "group_worst": worst["score"],
+                "pooled": float(value),
+                "pooled_chance": float(chance),
+            },
+            figures=(Figure("heat", "Score of each group, worst first", heat, worse="low", order_counts=True),),
             notes=notes,
         )
 
@@ -253,6 +256,7 @@ class _Groups:
             codes = self._cells.codes[self._order]
             parts = [[names[j][c] for c in codes[:, j]] for j in (0, 1)]
             heat = pl.DataFrame({"row": parts[0], "column": parts[1], "value": score})
+            heat = heat.sort(pl.col("value").mean().over("row"), pl.col("value").mean().over("column"))
         else:
             rows = [
                 {"row": labels[g], "column": n, "value": 1000 * (1 - float(far[g]) / times[n])}

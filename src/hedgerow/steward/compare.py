@@ -16,7 +16,7 @@ import polars as pl
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.evaluate.base import AbstractMetric
 from hedgerow.evaluate.compare import Comparison, compare, page, summary
-from hedgerow.figures import aligned
+from hedgerow.figures import aligned, many, percent, small
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Schema
 from hedgerow.steward.exact import ExactUse, exact_table, judge_uses, release_of, use_lines, use_row
@@ -32,15 +32,17 @@ class ClassificationRates:
 
     Attributes:
         rows: synthetic rows.
-        match_rate: the share of them with exactly one confidential row of the same keys.
-        true_rate: of the matched ones, how often the synthetic value of a column is the true one.
+        matched: how many of them have exactly one confidential row of the same keys.
+        match_rate: their share.
+        true_rate: of the matched ones, how often the synthetic value of a column is the true one; None without any.
         by_chance: what labels drawn by the column's shares alone would reach.
         mark: what must stand beside these numbers wherever they are shown.
     """
 
     rows: int
+    matched: int
     match_rate: float
-    true_rate: dict[str, float]
+    true_rate: dict[str, float | None]
     by_chance: dict[str, float]
     mark: str = MARK
 
@@ -65,13 +67,14 @@ def classification_rates(
     mine = records.select(pl.col(k).cast(pl.String) for k in keys).with_row_index("row")
     found = mine.join(alone, list(keys), how="inner", nulls_equal=True)
     here, there = copy.codes(private), confidential.codes(private)
-    rate, chance = {}, {}
+    rate, chance = dict[str, float | None](), dict[str, float]()
     for c in private:
         same = here[c][found["row"].to_numpy()] == there[c][found["at"].to_numpy()]
-        rate[c] = float(same.mean()) if len(same) else 0.0
+        rate[c] = float(same.mean()) if len(same) else None
         shares = [np.bincount(x[c], minlength=schema.size([c])) / max(len(x[c]), 1) for x in (here, there)]
         chance[c] = float((shares[0] * shares[1]).sum())
-    return ClassificationRates(records.height, found.height / max(records.height, 1), rate, chance)
+    matched = found.height
+    return ClassificationRates(records.height, matched, matched / max(records.height, 1), rate, chance)
 
 
 Watch = Callable[[str], None]
@@ -130,13 +133,17 @@ def compare_job(
 
 def _rates(job: JobValues, confidential: CodedTable, copy: CodedTable) -> ClassificationRates | None:
     """How often the values that a job attaches to public rows are the true ones; None for other jobs."""
-    given = job.guarantee.public_columns
     there = set(copy.frame.columns) & set(confidential.frame.columns)
     both = [c.name for c in copy.schema.columns if c.name in there]
-    keys, private = [c for c in both if c in given], [c for c in both if c not in given]
-    if job.target is None or not keys or not private:
-        return None
-    return classification_rates(confidential, copy, private=private, keys=keys)
+    private = [c for c in attached_columns(job) if c in both]
+    keys = [c for c in both if c not in private]
+    return classification_rates(confidential, copy, private=private, keys=keys) if keys and private else None
+
+
+def attached_columns(job: JobValues) -> tuple[str, ...]:
+    """The columns that ``job`` attaches to given rows; none for other jobs."""
+    given = job.guarantee.public_columns
+    return tuple(c.name for c in job.schema.columns if c.name not in given) if job.target else ()
 
 
 def release_tables(job: JobValues, place: Path) -> tuple[Schema, list[CodedTable]]:
@@ -175,10 +182,12 @@ def _records(file: Path, schema: Schema) -> Any:
 
 
 def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:
-    """The exact report as page and JSON, readable by their owner only, and the folder's warning."""
+    """The exact report as page, JSON and CSV, readable by their owner only, and the folder's warning."""
     exact = found.reveal()
     texts = {f"{WATERMARK.replace(' ', '-')}.txt": f"{WATERMARK}\n{WARNING}\n", ".gitignore": "*\n"}
     texts["comparison.json"] = exact_json(found)
+    mark = f"# {WATERMARK}: {WARNING}\n"
+    texts |= {name: mark + table for name, table in exact.release.csv_files().items()}
     pages = {"report": exact.release} | ({"public-as-it-is": exact.public} if exact.public else {})
     for name, comparison in pages.items():
         title = f"Exact comparison: {comparison.b.called}"
@@ -211,12 +220,20 @@ def exact_text(found: InsideOnly[Exact]) -> str:
     if exact.public:
         parts += ["", "The public table as it is against the confidential table:", summary(exact.public)]
     if exact.rates:
-        matched, by_chance = exact.rates.match_rate, exact.rates.by_chance
-        rows = [(c, f"{rate:.3f}", f"{by_chance[c]:.3f}") for c, rate in exact.rates.true_rate.items()]
-        parts += [
-            "",
-            f"How often an attached value is the true one, in the {100 * matched:.0f} % of rows of the first copy",
-            "whose public columns match one confidential row alone:",
-            *aligned(("private column", "true", "by chance"), rows),
-        ]
+        parts += ["", *_rate_lines(exact.rates)]
     return "\n".join(parts)
+
+
+def _rate_lines(rates: ClassificationRates) -> list[str]:
+    """How often an attached value is the true one, in words."""
+    if not rates.matched:
+        return [
+            "How often an attached value is the true one cannot be said: no row of the first copy matches one",
+            "confidential row alone in its public columns.",
+        ]
+    rows = [(c, small(rate), f"{rates.by_chance[c]:.3f}") for c, rate in rates.true_rate.items()]
+    return [
+        f"How often an attached value is the true one, in the {many(rates.matched, 'row')} of the first copy",
+        f"({percent(rates.match_rate)}) whose public columns match one confidential row alone:",
+        *aligned(("private column", "true", "by chance"), rows),
+    ]

@@ -10,8 +10,9 @@ import pytest
 
 from hedgerow.evaluate.classifiers import TrainOnSynthetic
 from hedgerow.evaluate.least_squares import DesignMatrix, Errors, by_pyfixest, designs, least_squares
+from hedgerow.evaluate.levels import level_pairs
 from hedgerow.evaluate.numeric import NumericDistances
-from hedgerow.evaluate.panels import JointProportions, JointScatter, level_pairs
+from hedgerow.evaluate.panels import JointProportions, JointScatter
 from hedgerow.evaluate.regressions import LinearModel
 from hedgerow.public.formula import Formula
 from hedgerow.public.schema import Schema

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.evaluate.panels import Correlations, Slopes, level_pairs
+from hedgerow.evaluate.levels import Correlations, Slopes, level_pairs
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
 

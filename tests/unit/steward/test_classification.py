@@ -7,7 +7,7 @@ import pytest
 from hedgerow.errors import JobError
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
-from hedgerow.steward.compare import MARK, ClassificationRates, classification_rates
+from hedgerow.steward.compare import MARK, ClassificationRates, _rate_lines, classification_rates
 from hedgerow.steward.exact import exact_table
 from hedgerow.steward.inside import InsideOnly
 
@@ -36,6 +36,12 @@ def test_rates_by_hand() -> None:
     assert found.true_rate == {"sex": 0.5}
     assert found.by_chance == {"sex": 0.5}
     assert found.mark == MARK
+
+
+def test_without_a_match_no_rate_is_made_up() -> None:
+    found = rates(pl.DataFrame({"id": ["4", "4"], "sex": ["F", "M"]})).reveal()
+    assert found.matched == 0 and found.true_rate == {"sex": None}
+    assert "cannot be said" in _rate_lines(found)[0]
 
 
 def test_a_missing_key_is_named() -> None:
