@@ -1,5 +1,6 @@
 """The wheel as a stranger gets it: its files, its metadata, and a fresh install that publishes a table."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ def test_there_is_one_version(built: Built) -> None:
     made = metadata(built.wheel)
     assert str(made.version) == hedgerow.__version__
     assert dated_version((ROOT / "CHANGELOG.md").read_text("utf-8")) == hedgerow.__version__
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    assert cited is not None and cited[1] == hedgerow.__version__
     assert made.description_content_type == "text/markdown" and made.license_expression == "Apache-2.0"
 
 
