@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, floor
+from math import exp, floor
 from typing import Any
 
 from hedgerow.figures import beside, many, percent, small
@@ -38,7 +38,7 @@ class Promise:
     Attributes:
         epsilon: the promised epsilon.
         delta: the promised delta; empty when it is 0.
-        failing: how often the odds may fail, in words; empty when delta is 0.
+        failing: how often the odds may fail, in words, or ``never``; empty when delta is 0.
         unit: who is protected.
         neighbours: against which change of the table.
         guess: what somebody would like to know, as the end of "thinks that ...".
@@ -77,9 +77,8 @@ def promise_of(statement: Statement) -> Promise:
 
 
 def _failing(s: Statement) -> str:
-    """How often the odds may fail: delta, and e^epsilon + 1 times that over two steps."""
-    steps = 1 + ceil(exp(min(float(s.budget.epsilon), 30))) if s.guarantee.relation == "add-remove" else 1
-    return one_in(s.budget.delta * steps) if s.budget.delta else ""
+    """How often the odds may fail, at most."""
+    return one_in(Fraction(s.failing)) if s.failing else "never" if s.budget.delta else ""
 
 
 def grown(prior: float, epsilon: float) -> float:
@@ -253,7 +252,12 @@ def promise_more(promise: Promise) -> tuple[str, ...]:
             f"{of_100(low.before)} to at most about {of_100(low.after)}."
         )
     if promise.delta:
-        said.append(f"These bounds may fail with a chance of about {promise.failing} (delta = {promise.delta}).")
+        said.append(
+            f"Delta = {promise.delta} was promised too, but the noise that was used keeps these bounds always."
+            if promise.failing == "never"
+            else f"These bounds may fail with a chance of at most about {promise.failing}, worked out for the noise that "
+            f"was used. (Delta = {promise.delta} is not that chance: it weighs each failure by how far it goes.)"
+        )
     return tuple(said)
 
 

@@ -211,7 +211,8 @@ def test_delta_and_person_are_said_when_they_are_there(tmp_path: Path) -> None:
     guarantee = Guarantee(unit="person", person="id", rows_per_person=4, relation="replace-one")
     write_bundle(tmp_path / "r", a_release(rows=50, guarantee=guarantee, budget=Budget("0.5", "1e-6")))
     text = (tmp_path / "r" / "privacy-statement.md").read_text()
-    assert "delta = 0.000001" in text and "1 in 1,000,000" in text and "at most 4 rows" in text
+    assert "delta = 0.000001" in text and "at most 4 rows" in text
+    assert "chance of at most about 1 in " in text and "1 in 1,000,000" not in text
     assert "the number of people" in text
 
 

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.public import decimal
+from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.noise_laws import law_of
-from hedgerow.public.costs.question import Noise
+from hedgerow.public.costs.question import Law, Marginal, Noise
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release import words
 from hedgerow.release.words import grown, of_100, one_in, promise_of
@@ -50,10 +52,67 @@ def test_where_one_unit_changes_in_one_step_the_odds_are_said_once(relation: str
     assert promise_of(_statement(relation)).value_odds == ()
 
 
-def test_delta_is_said_when_it_is_not_zero_and_only_then() -> None:
-    with_delta = " ".join(words.promise_more(promise_of(_statement("replace-one", delta="1e-6"))))
-    assert "may fail with a chance of about 1 in 1,000,000 (delta = 0.000001)" in with_delta
-    assert "fail" not in " ".join(words.promise_more(promise_of(_statement())))
+CODING = Coding(
+    (
+        CodedColumn("sex", "text", 3, 2, 2, ("F", "M"), (0, 1)),
+        CodedColumn("race", "text", 4, 3, 3, ("1", "2"), (0, 1)),
+    )
+)
+
+
+def _spent(epsilon: str, delta: str, *laws: Law, tables: int = 1) -> Statement:
+    """The whole budget spent in one request for each law, each asking the same number of tables."""
+    budget = Budget(epsilon, delta)
+    tariff = Tariff(CODING, Guarantee(), budget.measure)
+    questions = [Marginal(("sex",)), Marginal(("race",)), Marginal(("sex", "race"))][:tables]
+    weights = [Fraction(1 + i) for i in range(tables)]
+    spends = tuple(tariff.measure_all(questions, budget.total / len(laws), weights=weights, law=w) for w in laws)
+    return _statement(epsilon=epsilon, delta=delta, spends=spends)
+
+
+def _exact_chance(statement: Statement) -> float:
+    """That the loss of a row that comes or goes is above epsilon: every noisy count of every table, exactly."""
+    law = {0.0: 1.0}
+    for noise in (a.noise for s in statement.spends for a in s.asked):
+        reach = int(12 * law_of(noise).variance ** 0.5) + 2
+        k = np.arange(-reach, reach + 1)
+        weight = np.exp(law_of(noise).log_weights(k))
+        loss = law_of(noise).log_weights(k) - law_of(noise).log_weights(k - 1)
+        chance = weight / weight.sum()
+        summed: dict[float, float] = {}
+        for old, p in law.items():
+            for x, q in zip(loss, chance, strict=True):
+                if p * q > 1e-16:
+                    at = round(old + float(x), 9)
+                    summed[at] = summed.get(at, 0.0) + p * float(q)
+        law = summed
+    return sum(p for loss, p in law.items() if loss > float(statement.budget.epsilon))
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "2.5e-5"])
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2"])
+@pytest.mark.parametrize("tables", [1, 2])
+def test_the_chance_of_failing_that_is_printed_is_that_of_the_noise(epsilon: str, delta: str, tables: int) -> None:
+    statement = _spent(epsilon, delta, "gaussian", tables=tables)
+    said = " ".join(words.promise_more(promise_of(statement)))
+    printed = 1 / int(said.split("at most about 1 in ")[1].split(", worked")[0].replace(",", ""))
+    exact = _exact_chance(statement)
+    assert exact <= printed <= 3.5 * exact * exp(float(epsilon)), (printed, exact)
+    assert printed > 2 * float(Fraction(delta)), "delta is not the chance of failing"
+    assert f"Delta = {decimal(Fraction(delta))} is not that chance" in said
+
+
+def test_noise_that_never_passes_epsilon_is_said_to_keep_the_bounds_always() -> None:
+    statement = _spent("1", "1e-6", "laplace")
+    assert _exact_chance(statement) == 0 == statement.failing
+    assert "keeps these bounds always" in " ".join(words.promise_more(promise_of(statement)))
+    assert "elta" not in " ".join(words.promise_more(promise_of(_spent("1", "0", "laplace"))))
+
+
+def test_mixed_laws_and_several_requests_have_a_bound_that_holds() -> None:
+    for laws in (("laplace", "gaussian"), ("gaussian", "gaussian")):
+        statement = _spent("1", "1e-6", *laws)  # type: ignore[arg-type]
+        assert 0 < _exact_chance(statement) <= statement.failing < 1e-4
 
 
 def test_what_is_not_protected_is_said_for_each_unit_and_relation() -> None:

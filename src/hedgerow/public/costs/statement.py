@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import exp
+from math import erfc, exp, sqrt
 from typing import Any
 
 from hedgerow.errors import VerifyFailed
@@ -86,6 +86,31 @@ class Statement:
         """
         grown = prior * exp(float(self.budget.epsilon))
         return grown / (grown + 1 - prior)
+
+    @property
+    def failing(self) -> float:
+        """The chance that the odds move further than the promised epsilon: an upper bound, for the noise that was used.
+
+        It is no delta, which weighs every failure by how far it goes.  Of parts without a delta (Laplace, choices,
+        urns) the epsilons add up and are never passed; the loss of Gaussian noise of cost rho is normal, with mean rho
+        and variance 2 rho.  Counts are whole numbers, so the loss moves in steps, half of which are at most rho in
+        all.  If requests follow from answers, somebody could stop asking once the bound is passed: then the chance is
+        that of ever passing it on the way (reflection principle).  For all laws alike, with rho as zCDP: Chernoff.
+        """
+        epsilon, rho = float(self.budget.epsilon), float(self.spent)
+        if self.budget.measure == "pure":
+            return 0.0
+        normal = sum(float(a.cost) for s in self.spends for a in s.asked if a.noise.law == "gaussian")
+        sure = sum(
+            sqrt(8 * s.cost) if s.verb == "select" else sum(sqrt(2 * a.cost) for a in s.asked if a.noise.law != "gaussian")
+            for s in self.spends
+        )
+        chernoff = exp(-((epsilon - 2 * rho) ** 2) / (4 * rho)) if 0 < 2 * rho < epsilon else float(rho > 0)
+        if normal == 0 or (rest := epsilon - sure - normal) <= 0:
+            return 0.0 if normal == 0 and sure <= epsilon else chernoff
+        beyond = erfc((rest - normal) / sqrt(4 * normal)) / 2
+        on_the_way = exp(min(rest, 700)) * erfc((rest + normal) / sqrt(4 * normal)) / 2
+        return min(beyond + on_the_way * (len(self.spends) > 1), chernoff, 1.0)
 
     @property
     def invariants(self) -> tuple[str, ...]:
