@@ -255,8 +255,8 @@ def promise_more(promise: Promise) -> tuple[str, ...]:
         said.append(
             f"Delta = {promise.delta} was promised too, but the noise that was used keeps these bounds always."
             if promise.failing == "never"
-            else f"These bounds may fail with a chance of at most about {promise.failing}, worked out for the noise that "
-            f"was used. (Delta = {promise.delta} is not that chance: it weighs each failure by how far it goes.)"
+            else f"These bounds may fail with a chance of at most about {promise.failing}, worked out for the noise "
+            f"that was used. (Delta = {promise.delta} is not that chance: it weighs each failure by how far it goes.)"
         )
     return tuple(said)
 

@@ -111,7 +111,7 @@ def test_noise_that_never_passes_epsilon_is_said_to_keep_the_bounds_always() -> 
 
 def test_mixed_laws_and_several_requests_have_a_bound_that_holds() -> None:
     for laws in (("laplace", "gaussian"), ("gaussian", "gaussian")):
-        statement = _spent("1", "1e-6", *laws)  # type: ignore[arg-type]
+        statement = _spent("1", "1e-6", *laws)
         assert 0 < _exact_chance(statement) <= statement.failing < 1e-4
 
 

@@ -89,22 +89,20 @@ class Statement:
 
     @property
     def failing(self) -> float:
-        """The chance that the odds move further than the promised epsilon: an upper bound, for the noise that was used.
+        """The chance that the odds move further than the promised epsilon: an upper bound for the noise used.
 
         It is no delta, which weighs every failure by how far it goes.  Of parts without a delta (Laplace, choices,
-        urns) the epsilons add up and are never passed; the loss of Gaussian noise of cost rho is normal, with mean rho
-        and variance 2 rho.  Counts are whole numbers, so the loss moves in steps, half of which are at most rho in
-        all.  If requests follow from answers, somebody could stop asking once the bound is passed: then the chance is
-        that of ever passing it on the way (reflection principle).  For all laws alike, with rho as zCDP: Chernoff.
+        urns) the epsilons add up and are never passed; the loss of Gaussian noise of cost rho is normal, with mean
+        rho and variance 2 rho.  Counts are whole numbers, so the loss moves in steps, half of which are at most rho
+        in all.  If requests follow from answers, somebody could stop asking once the bound is passed: then the chance
+        is that of ever passing it on the way (reflection principle).  For all laws alike, rho as zCDP: Chernoff.
         """
         epsilon, rho = float(self.budget.epsilon), float(self.spent)
         if self.budget.measure == "pure":
             return 0.0
         normal = sum(float(a.cost) for s in self.spends for a in s.asked if a.noise.law == "gaussian")
-        sure = sum(
-            sqrt(8 * s.cost) if s.verb == "select" else sum(sqrt(2 * a.cost) for a in s.asked if a.noise.law != "gaussian")
-            for s in self.spends
-        )
+        sure = sum(sqrt(2 * a.cost) for s in self.spends for a in s.asked if a.noise.law != "gaussian")
+        sure += sum(sqrt(8 * s.cost) for s in self.spends if s.verb == "select")
         chernoff = exp(-((epsilon - 2 * rho) ** 2) / (4 * rho)) if 0 < 2 * rho < epsilon else float(rho > 0)
         if normal == 0 or (rest := epsilon - sure - normal) <= 0:
             return 0.0 if normal == 0 and sure <= epsilon else chernoff
