@@ -43,6 +43,7 @@ from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
 from hedgerow.release.measurements import Journal, flatten
+from hedgerow.release.origin import given_columns
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, lacking, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in
@@ -182,10 +183,8 @@ class PreparedJob:
     @cached_property
     def rehearsal(self) -> Rehearsal | None:
         """What a rehearsal of this very job found, if there was one: of this object, or beside the release."""
-        epsilon, known = (
-            self.job.budget.epsilon,
-            (self.job.rehearsal, saved_rehearsal(rehearsal_folder(self.job.out))),
-        )
+        epsilon = self.job.budget.epsilon
+        known = (self.job.rehearsal, saved_rehearsal(rehearsal_folder(self.job.out)))
         return next((r for r in known if r and r.key == self.rehearsal_key and r.at(epsilon)), None)
 
     @property
@@ -401,6 +400,7 @@ def _contents(
         copies=drawn.counts[1:],
         margins=drawn.margins[0] if drawn.margins else None,
         verdicts=verdicts,
+        given=given_columns(prepared.public.target, drawn.records),
         rehearsal=prepared.rehearsal,
         formats=job.formats,
         title=job.title or job.table,

@@ -116,3 +116,18 @@ def test_few_modules_are_there_for_one_other() -> None:
 def test_no_two_classes_have_one_name() -> None:
     names = [n.name for p in FILES for n in ast.walk(ast.parse(p.read_text("utf-8"))) if isinstance(n, ast.ClassDef)]
     assert [name for name, n in Counter(names).items() if n > 1] == []
+
+
+def test_every_text_of_a_command_goes_out_through_one_door() -> None:
+    doors = [
+        f"{p.name}:{n.lineno}"
+        for p in (ROOT / "cli").glob("*.py")
+        for n in ast.walk(ast.parse(p.read_text("utf-8")))
+        if isinstance(n, ast.Attribute)
+        and n.attr in ("echo", "secho", "Console", "write")
+        and isinstance(n.value, ast.Name)
+        and n.value.id in ("typer", "click", "stdout", "stderr")
+        or (isinstance(n, ast.ImportFrom) and (n.module or "").startswith("rich") and p.name != "show.py")
+    ]
+    assert [d for d in doors if not d.startswith("show.py")] == []
+    assert len(doors) == 1, "show.echo is that door, and the test sees it"

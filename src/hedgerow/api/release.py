@@ -11,11 +11,12 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
-from hedgerow.figures import table_html
+from hedgerow.figures import printable, table_html
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Schema, Statement
 from hedgerow.release.bundle import BundleReader
 from hedgerow.release.contents import Contents, records_of_counts
+from hedgerow.release.origin import in_short
 from hedgerow.release.verify import Check, verify
 from hedgerow.uses import Verdict
 
@@ -117,6 +118,11 @@ class Release:
         return self._reader.counts
 
     @property
+    def in_short(self) -> str:
+        """What is in it, in a few words: what is synthetic, and what is given."""
+        return in_short(self.contents)
+
+    @property
     def copies(self) -> tuple[pl.DataFrame, ...]:
         """Every copy: of the records, or of the table of counts."""
         counts = self.counts
@@ -167,12 +173,8 @@ class Release:
 
     def __repr__(self) -> str:
         s = self.statement
-        what = f"{len(self.copies)} cop{'y' if len(self.copies) == 1 else 'ies'} of {self._what}"
-        return f"Release({str(self.folder)!r}: {s.table}, {s.recipe}, epsilon {float(s.budget.epsilon):g}, {what})"
-
-    @property
-    def _what(self) -> str:
-        return f"{len(self.copies[0]):,} {'records' if self.holds_records else 'counts'}"
+        said = f"{s.table}, {s.recipe}, epsilon {float(s.budget.epsilon):g}, {self.in_short}"
+        return printable(f"Release({str(self.folder)!r}: {said})")
 
     def _repr_html_(self) -> str:
         rows = [(v.use.name, *v.shown) for v in self.uses]

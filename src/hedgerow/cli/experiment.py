@@ -1,7 +1,6 @@
 """``hedgerow experiment``: factorial runs on public stand-ins; or, paid for, a choice on the confidential table."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +58,7 @@ def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bo
         epsilon=epsilon,
         stopping=Stopping(law, gamma_for(runs, law)),  # type: ignore[arg-type]
     )
-    typer.echo(_price(asked), err=True)
+    show.echo(_price(asked), err=True)
     show.confirm(yes)
     found = choosing.carry_out(asked, out)
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else _chosen(found, out))
@@ -96,15 +95,11 @@ def _chosen(found: "ChoiceStatement", out: Path) -> str:
 @contextmanager
 def _bar() -> "Iterator[Watch]":
     """How far the runs are, on a terminal; nothing otherwise."""
-    if not sys.stderr.isatty():
-        yield lambda progress: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading the public table ...") as status:
+    with show.progress() as phases:
+        phases("reading the public table")
 
         def watch(progress: "Progress") -> None:
-            status.update(f"{progress} ...")
+            phases.step(f"{progress} ...")
 
         yield watch
 

@@ -57,7 +57,7 @@ def _draw(plan: "Plan", path: Path) -> None:
         draw_errors(path, plan.imagined, plan.budget, np.random.default_rng(0))
     except OSError as cause:
         raise JobError(f"Cannot write {path}: {cause.strerror or cause}. {NOTHING}") from cause
-    typer.echo(f"Drawn: {path}.", err=True)
+    show.echo(f"Drawn: {path}.", err=True)
 
 
 def rehearse(
@@ -162,13 +162,15 @@ def run(
 
         def confirm(prepared: "PreparedJob", plan: "Plan") -> bool:
             watch.pause()
-            typer.echo(show.quote(prepared, plan), err=True)
+            show.echo(show.quote(prepared, plan), err=True)
             show.confirm(yes)
             return True
 
         loaded = Job.load(job)
-        folder = loaded.run(out, resume=resume, forecast=not no_forecast, confirm=confirm, watch=watch).folder
+        release = loaded.run(out, resume=resume, forecast=not no_forecast, confirm=confirm, watch=watch)
+    folder = release.folder
     if as_json:
         show.echo(json.dumps({"release": str(folder)}))
     else:
-        show.echo(f"The release is in {folder}\nOpen {folder / 'report.html'}; check it: hedgerow verify {folder}")
+        show.echo(f"The release is in {folder}: {release.in_short}.")
+        show.echo(f"Open {folder / 'report.html'}; check it: hedgerow verify {folder}")

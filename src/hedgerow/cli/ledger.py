@@ -1,13 +1,12 @@
 """``hedgerow ledger``: what has been promised and spent on which table, and the caps."""
 
 import json
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from hedgerow.cli import show as screen
-from hedgerow.figures import aligned, many
+from hedgerow.figures import many
 
 app = typer.Typer(
     help="What has been promised and spent on which confidential table, and the caps.", no_args_is_help=True
@@ -32,9 +31,9 @@ def show(
         screen.echo("Nothing is booked." if table is None else f"Nothing is booked on table {table}.")
     else:
         accounts = [_account_row(a) for a in found["tables"]]
-        _table("Tables", ("table", "cap", "promised", "left", "runs", "same rows as"), accounts)
+        screen.table("Tables", ("table", "cap", "promised", "left", "runs", "same rows as"), accounts)
         entries = [_entry_row(e) for e in found["entries"]]
-        _table("Entries", ("#", "when", "table", "kind", "run", "cost", "what", "hash"), entries)
+        screen.table("Entries", ("#", "when", "table", "kind", "run", "cost", "what", "hash"), entries)
 
 
 @app.command()
@@ -112,18 +111,3 @@ def _entry_row(e: dict[str, Any]) -> tuple[str, ...]:
     cost = both if e["kind"] in ("cap", "promise") else e.get("cost", "")
     what = e.get("what") or e.get("purpose") or " = ".join(e.get("names", ())) or e.get("request", "")[:8]
     return str(e["seq"]), e["at"], e["table"], e["kind"], e.get("run", "")[:8], cost, what, e["hash"][:8]
-
-
-def _table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """A table with lines on a terminal, an aligned one elsewhere; programs read --json."""
-    if not sys.stdout.isatty():
-        screen.echo("\n".join([title, *aligned(head, rows, left=range(len(head))), ""]))
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(*head, title=title, title_justify="left")
-    for row in rows:
-        shown.add_row(*map(Text, row))
-    Console().print(shown)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import demo, experiment, interval, job, ledger, release, schema, steward, verify_model
+from hedgerow.cli import demo, experiment, interval, job, ledger, release, schema, show, steward, verify_model
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -37,7 +37,7 @@ def about(
 ) -> None:
     """Publish a confidential table as differentially private synthetic data."""
     if version:
-        typer.echo(__version__)
+        show.echo(__version__)
         raise typer.Exit
 
 
@@ -46,8 +46,8 @@ def main() -> None:
     try:
         app()
     except HedgerowError as refusal:
-        typer.echo(str(refusal), err=True)
+        show.echo(str(refusal), err=True)
         sys.exit(refusal.exit_code)
     except KeyboardInterrupt:
-        typer.echo("Stopped. A run that had begun is continued with: hedgerow run JOB.toml --resume", err=True)
+        show.echo("Stopped. A run that had begun is continued with: hedgerow run JOB.toml --resume", err=True)
         sys.exit(1)

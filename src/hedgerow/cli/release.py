@@ -73,7 +73,7 @@ def sample(
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow.api.release import Release
-    from hedgerow.public import write_table
+    from hedgerow.release.contents import write_one
 
     place = out or folder.with_name(folder.name + "-copies")
     if place.exists() and any(place.glob(f"*-seed{seed}-*")):
@@ -82,12 +82,10 @@ def sample(
         watch("drawing copies")
         release = Release.read(folder)
         drawn = release.sample(copies, seed=seed, public=public, target=target)
-        stem, suffix, schema = (
-            ("records", "parquet", release.schema) if release.holds_records else ("counts", "csv", None)
-        )
+        stem, suffix = ("records", "parquet") if release.holds_records else ("counts", "csv")
         place.mkdir(parents=True, exist_ok=True)
         for i, frame in enumerate(drawn, 1):
-            write_table(frame, place / f"{stem}-seed{seed}-{i}.{suffix}", schema)
+            write_one(frame, place / f"{stem}-seed{seed}-{i}.{suffix}", release.contents)
     show.echo(f"{copies} {'copy' if copies == 1 else 'copies'} in {place}. Nothing confidential was read or spent.")
 
 

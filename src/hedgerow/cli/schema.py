@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hedgerow.cli import show
 from hedgerow.errors import JobError, TableMismatch
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ def init(
 
     drafted = Schema.draft(public, codebook)
     if out == "-":
-        typer.echo(drafted.dumps(reasons=True), nl=False)
+        show.echo(drafted.dumps(reasons=True), end=False)
     else:
         drafted.save(out)
     for line in _summary(drafted, public, out):
-        typer.echo(line, err=True)
+        show.echo(line, err=True)
 
 
 def _summary(drafted: "Schema", public: str, out: str) -> list[str]:
@@ -82,9 +83,9 @@ def check(
     fits = fit(declared, source) if source else ()
     if as_json:
         rows = fit_rows(declared, fits)
-        typer.echo(json.dumps({"columns": rows, "unresolved": list(declared.unresolved)}, indent=2))
+        show.echo(json.dumps({"columns": rows, "unresolved": list(declared.unresolved)}, indent=2))
     else:
-        typer.echo("\n".join(fit_table(declared, fits)))
+        show.echo("\n".join(fit_table(declared, fits)))
     if bad := [f.name for f in fits if f.outside > _MOST_OUTSIDE * f.rows]:
         raise TableMismatch(
             f"{public} does not fit {schema}: most values of {', '.join(bad)} are not in the schema. Correct its "

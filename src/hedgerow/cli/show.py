@@ -1,4 +1,8 @@
-"""What commands have in common when they show something: tables for people, progress on a terminal."""
+"""What commands have in common when they show something: tables for people, progress on a terminal.
+
+Names, labels and titles come from files and may hold anything.  Every text goes out through ``echo``, ``table`` or a
+phase: none of it is markup, and no character of it acts on the terminal.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hedgerow.errors import NOTHING, JobError, Refused
-from hedgerow.figures import aligned, many
+from hedgerow.figures import aligned, many, one_line, printable
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -30,17 +34,20 @@ class Phases:
         if not sys.stderr.isatty():
             return
         from rich.console import Console
+        from rich.text import Text
 
         self.pause()
         console = Console(stderr=True)
-        console.print(f"[dim]{text}[/dim]")
-        self._status = console.status(text + " ...")
+        console.print(Text(one_line(text), style="dim"))
+        self._status = console.status(Text(f"{one_line(text)} ..."))
         self._status.start()
 
     def step(self, text: str) -> None:
         """Say how far the present phase is, in its place."""
         if self._status is not None:
-            self._status.update(text)
+            from rich.text import Text
+
+            self._status.update(Text(one_line(text)))
 
     def pause(self) -> None:
         """Leave the terminal alone, to ask something or because the work is done."""
@@ -78,7 +85,8 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
         f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, 'noisy count')}{_later(plan)}.",
     ]
     if missed := [v.use.name for v in plan.missed]:
-        lines.append(f"Expected to miss {'its' if len(missed) == 1 else 'their'} tolerance: {', '.join(missed)}.")
+        named = ", ".join(map(one_line, missed))
+        lines.append(f"Expected to miss {'its' if len(missed) == 1 else 'their'} tolerance: {named}.")
     if left is None:
         lines.append(
             f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3"
@@ -169,6 +177,21 @@ def _off(error: float | None) -> str:
     return "-" if error is None else f"{100 * error:.0f} % off"
 
 
-def echo(text: str) -> None:
-    """A line of the result, on stdout."""
-    typer.echo(text)
+def echo(text: str, *, err: bool = False, end: bool = True) -> None:
+    """A text for people, on stdout; or on stderr, where it is no result."""
+    typer.echo(printable(text), err=err, nl=end)
+
+
+def table(title: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A table with lines on a terminal, an aligned one elsewhere; programs read --json."""
+    if not sys.stdout.isatty():
+        echo("\n".join([title, *aligned(head, rows, left=range(len(head))), ""]))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(*head, title=title, title_justify="left")
+    for row in rows:
+        shown.add_row(*(Text(one_line(x)) for x in row))
+    Console().print(shown)

@@ -45,7 +45,7 @@ def verify_model(
         if plan:
             show.echo(json.dumps(_plan_json(check), indent=2) if as_json else foreseen + "\n" + NOTHING)
             return
-        typer.echo(foreseen, err=True)
+        show.echo(foreseen, err=True)
         show.confirm(yes)
         watch("counting behind the gate and adding noise")
         answer = model_check.carry_out(check, out)

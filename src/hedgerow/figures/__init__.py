@@ -39,4 +39,14 @@ from hedgerow.figures.drawing import (
 )
 from hedgerow.figures.page import render, table_html
 from hedgerow.figures.plots import Dot, LinePoint, Trace, lines, log_lines, log_scatter, scatter
-from hedgerow.figures.words import aligned, beside, many, percent, shown, small, value_in_words
+from hedgerow.figures.words import (
+    aligned,
+    beside,
+    many,
+    one_line,
+    percent,
+    printable,
+    shown,
+    small,
+    value_in_words,
+)

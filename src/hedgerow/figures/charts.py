@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from math import ceil
 from typing import final
 
-from markupsafe import escape
-
 from hedgerow.figures.drawing import (
     WIDE,
     Axis,
     Drawing,
     dot,
+    escape,
     fitted,
     gutter,
     line,

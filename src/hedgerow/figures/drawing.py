@@ -16,13 +16,20 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
+from markupsafe import escape as as_markup
 
 from hedgerow.errors import JobError, MissingExtra
+from hedgerow.figures.words import one_line
 
 WIDE = 520
 _LETTER = 7.2
 """The width of a letter in a drawing, rather too large: fonts differ from reader to reader."""
+
+
+def escape(words: str) -> Markup:
+    """Words inside a drawing: nothing in them is markup, or acts unseen."""
+    return as_markup(one_line(words))
 
 
 @final

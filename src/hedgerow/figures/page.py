@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from hedgerow.figures.words import printable
+
 if TYPE_CHECKING:
     from jinja2 import Environment  # the words of this room are needed without it, at every start
 
@@ -28,9 +30,15 @@ def _environment(package: str) -> "Environment":
     return Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("hedgerow.figures")]),
         autoescape=True,
+        finalize=_seen,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
+
+
+def _seen(value: object) -> object:
+    """Text as it may be shown; markup of ours as it is."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 @cache
@@ -56,7 +64,9 @@ def table_html(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
     '<b>Two</b><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>&lt;x&gt;</td></tr></table>'
     """
     listed = list(rows)
-    top = "".join(f"<th>{html.escape(h)}</th>" for h in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(x))}</td>" for x in r) + "</tr>" for r in listed[:most])
+    top = "".join(f"<th>{html.escape(printable(h))}</th>" for h in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(printable(str(x)))}</td>" for x in r) + "</tr>" for r in listed[:most]
+    )
     more = f"<i>and {len(listed) - most} more</i>" if len(listed) > most else ""
-    return f"<b>{html.escape(caption)}</b><table><tr>{top}</tr>{body}</table>{more}"
+    return f"<b>{html.escape(printable(caption))}</b><table><tr>{top}</tr>{body}</table>{more}"

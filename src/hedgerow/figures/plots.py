@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import final
 
-from markupsafe import escape
-
-from hedgerow.figures.drawing import WIDE, Axis, Drawing, dot, fitted, line, number, path, roomy, svg, text
+from hedgerow.figures.drawing import WIDE, Axis, Drawing, dot, escape, fitted, line, number, path, roomy, svg, text
 
 _Places = Callable[[float], float]
 COLOURS = 6

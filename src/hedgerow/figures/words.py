@@ -1,7 +1,31 @@
-"""Numbers as people read them, and tables of letters."""
+"""Numbers and names as people read them, and tables of letters."""
 
+import re
 from collections.abc import Collection, Sequence
 from math import ceil, isfinite, log10
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""What is not seen but acts: on a terminal's cursor and colours, on the order of letters, on the encoding itself."""
+
+
+def printable(text: str) -> str:
+    """The text as it may be shown: a character that acts and is not seen stands there as its code.
+
+    Names, labels and titles come from files.  Every text that goes to a terminal or onto a page passes here.
+
+    >>> printable("pay\\x1b[31m"), printable("two\\nlines"), printable("\\u202eyap")
+    ('pay\\\\u001b[31m', 'two\\nlines', '\\\\u202eyap')
+    """
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The same for a name within a line: ends of lines and tabs stand there as their codes too.
+
+    >>> one_line("two\\nlines")
+    'two\\\\nlines'
+    """
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def percent(share: float | None) -> str:
@@ -78,12 +102,14 @@ def many(number: int, what: str) -> str:
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> list[str]:
     """A table in letters, every column as wide as its longest entry; ``left`` are the columns that begin in line.
 
+    An entry is one line, whatever is in it.
+
     >>> print("\\n".join(aligned(("use", "error"), [("race", "0.011"), ("pay gap", "0.2")])))
     use      error
     race     0.011
     pay gap    0.2
     """
-    lines = [tuple(head), *map(tuple, rows)]
+    lines = [tuple(map(one_line, line)) for line in (head, *rows)]
     wide = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return [
         "  ".join(

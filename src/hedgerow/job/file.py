@@ -47,6 +47,7 @@ class _Job(_Part):
     copies: Annotated[int, Field(ge=1, le=1000)] = 1
     memory_gb: Annotated[float, Field(gt=0)] | None = None
     formats: tuple[Literal["csv", "dta", "sav", "arrow", "xpt"], ...] = ("csv",)
+    csv: Literal["exact", "spreadsheet"] = "exact"
 
 
 class _Confidential(_Part):
@@ -160,6 +161,7 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
         "seed": file.job.seed,
         "copies": file.job.copies,
         "formats": file.job.formats,
+        "csv": file.job.csv,
         "title": file.job.title,
         "out": absolute(file.job.out, folder),
         "memory_gb": file.job.memory_gb,
@@ -242,6 +244,7 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
             **_unlike(job, ("title", "seed", "copies", "memory_gb")),
             **({} if folder is None else {"out": place(job.out)}),
             "formats": job.formats,
+            **_unlike(job, ("csv",)),
         },
         "schema": {"file": schema},
         "confidential": table(secret)

@@ -228,6 +228,7 @@ class JobValues:
         seed: of sampling; the noise has none.
         copies: synthetic copies, all from one measurement.
         formats: of records, besides Parquet.
+        csv: how cells stand in CSV files: ``exact``, or for a ``spreadsheet``, which must not take one for a formula.
         title: what the release is called.
         out: the folder of the release when a run names none.
         memory_gb: the most memory that a run may need; this machine's by default.
@@ -245,6 +246,7 @@ class JobValues:
     seed: int = 0
     copies: int = 1
     formats: tuple[str, ...] = ("csv",)
+    csv: Literal["exact", "spreadsheet"] = "exact"
     title: str = ""
     out: Path = Path("release")
     memory_gb: float | None = None
@@ -284,6 +286,10 @@ class JobValues:
         self._set("formats", _names("Job: formats", self.formats))
         unknown = [f for f in self.formats if f not in FORMATS]
         refuse(bool(unknown), f"Job: no format {', '.join(unknown)}: choose among {', '.join(FORMATS)}.")
+        refuse(
+            self.csv not in ("exact", "spreadsheet"),
+            f"Job: csv is {value_in_words(self.csv)}; choose 'exact', or 'spreadsheet' for files that one may open.",
+        )
         refuse(
             not isinstance(self.out, str | Path),
             f"Job: out is {value_in_words(self.out)}; write the path of a folder.",

@@ -49,4 +49,4 @@ from hedgerow.public.table import (
     typed_as,
 )
 from hedgerow.public.toml import document, key_lines, line_of
-from hedgerow.public.write import write_table
+from hedgerow.public.write import for_spreadsheets, formulas, line_ends, write_table

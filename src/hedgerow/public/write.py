@@ -44,6 +44,55 @@ def write_table(frame: pl.DataFrame, path: str | Path, schema: Schema | None = N
         raise JobError(f"Cannot write {path}: {why}. Make room or choose another place, and try again.") from None
 
 
+_FORMULA = r"^[=+\-@\t\r]"
+_LINE_ENDS = r"[\r\n]+"
+_NUMBER = r"^[+-]?[0-9]+([.,][0-9]+)*$"
+
+
+def formulas(frame: pl.DataFrame) -> tuple[str, ...]:
+    """The columns with a text that a spreadsheet would take for a formula, in a cell or as their name.
+
+    >>> formulas(pl.DataFrame({"pay": ["-9", "5"], "code": ["=1+2", "a"], "@x": ["", None]}))
+    ('code', '@x')
+    """
+    return tuple(s.name for s in _texts(frame) if _begins_a_formula(s.extend_constant(s.name, 1)).any())
+
+
+def line_ends(frame: pl.DataFrame) -> tuple[str, ...]:
+    """The columns with an end of line in a cell or in their name.
+
+    >>> line_ends(pl.DataFrame({"a": ["two\\nlines"], "b": ["one"]}))
+    ('a',)
+    """
+    return tuple(s.name for s in _texts(frame) if s.extend_constant(s.name, 1).str.contains(_LINE_ENDS).any())
+
+
+def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table as a spreadsheet may open it: before what would be a formula stands an apostrophe; no cell has lines.
+
+    >>> for_spreadsheets(pl.DataFrame({"=n": ["=1+2", "two\\nlines", "-9", None]})).to_dict(as_series=False)
+    {"'=n": ["'=1+2", 'two lines', '-9', None]}
+    """
+    cells = frame.with_columns(_as_text_cell(s) for s in _texts(frame) if s.len())
+    names = _as_text_cell(pl.Series(frame.columns, dtype=pl.String)).to_list()
+    return cells.rename(dict(zip(frame.columns, names, strict=True)))
+
+
+def _texts(frame: pl.DataFrame) -> list[pl.Series]:
+    """The columns of text; of others the name alone, as a column without cells."""
+    kinds = (pl.String, pl.Categorical, pl.Enum)
+    return [s.cast(pl.String) if s.dtype in kinds else s.clear().cast(pl.String) for s in frame.iter_columns()]
+
+
+def _begins_a_formula(cells: pl.Series) -> pl.Series:
+    return cells.str.contains(_FORMULA).fill_null(False) & ~cells.str.contains(_NUMBER).fill_null(False)
+
+
+def _as_text_cell(cells: pl.Series) -> pl.Series:
+    marked = pl.select(pl.when(_begins_a_formula(cells)).then("'" + cells).otherwise(cells)).to_series()
+    return marked.str.replace_all(_LINE_ENDS, " ").alias(cells.name)
+
+
 def _csv(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     columns = schema.columns if schema is not None else ()
     formats = {c.name: c.format for c in columns if c.kind == "date"}

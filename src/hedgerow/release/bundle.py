@@ -119,7 +119,7 @@ class BundleReader:
     @cached_property
     def contents(self) -> Contents:
         """Everything the bundle says, put together again."""
-        title, verdicts, rehearsal = package.loads(self.text(package.NAME))
+        title, verdicts, given, rehearsal = package.loads(self.text(package.NAME))
         stems = {n.removesuffix(".parquet") for n in self.copies}
         return Contents(
             schema=self.schema,
@@ -131,6 +131,7 @@ class BundleReader:
             copies=self.further_counts,
             margins=self.margins,
             verdicts=verdicts,
+            given=given,
             rehearsal=rehearsal,
             formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),
             title=title,

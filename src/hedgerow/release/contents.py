@@ -6,8 +6,9 @@ further copies in ``counts-2``, ``counts-3``, ...
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.public import Schema, Statement, write_table
+from hedgerow.public import Schema, Statement, for_spreadsheets, write_table
 from hedgerow.release.measurements import Answers
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import Verdict
@@ -49,6 +50,8 @@ class Contents:
         copies: further copies of ``counts``, in the same form.
         margins: the margins of ``counts``, in the same form.
         verdicts: how each intended use is expected to fare.
+        given: of records that attach columns to a target: the target's own columns, and in how many rows of each the
+            value was replaced because the schema does not allow it; none of whole records.
         rehearsal: the job played on its public table at several epsilons, when that was done.
         formats: the formats of the records besides Parquet.
         title: what the release is called.
@@ -63,6 +66,7 @@ class Contents:
     copies: tuple[pl.DataFrame, ...] = ()
     margins: pl.DataFrame | None = None
     verdicts: tuple[Verdict, ...] = ()
+    given: Mapping[str, int] = field(default_factory=dict)
     rehearsal: Rehearsal | None = None
     formats: tuple[str, ...] = ()
     title: str
@@ -89,6 +93,20 @@ class Contents:
     def drawn(self) -> bool:
         """Whether the counts were drawn by the gate itself, from urns."""
         return any(s.verb == "draw" for s in self.statement.spends)
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What the job file says, table by table; nothing where it is no TOML."""
+        try:
+            return tomllib.loads(self.job)
+        except tomllib.TOMLDecodeError:
+            return {}
+
+    @property
+    def for_spreadsheets(self) -> bool:
+        """Whether the job asks for CSV files that a spreadsheet opens without taking a cell for a formula."""
+        part = self.asked.get("job")
+        return isinstance(part, dict) and part.get("csv") == "spreadsheet"
 
     @property
     def record_names(self) -> tuple[str, ...]:
@@ -126,8 +144,14 @@ def write_tables(folder: Path, contents: Contents) -> tuple[str, ...]:
     }
     frames |= count_tables(contents.counts, contents.margins, contents.copies)
     for name, frame in frames.items():
-        write_table(frame, folder / name, contents.schema)
+        write_one(frame, folder / name, contents)
     return tuple(frames)
+
+
+def write_one(frame: pl.DataFrame, path: Path, contents: Contents) -> None:
+    """Write one table, as the suffix of its file and the job say."""
+    safe = contents.for_spreadsheets and path.suffix == ".csv"
+    write_table(for_spreadsheets(frame) if safe else frame, path, contents.schema)
 
 
 def count_tables(

@@ -17,7 +17,7 @@ from hedgerow.figures import percent
 from hedgerow.public import LISTED, Column, Condition, Zero
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
-from hedgerow.release.words import made_sentence
+from hedgerow.release.origin import kind_of, made_sentence, origin
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import Verdict
 
@@ -53,6 +53,8 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
         "resources": [_resource(contents, name, facts) for name, facts in sorted(tables.items())],
         "hedgerow": {
             "format": FORMAT,
+            "kind": kind_of(contents),
+            **({"given": dict(contents.given)} if contents.given else {}),
             "uses": [v.to_json() for v in contents.verdicts],
             **({"rehearsal": contents.rehearsal.to_json()} if contents.rehearsal else {}),
         },
@@ -60,8 +62,8 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def loads(text: str) -> tuple[str, tuple[Verdict, ...], Rehearsal | None]:
-    """The title, the verdicts and the rehearsal of a data package that ``dumps`` wrote."""
+def loads(text: str) -> tuple[str, tuple[Verdict, ...], dict[str, int], Rehearsal | None]:
+    """The title, the verdicts, the given columns and the rehearsal of a data package that ``dumps`` wrote."""
     try:
         data = json.loads(text)
         if data["hedgerow"]["format"] != FORMAT:
@@ -70,6 +72,7 @@ def loads(text: str) -> tuple[str, tuple[Verdict, ...], Rehearsal | None]:
         return (
             str(data["title"]),
             tuple(Verdict.from_json(u) for u in data["hedgerow"]["uses"]),
+            {str(column): int(rows) for column, rows in data["hedgerow"].get("given", {}).items()},
             None if played is None else Rehearsal.from_json(played),
         )
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
@@ -91,7 +94,9 @@ def _resource(contents: Contents, name: str, facts: Facts) -> dict[str, Any]:
         "hash": f"sha256:{facts.sha256}",
         "schema": {
             "fields": [
-                _field(n, type(d), None) if name in counted else _field(n, type(d), described.get(n))
+                _field(n, type(d), None)
+                if name in counted
+                else {**_field(n, type(d), described.get(n)), "hedgerow:origin": origin(contents, n)}
                 for n, d in frame.schema.items()
             ],
             "missingValues": [""],
@@ -128,6 +133,7 @@ def codebook(contents: Contents) -> dict[str, Any]:
     return {
         "columns": tuple(_column(contents, c) for c in schema.columns),
         "shares": bool(contents.records),
+        "rows_name": "rows" if contents.given else "synthetic records",
         "joined": tuple((j.name, " x ".join(j.columns)) for j in schema.joined),
         "zeros": tuple(_zero(z) for z in schema.zeros),
         "rules": tuple(str(r) for r in schema.rules),
@@ -150,6 +156,7 @@ def _column(contents: Contents, column: Column) -> dict[str, Any]:
     return {
         "name": column.name,
         "kind": column.kind,
+        "origin": origin(contents, column.name),
         "type": _TYPE_WORDS.get(type(first[column.name].dtype), "text") if first is not None and drawn else "-",
         "cells": f"{column.size:,}",
         "description": column.description,

@@ -18,6 +18,7 @@ from typing import Any
 from hedgerow.figures import beside, many, percent, small
 from hedgerow.public import Guarantee, Spend, Statement, Urn, decimal
 from hedgerow.release.contents import Contents
+from hedgerow.release.origin import head_words, listed, synthetic_columns
 from hedgerow.uses import Verdict
 
 PRIORS = (0.5, 0.1)
@@ -189,44 +190,27 @@ class UseRow:
     note: str
 
 
-def made_sentence(contents: Contents) -> str:
-    """What was released, in one or two sentences."""
-    table, recipe = contents.statement.table, contents.statement.recipe or "unnamed"
-    if contents.counts is not None and not contents.records:
-        copies = 1 + len(contents.copies)
-        tables = "A table" if copies == 1 else f"{copies} copies of a table"
-        what = f"{tables} of {len(contents.counts):,} synthetic counts"
-    else:
-        rows, copies = len(contents.records[0]), len(contents.records)
-        what = (
-            f"{rows:,} synthetic records" if copies == 1 else f"{copies} synthetic copies of about {rows:,} records"
-        )
-    if contents.drawn:
-        return (
-            f"{what}, drawn from urns that hold the counts of the confidential table “{table}” and public prior "
-            f"weights, by the recipe “{recipe}”. No row was copied from it."
-        )
-    return (
-        f"{what}, made from noisy counts of the confidential table “{table}” by the recipe “{recipe}”. "
-        "No row was copied from it."
-    )
-
-
 def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
     """The four numbers to know first, each with what it counts."""
     copies, g = len(contents.records), contents.statement.guarantee
     if contents.records:
-        what = "synthetic records" if copies == 1 else f"records in each of {copies} copies"
-        rows, columns = len(contents.records[0]), len(contents.records[0].columns)
+        first, made = contents.records[0], synthetic_columns(contents)
+        rows, columns = f"{len(first):,}", str(len(first.columns))
+        what = "given rows" if contents.given else "synthetic records"
+        what = what if copies == 1 else f"{what}, in each of {copies} copies"
+        said = "columns, all synthetic"
+        if contents.given:
+            columns, said = f"{len(made)} of {columns}", f"columns are synthetic: {listed(made)}"
     else:
         assert contents.counts is not None
-        what, rows, columns = "cells of counts", len(contents.counts), len(contents.labels)
-    capped = "" if g.unit == "record" else f", {g.rows_per_person} row{'s' * (g.rows_per_person > 1)} at most"
+        rows, what, columns = f"{len(contents.counts):,}", "synthetic counts", str(len(contents.labels))
+        said = "label column" if columns == "1" else "label columns"
+    capped = "" if g.unit == "record" else f", with at most {many(g.rows_per_person, 'row')} counted"
     return (
-        (f"{rows:,}", what),
-        (str(columns), "columns"),
+        (rows, what),
+        (columns, said),
         (promise.epsilon, f"promised epsilon, delta {promise.delta}" if promise.delta else "promised epsilon"),
-        (f"one {g.unit}", f"is protected{capped}"),
+        (f"one {g.unit}", f"protected by the promise{capped}"),
     )
 
 
@@ -332,7 +316,7 @@ def citation(contents: Contents, promise: Promise) -> str:
     """A suggested reference; publisher and year are the reader's to fill in."""
     delta = f", delta = {promise.delta}" if promise.delta else ""
     return (
-        f"[Publisher] ([year]). {contents.title}: differentially private synthetic data "
+        f"[Publisher] ([year]). {contents.title}: {head_words(contents)} "
         f"(epsilon = {promise.epsilon}{delta}). Release {release_id(contents.statement)}, "
         f"made with Hedgerow {contents.statement.version}, recipe {contents.statement.recipe}."
     )

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from hedgerow import __version__
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import NOTHING, JobError, TableMismatch
-from hedgerow.figures import LinePoint, Trace, Twin, aligned, beside, lines, percent, render, small, twins
+from hedgerow.figures import LinePoint, Trace, Twin, aligned, beside, lines, one_line, percent, render, small, twins
 from hedgerow.job import JobValues
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public import CodedTable, Floats, Marginal, Schema, open_source, shares, total_variation, typed_as
@@ -261,9 +261,13 @@ def write(folder: Path, found: InsideOnly[SideBySide]) -> tuple[Path, ...]:
 def as_text(found: InsideOnly[SideBySide]) -> str:
     """The table in lines for the steward's terminal."""
     pair = found.reveal()
-    lines = [f"{WATERMARK}: {WARNING}", "", f"{' x '.join(pair.columns):<44} {'original':>12} {'synthetic':>12}"]
+    lines = [
+        f"{WATERMARK}: {WARNING}",
+        "",
+        f"{one_line(' x '.join(pair.columns)):<44} {'original':>12} {'synthetic':>12}",
+    ]
     for *labels, original, synthetic, _ in pair.table.head(_MOST_LINES).rows():
-        lines.append(f"{' · '.join(map(str, labels))[:44]:<44} {original:>12,} {synthetic:>12,}")
+        lines.append(f"{one_line(' · '.join(map(str, labels)))[:44]:<44} {original:>12,} {synthetic:>12,}")
     if len(pair.table) > _MOST_LINES:
         lines.append(f"... and {len(pair.table) - _MOST_LINES:,} more cells, in side-by-side.csv")
     sums = [pair.table[c].sum() for c in ("original", "synthetic")]
@@ -284,7 +288,7 @@ def bar_pairs(pair: SideBySide) -> str:
     for i, (label, true, made) in enumerate(zip(labels, table["original"], table["synthetic"], strict=True)):
         y = 6 + i * step
         out.append(
-            f'<text x="{left - 8}" y="{y + 18}" text-anchor="end">{html.escape(label[:34])}</text>'
+            f'<text x="{left - 8}" y="{y + 18}" text-anchor="end">{html.escape(one_line(label)[:34])}</text>'
             f'<rect x="{left}" y="{y}" width="{true / most * wide:.1f}" height="12" fill="#444444"/>'
             f'<rect x="{left}" y="{y + 13}" width="{made / most * wide:.1f}" height="12" fill="#5b8db8"/>'
             f'<text x="{left + wide + 6}" y="{y + 11}">{true:,}</text>'
@@ -305,7 +309,7 @@ def _rows(pair: SideBySide) -> str:
     head = "".join(f"<th>{html.escape(c)}</th>" for c in ("cell", "original", "synthetic", "difference"))
     cells = []
     for *labels, original, synthetic, gap in pair.table.head(200).rows():
-        said = html.escape(" · ".join(map(str, labels)))
+        said = html.escape(one_line(" · ".join(map(str, labels))))
         cells.append(f"<tr><td>{said}</td><td>{original:,}</td><td>{synthetic:,}</td><td>{gap:+,}</td></tr>")
     return f"<table><tr>{head}</tr>{''.join(cells)}</table>"
 

@@ -1,0 +1,147 @@
+"""Every page says what is synthetic and what is given, and the records bear it out: all four kinds of release."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import hedgerow as hr
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.release.bundle import BundleReader
+from hedgerow.release.origin import kind_of, synthetic_columns
+from tests.end_to_end.conftest import ROWS, Command
+from tests.privacy.test_replay_attach import attach_job
+from tests.privacy.world import frame
+
+COUNTS = """
+[job]
+recipe = "{recipe}"
+[{recipe}]
+columns = ["sex", "area"]
+{more}
+[schema]
+file = "schema.toml"
+[confidential]
+table = "secret.csv"
+[budget]
+epsilon = 2
+"""
+PAGES = ("report.html", "codebook.html", "privacy-statement.md", "DATACARD.md", "datapackage.json")
+ABOUT_RECORDS = ("no row was copied", "nobody's record", "any match is an accident", "stands for no real one")
+"""What may be said of whole records only."""
+
+
+def a_job(folder: Path, kind: str) -> Path:
+    frame(ROWS).write_csv(folder / "secret.csv")
+    attach = kind if kind in ("guided_tree", "random_trees") else "guided_tree"
+    given = Guarantee(relation="label-change", public_columns=("pay", "area"))
+    job = attach_job(folder, given, attach)
+    if kind == "records":
+        text = job.read_text("utf-8").replace("[target]\ntable = 'target.csv'\n", "")
+        text = re.sub(r"relation = .*\npublic_columns = .*\n", "", text)
+        job.write_text(re.sub(r"recipe = .*", 'recipe = "tree_blend"', text).split("[guided_tree]")[0], "utf-8")
+    elif kind in ("integer_counts", "dirichlet_multinomial"):
+        more = "total = 60" if kind == "integer_counts" else "size = 60"
+        job.write_text(COUNTS.format(recipe=kind, more=more), "utf-8")
+    return job
+
+
+KINDS = {
+    "guided_tree": "attach",
+    "random_trees": "attach",
+    "records": "records",
+    "integer_counts": "counts",
+    "dirichlet_multinomial": "draws",
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, hr.Release]:
+    folder = tmp_path_factory.mktemp(request.param)
+    return KINDS[request.param], hr.Job.load(a_job(folder, request.param)).run(folder / "release")
+
+
+def flat(text: str) -> str:
+    """A page as plain words: no markup, no line ends, no escapes."""
+    return " ".join(re.sub(r"<[^>]+>|\\", "", text.replace("&#39;", "'")).split())
+
+
+def test_every_page_says_which_columns_are_synthetic_and_which_are_given(made: tuple[str, hr.Release]) -> None:
+    kind, release = made
+    contents = BundleReader(release.folder).contents
+    assert kind_of(contents) == kind
+    said = {name: flat((release.folder / name).read_text("utf-8")) for name in PAGES}
+    for name, text in said.items():
+        if kind == "attach":
+            assert "with synthetic values of sex and race. Only these are synthetic" in text, name
+            assert "Everything else is given, row by row as in “target.csv”: pay and area" in text, name
+            assert not any(s in text.lower() for s in ABOUT_RECORDS), name
+        elif kind == "records":
+            assert "every column is synthetic" in text and "nothing is given" in text, name
+        else:
+            assert "Given are the labels of sex and area, which are the schema's" in text, name
+            assert "There are no records in it" in text, name
+
+
+def test_the_records_bear_out_what_the_pages_say(made: tuple[str, hr.Release]) -> None:
+    kind, release = made
+    contents = BundleReader(release.folder).contents
+    if kind == "attach":
+        target = pl.read_csv(release.folder.parent / "target.csv", infer_schema=False)
+        assert set(contents.given) == {"pay", "area"} and synthetic_columns(contents) == ("sex", "race")
+        for column, replaced in contents.given.items():
+            unlike = release.records[column].cast(pl.String).ne_missing(target[column]).sum()
+            assert unlike == replaced, "row by row, but for so many values that the schema does not allow"
+        assert "sex" not in target.columns and "race" not in target.columns
+    elif kind == "records":
+        assert synthetic_columns(contents) == tuple(release.records.columns)
+    else:
+        assert release.counts is not None
+        for column in contents.labels:
+            known = set(contents.schema.cell_labels(column))
+            assert set(release.counts[column].cast(pl.String)) <= known
+        total = "the sum of 60" if kind == "counts" else "how many counts are drawn (60)"
+        assert release.counts["count"].sum() == 60
+        assert total in flat((release.folder / "DATACARD.md").read_text("utf-8"))
+
+
+def test_machines_are_told_column_by_column(made: tuple[str, hr.Release]) -> None:
+    kind, release = made
+    package = json.loads((release.folder / "datapackage.json").read_text("utf-8"))
+    assert package["hedgerow"]["kind"] == kind
+    if release.holds_records:
+        fields = package["resources"][0]["schema"]["fields"]
+        told = {f["name"] for f in fields if f["hedgerow:origin"] == "synthetic"}
+        assert told == ({"sex", "race"} if kind == "attach" else set(release.records.columns))
+
+
+def test_python_says_it_too(made: tuple[str, hr.Release]) -> None:
+    kind, release = made
+    said = {
+        "attach": "given rows, with synthetic sex and race",
+        "records": "synthetic records",
+        "counts": "synthetic counts",
+        "draws": "synthetic counts",
+    }
+    assert said[kind] in repr(release)
+
+
+def test_the_command_line_says_it_too(hedgerow: Command, tmp_path: Path) -> None:
+    done = hedgerow("run", a_job(tmp_path, "guided_tree"), "--yes")
+    assert done.code == 0 and "given rows, with synthetic sex and race" in done.out
+
+
+def test_values_that_the_schema_does_not_allow_are_counted_in_the_sentence(tmp_path: Path) -> None:
+    job = a_job(tmp_path, "guided_tree")
+    target = pl.read_csv(tmp_path / "target.csv", infer_schema=False)
+    odd = target.with_columns(
+        pay=pl.when(pl.int_range(pl.len()) < 2).then(pl.lit("999999")).otherwise(pl.col("pay"))  # beyond the last bin
+    )
+    odd.write_csv(tmp_path / "target.csv")
+    before = hr.Job.load(job).run(tmp_path / "release", forecast=False)
+    contents = before.contents
+    assert contents.given["pay"] >= 2 and contents.given["area"] == 0
+    said = flat((before.folder / "report.html").read_text("utf-8"))
+    assert f"but for {contents.given['pay']} values that the schema does not allow" in said
