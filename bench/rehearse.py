@@ -82,6 +82,7 @@ def _errors(relative: str, rows: int, world: int, name: str, budget: Budget) -> 
         _uses(name),
         rows,
         tables.public["person"].cast(pl.String),
+        drift=0.0,
     )
     rng = np.random.default_rng([5, world])
     played = rehearse(stand_in, budget=budget, epsilons=[Fraction(budget.epsilon)], runs=2, workers=1, rng=rng)

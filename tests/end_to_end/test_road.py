@@ -152,7 +152,7 @@ def test_a_plan_that_misses_a_tolerance_says_so_and_exits_5(hedgerow: Command, j
     job.write_text(text)
     plan = hedgerow("plan", job)
     assert plan.code == 5
-    assert "MISSED" in plan.out
+    assert "EXPECTED TO BE MISSED" in plan.out
 
 
 def test_without_a_terminal_or_yes_nothing_is_spent(hedgerow: Command, job: Path) -> None:

@@ -80,13 +80,14 @@ class Job(JobValues):
         self,
         *,
         epsilons: Sequence[Fraction | float | str] = (),
-        runs: int = 4,
+        runs: int = 9,
         workers: int = 0,
         out: str | Path | None = None,
         watch: Callable[[int, int, float], None] = lambda done, of, left: None,
     ) -> "Rehearsal":
         """The whole job with its public table in the confidential one's place, at several epsilons. Costs nothing.
 
+        All that it says is a forecast.  A band that holds 8 runs in 10 takes nine runs at each epsilon.
         A run of an equal job afterwards takes its forecast from here.  ``out`` is a folder for the page and the
         numbers; ``workers`` processes work at once, one for each core when 0; ``watch`` is told how many runs are
         done, of how many, and the seconds left.

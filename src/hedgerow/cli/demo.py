@@ -10,7 +10,7 @@ import typer
 from hedgerow.cli import show
 from hedgerow.errors import JobError
 
-_EPSILONS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2))
+_EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
 
 
 def demo(
@@ -35,7 +35,7 @@ def demo(
         ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0")
         watch("rehearsing on the public table, which costs nothing")
         job = Job.load(folder / "job.toml")
-        found = job.rehearse(epsilons=_EPSILONS, runs=3, out=folder / "release-rehearsal")
+        found = job.rehearse(epsilons=_EPSILONS, out=folder / "release-rehearsal")
         plan = job.plan()
         release = job.run(watch=watch)
         watch("verifying the release")
@@ -44,7 +44,11 @@ def demo(
     least = found.smallest
     show.echo(
         "\nrehearsed  on the public table alone, cost 0: "
-        + (f"from epsilon {float(least):g} on every use is met" if least else "no epsilon tried meets every use")
+        + (
+            f"from epsilon {float(least):g} on every use is expected to be met"
+            if least
+            else "no epsilon tried is expected to meet every use"
+        )
         + f"\nspent      epsilon 1 of 3 on 'personnel' (hedgerow ledger show --url {folder / 'ledger.db'})\n"
         f"verified   {'the release holds' if held else 'the release does NOT hold'}\n\n"
         f"open       {folder / 'release' / 'report.html'}   what was released, and how good it is: start here\n"

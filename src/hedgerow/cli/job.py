@@ -27,7 +27,7 @@ def plan(
         typer.Option("--figure", help="Of a table of counts: error against epsilon.", metavar="FILE.svg|FILE.png"),
     ] = None,
 ) -> None:
-    """Say what a job will cost, ask and give. Reads no confidential row. Exit 5 when a use is missed."""
+    """Say what a job will cost, ask and give; no confidential row is read. Exit 5: a use is expected to be missed."""
     from hedgerow.api.job import Job
 
     with show.progress() as watch:
@@ -65,12 +65,12 @@ def rehearse(
     epsilons: Annotated[
         str, typer.Option("--epsilons", help="Which to try, as in 0.5,1,2; by default 1/8 to 4 times the job's.")
     ] = "",
-    runs: Annotated[int, typer.Option("--runs", min=2, max=1000, help="Runs at each epsilon.")] = 4,
+    runs: Annotated[int, typer.Option("--runs", min=2, max=1000, help="Runs at each epsilon; a band takes 9.")] = 9,
     workers: Annotated[int, typer.Option("--workers", min=0, help="Processes; 0: one for each core.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-rehearsal by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The rehearsal as JSON on stdout.")] = False,
 ) -> None:
-    """Play a job on its public table, cost zero. Exit 5 when the job's own epsilon misses a tolerance."""
+    """Play a job on its public table, cost zero. Exit 5 when a use is expected to be missed."""
     from hedgerow.api.job import Job
     from hedgerow.release.rehearsal_folder import rehearsal_folder
 
@@ -89,7 +89,7 @@ def rehearse(
         if as_json
         else f"{_rehearsal_text(found)}\n\ndrawn in {place / 'rehearsal.html'}"
     )
-    if not found.here.met:
+    if not found.here.expected_met:
         raise typer.Exit(5)
 
 
@@ -128,21 +128,23 @@ def _rehearsal_text(found: "Rehearsal") -> str:
             [(use.name, *(_shown(p.verdicts[i]) for p in found.points)) for i, use in enumerate(found.uses)],
         ),
     ]
-    lines += ["* within the tolerance in nine runs of ten", ""]
+    lines += ["* expected to be within the tolerance, in nine runs of ten", ""]
     if least is None:
         worst = ", ".join(u.name for i, u in enumerate(found.uses) if found.smallest_for(i) is None)
-        lines.append(f"smallest   none: no epsilon up to {float(found.points[-1].epsilon):g} meets {worst}.")
+        lines.append(
+            f"smallest   none: no epsilon up to {float(found.points[-1].epsilon):g} is expected to meet {worst}."
+        )
         lines.append(
             "           Where an error no longer falls, the recipe is the limit and not the noise: choose another."
         )
     else:
-        lines.append(f"smallest   epsilon {float(least):g} meets every tolerance in nine runs of ten")
+        lines.append(f"smallest   epsilon {float(least):g} is expected to meet every tolerance")
     return "\n".join([*lines, "", _PLAYED])
 
 
 def _shown(verdict: "Verdict") -> str:
-    """An error, starred where the use is met."""
-    return "?" if verdict.error is None else f"{verdict.error:.3g}{' *'[verdict.met is True]}"
+    """An error, starred where the use is expected to be met."""
+    return "?" if verdict.error is None else f"{verdict.error:.3g}{' *'[verdict.expected_met is True]}"
 
 
 def run(

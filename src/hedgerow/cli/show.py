@@ -148,10 +148,16 @@ def _later(plan: "Plan") -> str:
 
 def use_lines(rows: "Iterable[UseRow]") -> list[str]:
     """The table of intended uses: tolerance, error and its band, as what sample, verdict."""
-    head = ("intended use", "tolerance", "error", "8 runs in 10", "like a", "")
-    words = {"met": "met", "missed": "MISSED"}
+    head = ("intended use", "tolerance", "forecast", "8 runs in 10", "like a", "")
     shown = [
-        (u.name, u.tolerance, u.error, u.band, "" if u.like == "-" else f"{u.like} sample", words.get(u.kind, u.note))
+        (
+            u.name,
+            u.tolerance,
+            u.error,
+            u.band,
+            "" if u.like == "-" else f"{u.like} sample",
+            {"missed": u.verdict.upper(), "open": u.note}.get(u.kind, u.verdict),
+        )
         for u in rows
     ]
     return aligned(head, shown, left=(0, 5))

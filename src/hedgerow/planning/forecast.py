@@ -16,10 +16,8 @@ from hedgerow.figures import table_html
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public import Budget, PricedQuestion, PublicData, Schema, Spend, Tariff, law_of, spend_to_json
 from hedgerow.recipes import AbstractRecipe
-from hedgerow.stand_in import FEWEST, StandIn, lacking, quick
+from hedgerow.stand_in import FEWEST, RUNS, StandIn, lacking, quick
 from hedgerow.uses import AbstractUse, Verdict
-
-_RUNS = 3
 
 
 @runtime_checkable
@@ -83,10 +81,10 @@ class Plan:
     @property
     def missed(self) -> tuple[Verdict, ...]:
         """The uses whose tolerance is not expected to be met."""
-        return tuple(v for v in self.verdicts if v.met is False)
+        return tuple(v for v in self.verdicts if v.expected_met is False)
 
     def __repr__(self) -> str:
-        missed = f", {len(self.missed)} expected to miss" if self.missed else ""
+        missed = f", {len(self.missed)} expected to be missed" if self.missed else ""
         return (
             f"Plan({self.recipe}: epsilon {float(self.budget.epsilon):g}, {len(self.asked)} tables, {self.cells:,} "
             f"noisy counts, {len(self.verdicts)} uses{missed})"
@@ -182,7 +180,7 @@ def forecast(
     rng: np.random.Generator,
     watch: Callable[[str], None] = lambda phase: None,
 ) -> tuple[Verdict, ...]:
-    """How each use is expected to fare under ``plan``: by a few runs on the public table, which take a while.
+    """How each use is expected to fare under ``plan``: by runs on the public table, which take a while.
 
     Without a public table to run on, the errors come from noise scales alone.  ``person`` says whose each public row
     is, where that is known.  ``watch`` is told before anything is fitted.
@@ -193,7 +191,7 @@ def forecast(
     if relative is None or relative.rows < FEWEST or lacking(relative) or not rows or not uses:
         return tuple(_from_scales(use, plan.requests, plan.tariff, rows) for use in uses)
     watch("forecasting the intended uses on the public table")
-    return quick(StandIn(recipe, public, plan.tariff, tuple(uses), rows, person), plan.budget, _RUNS, rng)
+    return quick(StandIn(recipe, public, plan.tariff, tuple(uses), rows, person), plan.budget, RUNS, rng)
 
 
 def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -> str:

@@ -12,7 +12,7 @@ from hedgerow.figures import LinePoint, Trace, log_lines, percent, render, small
 from hedgerow.public import decimal
 from hedgerow.release.figures import ReportPanel
 from hedgerow.release.words import use_rows
-from hedgerow.stand_in import Rehearsal
+from hedgerow.stand_in import RUNS, Rehearsal
 from hedgerow.uses import AbstractUse, Verdict
 
 NAME, PAGE = "rehearsal.json", "rehearsal.html"
@@ -66,10 +66,25 @@ def rehearsal_words(found: Rehearsal) -> dict[str, str]:
         "rows": f"{found.rows:,}",
         "truth": f"{found.parts[0]:,}",
         "relative": f"{found.parts[1]:,}",
-        "least": f"The smallest epsilon tried that meets every tolerance in nine runs of ten is {decimal(least)}."
+        "least": f"The smallest epsilon tried that is expected to meet every tolerance is {decimal(least)}."
         if least is not None
-        else f"No epsilon up to {decimal(last)} meets every tolerance; missed at the largest: {worst}.",
+        else f"No epsilon up to {decimal(last)} is expected to meet every tolerance; missed at the largest: {worst}.",
+        "band": "the band holds eight runs in ten"
+        if found.runs >= RUNS
+        else f"no band is drawn, since that takes {RUNS} runs or more",
+        "drift": drift_words(found),
     }
+
+
+def drift_words(found: Rehearsal) -> str:
+    """What a rehearsal takes for granted of the distance between the confidential table and its relative."""
+    if found.drift:
+        return (
+            "The two parts were not drawn evenly: they differ from each other about as much as past tables did from "
+            "their relatives. A confidential table that has moved further away errs more than is foretold here, one "
+            "of the same people and the same time less."
+        )
+    return "The two parts were drawn at random: how far the confidential table has drifted away is left out."
 
 
 def curves(found: Rehearsal) -> tuple[ReportPanel, ...]:
@@ -80,19 +95,7 @@ def curves(found: Rehearsal) -> tuple[ReportPanel, ...]:
 def _curve(found: Rehearsal, i: int, use: AbstractUse) -> ReportPanel:
     show = shower(use)
     here = [(float(p.epsilon), p.verdicts[i]) for p in found.points]
-    judged = [(e, v) for e, v in here if v.error is not None and v.low is not None and v.high is not None]
-    steps = [
-        LinePoint(
-            e,
-            v.error,
-            v.low,
-            v.high,
-            f"epsilon {e:g}: {show(v.error)}, {show(v.low)} to {show(v.high)}",
-            off=v.high > use.tolerance,
-        )
-        for e, v in judged
-        if v.error and v.low is not None and v.high is not None
-    ]
+    steps = [_step(e, v, show) for e, v in here if v.error]
     said = f"Error of {use.name} against epsilon"
     figure = (
         log_lines([Trace("true", tuple(steps))], limit=use.tolerance, here=float(found.epsilon), said=said, show=show)
@@ -101,17 +104,24 @@ def _curve(found: Rehearsal, i: int, use: AbstractUse) -> ReportPanel:
     )
     least = found.smallest_for(i)
     about = f"{use.what}. " + (
-        f"Within {show(use.tolerance)} from epsilon {decimal(least)} on." if least is not None else "Not met."
+        f"Expected to be within {show(use.tolerance)} from epsilon {decimal(least)} on."
+        if least is not None
+        else "Expected to be missed."
     )
     rows = tuple(
-        (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), _word(v)) for e, v in here
+        (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), v.word) for e, v in here
     )
     head = ("epsilon", "mean error", "one run in ten below", "nine in ten below", "like a sample of", "verdict")
     return ReportPanel(use.name, about, figure, head, rows)
 
 
-def _word(v: Verdict) -> str:
-    return {True: "met", False: "missed" if v.sign_kept is not False else "sign lost", None: "not judged"}[v.met]
+def _step(epsilon: float, v: Verdict, show: Callable[[float | None], str]) -> LinePoint:
+    """One epsilon of a curve: the mean error, and its band where there were runs enough for one."""
+    assert v.error is not None, "what is not judged is not drawn"
+    said, off = f"epsilon {epsilon:g}: {show(v.error)}", v.expected_met is False
+    if v.low is None or v.high is None:
+        return LinePoint(epsilon, v.error, said=said, off=off)
+    return LinePoint(epsilon, v.error, v.low, v.high, f"{said}, {show(v.low)} to {show(v.high)}", off=off)
 
 
 def groups(verdicts: Sequence[Verdict]) -> tuple[ReportPanel, ...]:

@@ -257,9 +257,9 @@ def spent_words(statement: Statement) -> str:
 
 
 def use_rows(verdicts: Iterable[Verdict]) -> tuple[UseRow, ...]:
-    """The table of intended uses, those that are missed first."""
+    """The table of intended uses, those that are expected to be missed first."""
     order = {False: 0, None: 1, True: 2}
-    return tuple(_use_row(v) for v in sorted(verdicts, key=lambda v: order[v.met]))
+    return tuple(_use_row(v) for v in sorted(verdicts, key=lambda v: order[v.expected_met]))
 
 
 def _use_row(v: Verdict) -> UseRow:
@@ -268,16 +268,15 @@ def _use_row(v: Verdict) -> UseRow:
     def near(value: float | None) -> str:
         return beside(value, v.use.tolerance, share=v.use.as_share)
 
-    word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
     return UseRow(
         name=v.use.name,
         measured=v.use.what,
         tolerance=show(v.use.tolerance),
         error=near(v.error),
-        band="" if v.high is None else f"{near(v.low)} to {near(v.high)}",
+        band="" if v.low is None else f"{near(v.low)} to {near(v.high)}",
         like=percent(v.like_sample),
-        verdict=word if v.sign_kept is not False else "sign lost",
-        kind=kind,
+        verdict=v.word,
+        kind=v.mark,
         note=v.note,
     )
 

@@ -1,7 +1,8 @@
 """Stand-in: a job carried out with a public table in the confidential one's place, at no cost.
 
 stand_in.py      who plays what: the split of a public table by person, and one run of a job on its parts
-rehearsal.py     many runs at many epsilons, carried on to the real sizes; curve.py: what they found
+drift.py         how the two parts differ, besides by chance
+rehearsal.py     many runs at many epsilons, carried on to the real sizes, and what they found
 worker_pool.py   processes that work beside this one
 """
 

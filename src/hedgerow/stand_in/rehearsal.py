@@ -32,9 +32,7 @@ from hedgerow.stand_in.stand_in import StandIn, half_sample_errors, use_errors
 from hedgerow.stand_in.worker_pool import worker_count, worker_pool
 from hedgerow.uses import AbstractUse, UseError, Verdict, like_sample
 
-FORMAT = "hedgerow-rehearsal/1"
-_TENTH = 1.2816
-"""One run in ten is this many standard deviations above the mean, where runs vary as the normal law does."""
+FORMAT = "hedgerow-rehearsal/2"
 
 
 @final
@@ -46,9 +44,9 @@ class Point:
     verdicts: tuple[Verdict, ...]
 
     @property
-    def met(self) -> bool:
-        """Whether no tolerance is missed in nine runs of ten."""
-        return all(v.met is not False for v in self.verdicts)
+    def expected_met(self) -> bool:
+        """Whether no tolerance is expected to be missed, in nine runs of ten."""
+        return all(v.expected_met is not False for v in self.verdicts)
 
 
 @final
@@ -64,6 +62,7 @@ class Rehearsal:
         runs: at each epsilon.
         rows: that the confidential table is assumed to have.
         parts: how many public rows played the confidential table, and how many its relative, about.
+        drift: how far these two drifted apart.
         points: what was found, epsilon rising.
     """
 
@@ -74,6 +73,7 @@ class Rehearsal:
     runs: int
     rows: int
     parts: tuple[int, int]
+    drift: float
     points: tuple[Point, ...]
 
     @property
@@ -83,12 +83,14 @@ class Rehearsal:
 
     @property
     def smallest(self) -> Fraction | None:
-        """The least epsilon tried at which, and above which, every tolerance is met; None when there is none."""
-        return _least([p.epsilon for p in self.points], [p.met for p in self.points])
+        """The least epsilon tried at which, and above which, every tolerance is expected to be met; None: none."""
+        return _least([p.epsilon for p in self.points], [p.expected_met for p in self.points])
 
     def smallest_for(self, use: int) -> Fraction | None:
         """The same for one use."""
-        return _least([p.epsilon for p in self.points], [p.verdicts[use].met is not False for p in self.points])
+        return _least(
+            [p.epsilon for p in self.points], [p.verdicts[use].expected_met is not False for p in self.points]
+        )
 
     def at(self, epsilon: Fraction) -> Point | None:
         """What was found at an epsilon; None when it was not tried."""
@@ -104,7 +106,7 @@ class Rehearsal:
     def __repr__(self) -> str:
         least = "none that was tried" if self.smallest is None else f"{float(self.smallest):g}"
         runs = f"{len(self.points)} epsilons, {self.runs} runs each"
-        return f"Rehearsal({self.recipe}: {runs}; smallest epsilon that meets all: {least})"
+        return f"Rehearsal({self.recipe}: {runs}; smallest epsilon expected to meet all: {least})"
 
     def _repr_html_(self) -> str:
         head = ("mean error of", "tolerance", *(f"epsilon {float(p.epsilon):g}" for p in self.points))
@@ -124,8 +126,9 @@ class Rehearsal:
             "runs": self.runs,
             "assumed_rows": self.rows,
             "parts": list(self.parts),
+            "drift": self.drift,
             "smallest_epsilon": None if least is None else float(least),
-            "met": self.here.met,
+            "expected_to_be_met": self.here.expected_met,
             "points": [{"epsilon": str(p.epsilon), "uses": [v.to_json() for v in p.verdicts]} for p in self.points],
             "confidential_rows_read": 0,
             "cost": 0,
@@ -147,6 +150,7 @@ class Rehearsal:
             runs=int(data["runs"]),
             rows=int(data["assumed_rows"]),
             parts=(int(data["parts"][0]), int(data["parts"][1])),
+            drift=float(data["drift"]),
             points=points,
         )
 
@@ -160,30 +164,41 @@ def _least(epsilons: Sequence[Fraction], met: Sequence[bool]) -> Fraction | None
     return least
 
 
-def band(errors: Sequence[float]) -> tuple[float, float]:
-    """Below the first lie about one run in ten, below the second nine, by the mean and spread of these runs."""
-    mean, sd = float(np.mean(errors)), float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0
-    return max(0.0, mean - _TENTH * sd), mean + _TENTH * sd
+def band(errors: Sequence[float]) -> tuple[float, float] | None:
+    """Between the two lies the error of one more run with a chance of 8 in 10, below the second 9 in 10.
+
+    Whatever the law of the errors: one more run is as likely to have any rank among n + 1, so it lies below the k-th
+    smallest of n with chance k / (n + 1).  That takes nine runs at least; with fewer there is no band.
+
+    >>> band([3.0, 1.0, 2.0, 9.0, 5.0, 4.0, 6.0, 8.0, 7.0])
+    (1.0, 9.0)
+    """
+    place = (len(errors) + 1) / 10
+    if place < 1:
+        return None
+    low, high = np.interp([place, len(errors) + 1 - place], np.arange(1, len(errors) + 1), np.sort(errors))
+    return float(low), float(high)
 
 
 Watch = Callable[[int, int, float], None]
 """Told how many runs are done, of how many, and about how many seconds are left."""
 TIMES = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 """The epsilons that are tried by default, as multiples of the job's own."""
-RUNS, CLOSER = 4, 2
-"""Runs at each epsilon, and how many times the gap around the least epsilon is halved."""
+RUNS, HALVED, CLOSER = 9, 3, 2
+"""Runs at each epsilon: the fewest that a band takes; how many of them are made on half of the rows besides; and how
+many times the gap around the least epsilon is halved."""
 _WORST, _MOST_PARTS = 8, 20_000
 _WORTH = 50  # rows of a part: with fewer, half of it tells nothing of how errors go with sizes
-Run = tuple[tuple[UseError, ...], tuple[UseError, ...]]
-"""An error per use: of the job on two parts of the public table, and on half of both."""
+Run = tuple[tuple[UseError, ...], tuple[UseError, ...] | None]
+"""An error per use: of the job on two parts of the public table, and on half of both where that was tried."""
 
 
 def verdicts(stand_in: StandIn, runs: Sequence[Run], spreads: Sequence[float]) -> tuple[Verdict, ...]:
     """How each use fared over some runs at one epsilon; ``spreads`` are the errors of random halves."""
     more, found = surplus(stand_in.rows, stand_in.table.rows, stand_in.sizes), []
     for i, spread in enumerate(spreads):
-        here, halved = [r[0][i] for r in runs], [r[1][i] for r in runs]
-        times = at_full_size([j.error for j in here], [j.error for j in halved], more)
+        here, both = [r[0][i] for r in runs], [(r[0][i].error, r[1][i].error) for r in runs if r[1] is not None]
+        times = at_full_size([b[0] for b in both], [b[1] for b in both], more) if both else 1.0
         found.append(
             _verdict(stand_in, i, [replace(j, error=j.error * times, parts=j.parts * times) for j in here], spread)
         )
@@ -195,18 +210,26 @@ def _verdict(stand_in: StandIn, i: int, runs: Sequence[UseError], spread: float)
     if not np.isfinite(errors).all():
         many = f"{use.least_rows:,} rows" if use.least_rows else "a row"
         return Verdict(use, None, None, f"no {use.unit} of the public table reaches {many}")
-    mean, (low, high) = float(np.mean(errors)), band(errors)
-    kept = [j.sign_kept for j in runs]
+    mean, found = float(np.mean(errors)), band(errors)
+    lost = [j.sign_kept is False for j in runs]
     return Verdict(
         use,
         mean,
         like_sample(mean, spread),
-        f"{len(runs)} rehearsed runs on two parts of the public table",
-        low,
-        high,
-        None if kept[0] is None else all(kept),
+        _rests_on(stand_in, len(runs)),
+        found[0] if found else None,
+        found[1] if found else max(errors),
+        None if runs[0].sign_kept is None else 10 * sum(lost) <= len(runs),
         _worst(stand_in, i, runs),
     )
+
+
+def _rests_on(stand_in: StandIn, runs: int) -> str:
+    """What a forecast rests on, and what it leaves out."""
+    said = f"forecast from {runs} runs on two parts of the public table, "
+    if stand_in.drift:
+        return said + "drifted apart as past tables had from their relatives"
+    return said + "drawn at random: how far the confidential table has drifted away from it is left out"
 
 
 def _worst(stand_in: StandIn, i: int, runs: Sequence[UseError]) -> tuple[tuple[str, float], ...]:
@@ -222,16 +245,21 @@ def _worst(stand_in: StandIn, i: int, runs: Sequence[UseError]) -> tuple[tuple[s
 
 
 def quick(stand_in: StandIn, budget: Budget, runs: int, rng: np.random.Generator) -> tuple[Verdict, ...]:
-    """The verdicts of a few runs at one epsilon, in this process: what a plan says."""
-    return verdicts(
-        stand_in, [_one(stand_in, budget, r) for r in rng.spawn(runs)], half_sample_errors(stand_in, rng.spawn(1)[0])
-    )
+    """The verdicts of runs at one epsilon, in this process: what a plan says, and a rehearsal with this generator."""
+    found = [_one(stand_in, budget, r, halved) for r, halved in _generators(runs, rng)]
+    return verdicts(stand_in, found, half_sample_errors(stand_in, rng.spawn(1)[0]))
 
 
-def _one(stand_in: StandIn, budget: Budget, rng: np.random.Generator) -> Run:
-    """One run, and the same on half of the rows, unless there are too few to halve."""
+def _generators(runs: int, rng: np.random.Generator) -> list[tuple[np.random.Generator, bool]]:
+    """One for each run, and whether that is made on half of the rows too."""
+    return [(r, i < HALVED) for i, r in enumerate(rng.spawn(runs))]
+
+
+def _one(stand_in: StandIn, budget: Budget, rng: np.random.Generator, halved: bool) -> Run:
+    """One run and, if it is to be ``halved`` and there are enough rows, the same on half of them."""
     here = use_errors(stand_in, budget, deepcopy(rng))
-    return here, use_errors(stand_in, budget, rng, halved=True) if min(stand_in.sizes) >= _WORTH else here
+    enough = halved and min(stand_in.sizes) >= _WORTH
+    return here, use_errors(stand_in, budget, rng, halved=True) if enough else None
 
 
 @final
@@ -269,14 +297,14 @@ def rehearse(
     """
     tried = sorted({*(epsilons or (budget.epsilon * t for t in TIMES)), budget.epsilon})
     workers = worker_count(workers)
-    generators, other = rng.spawn(runs), rng.spawn(1)[0]
+    generators, other = _generators(runs, rng), rng.spawn(1)[0]
     spreads = half_sample_errors(stand_in, other)
     clock = _Clock(watch, (len(tried) + CLOSER * (not epsilons)) * runs, workers)
     found: dict[Fraction, Point] = {}
     with worker_pool(min(workers, len(tried) * runs), stand_in) as perform:
 
         def attempt(wanted: Sequence[Fraction]) -> None:
-            tasks = [(Budget(str(e), str(budget.delta)), deepcopy(g)) for e in wanted for g in generators]
+            tasks = [(Budget(str(e), str(budget.delta)), deepcopy(g), h) for e in wanted for g, h in generators]
             done: dict[int, Run] = {}
             for place, run in perform(_one, tasks):
                 done[place] = run
@@ -298,13 +326,14 @@ def rehearse(
         runs=runs,
         rows=stand_in.rows,
         parts=stand_in.sizes,
+        drift=stand_in.drift,
         points=tuple(found[e] for e in sorted(found)),
     )
 
 
 def _between(points: Sequence[Point]) -> Fraction | None:
     """A round epsilon half way, on a logarithmic scale, between the last that misses and the least that meets."""
-    missing = [i for i, p in enumerate(points) if not p.met]
+    missing = [i for i, p in enumerate(points) if not p.expected_met]
     if not missing or missing[-1] + 1 == len(points):
         return None
     low, high = points[missing[-1]].epsilon, points[missing[-1] + 1].epsilon

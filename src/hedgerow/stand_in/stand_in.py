@@ -9,14 +9,27 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
-from hedgerow.public import Budget, CodedTable, Guarantee, Places, PublicData, Source, Tariff, as_text, person_cap
+from hedgerow.public import (
+    Budget,
+    CodedTable,
+    Floats,
+    Guarantee,
+    Places,
+    PublicData,
+    Source,
+    Tariff,
+    as_text,
+    person_cap,
+)
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.records import draw_one
+from hedgerow.stand_in.drift import DRIFT, drift_score
 from hedgerow.uses import AbstractUse, UseError
 
 FEWEST = 4
@@ -37,6 +50,7 @@ class StandIn:
         uses: what is judged.
         rows: how many rows the confidential table is assumed to have.
         person: who each public row belongs to; None where the table does not say.
+        drift: how far the two parts of the public table drift apart; 0: they are random parts (``drift.py``).
     """
 
     recipe: AbstractRecipe
@@ -45,6 +59,7 @@ class StandIn:
     uses: tuple[AbstractUse, ...]
     rows: int
     person: pl.Series | None = None
+    drift: float = DRIFT
 
     @property
     def table(self) -> CodedTable:
@@ -109,34 +124,51 @@ class Parts:
 
 
 def split_rows(
-    n: int, sizes: tuple[int, int], person: pl.Series | None, rng: np.random.Generator, *, halved: bool = False
+    n: int,
+    sizes: tuple[int, int],
+    person: pl.Series | None,
+    rng: np.random.Generator,
+    *,
+    halved: bool = False,
+    log_odds: Floats | None = None,
 ) -> tuple[Places, Places]:
-    """So many of ``n`` rows at random, and so many others, each in the order they stand; no person is on both sides.
+    """So many of ``n`` rows, and so many others, each in the order they stand; no person is on both sides.
 
-    The rows of a person have the same rank in a random order; a row that names nobody is by itself.
-    ``halved``: of either part only the first half, which is a part of what it is otherwise.
+    Who is on the first side is left to chance: even, or by the mean ``log_odds`` of a person's rows.  A row that
+    names nobody is by itself.  ``halved``: of either part a random half, which is a part of what it is otherwise.
     """
     if n < FEWEST:
         raise JobError(
             f"The public table has {n} rows: too few to be split in two. Nothing confidential was read or spent."
         )
-    rank = rng.permutation(n) if person is None else _by_person(person, rng)
+    who = np.arange(n) if person is None else _persons(person)
+    people = int(who.max()) + 1
+    lot = rng.permutation(people)
+    if log_odds is None:
+        rank = lot[who]
+    else:
+        towards = np.bincount(who, log_odds) / np.bincount(who) + rng.logistic(size=people)
+        rank = np.argsort(np.argsort(-towards, kind="stable"), kind="stable")[who]
     order = np.sort(rank, kind="stable")
     cut, end = order[sizes[0] - 1], order[sum(sizes) - 1]
     ours, theirs = np.flatnonzero(rank <= cut), np.flatnonzero((rank > cut) & (rank <= end))
     if not len(theirs):
         raise JobError("All public rows belong to one person: there is nothing to split. Nothing was read or spent.")
     if halved:
-        ours = ours[rank[ours] <= order[(len(ours) - 1) // 2]]
-        theirs = theirs[rank[theirs] <= np.sort(rank[theirs])[(len(theirs) - 1) // 2]]
+        ours, theirs = (part[_first_half(lot[who[part]])] for part in (ours, theirs))
     return ours, theirs
 
 
-def _by_person(person: pl.Series, rng: np.random.Generator) -> Places:
+def _first_half(lots: Places) -> npt.NDArray[np.bool_]:
+    """Which rows have the lower lots: half of them, persons kept together."""
+    return np.asarray(lots <= np.sort(lots)[(len(lots) - 1) // 2])
+
+
+def _persons(person: pl.Series) -> Places:
+    """A number from 0 on for everybody."""
     named = person.rank("dense").cast(pl.Int64)
     who = named.fill_null(pl.int_range(len(person), eager=True) + len(person)).rank("dense").cast(pl.Int64)
-    at = who.to_numpy() - 1
-    return np.asarray(rng.permutation(int(at.max()) + 1)[at])
+    return np.asarray(who.to_numpy() - 1)
 
 
 def parts_of(
@@ -155,9 +187,10 @@ def parts_of(
 
 
 def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) -> Parts:
-    """Two random parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; others."""
+    """Two parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; and others."""
     table, person = stand_in.table, stand_in.person
-    ours, theirs = split_rows(table.rows, stand_in.sizes, person, rng, halved=halved)
+    apart = stand_in.drift * drift_score(table, rng) if stand_in.drift else None
+    ours, theirs = split_rows(table.rows, stand_in.sizes, person, rng, halved=halved, log_odds=apart)
     public = replace(stand_in.public, relative=table.take(theirs), target=None, assumed_rows=stand_in.rows)
     whose = None if person is None else person[ours]
     return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, stand_in.rows / len(ours))

@@ -31,7 +31,7 @@ from hedgerow.steward.inside import (
     inside_folder,
     write_inside,
 )
-from hedgerow.uses import AbstractUse, Verdict, like_sample
+from hedgerow.uses import AbstractUse, ExactVerdict, Verdict, like_sample
 
 _NOTE = "exact: the confidential table itself; not protected"
 
@@ -75,7 +75,7 @@ class ExactUse:
         times: what the times are called.
     """
 
-    verdict: Verdict
+    verdict: ExactVerdict
     forecast: Verdict | None
     names: tuple[str, ...]
     true: Floats
@@ -123,7 +123,7 @@ def _exact(
     spread = use.half_sample_error(truth, true, rng)
     kept = [j.sign_kept for j in judged]
     known = np.isfinite(error)
-    verdict = Verdict(
+    verdict = ExactVerdict(
         use,
         error if known else None,
         like_sample(error, spread) if known else None,
@@ -176,7 +176,6 @@ def use_lines(found: Sequence[ExactUse]) -> list[str]:
 def use_row(u: ExactUse) -> dict[str, str]:
     """One use as words."""
     v, show = u.verdict, percent if u.verdict.use.as_share else small
-    word, kind = {True: ("met", "met"), False: ("missed", "missed"), None: ("not judged", "open")}[v.met]
     return {
         "name": v.use.name,
         "what": v.use.what,
@@ -184,8 +183,8 @@ def use_row(u: ExactUse) -> dict[str, str]:
         "foretold": "-" if u.forecast is None else _band(u.forecast),
         "error": beside(v.error, v.use.tolerance, share=v.use.as_share),
         "like": percent(v.like_sample),
-        "word": "sign lost" if v.sign_kept is False else word,
-        "kind": kind,
+        "word": v.word,
+        "kind": v.mark,
     }
 
 
@@ -348,7 +347,7 @@ def page_of(job: JobValues, found: tuple[ExactUse, ...]) -> str:
         "rows": [use_row(u) for u in found],
         "cards": [_card(u) for u in found],
         "timed": any(u.lines for u in found),
-        "missed": sum(u.verdict.met is False for u in found),
+        "missed": sum(u.verdict.expected_met is False for u in found),
     }
     return render("hedgerow.steward", "steward-report.html.j2", names)
 

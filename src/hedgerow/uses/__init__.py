@@ -2,7 +2,7 @@
 
 base.py          what every use is: its keys, its figures on a table, its error
 table.py, mean.py (means and quantiles), rate.py, coefficient.py   the kinds
-verdict.py       all kinds by name, and how a use is expected to fare
+verdict.py       all kinds by name, and how a use is expected to fare, or did
 """
 
 from hedgerow.uses.base import AbstractUse, Quantity, UseError, cell_names, like_sample
@@ -10,4 +10,4 @@ from hedgerow.uses.coefficient import Coefficient
 from hedgerow.uses.mean import Mean, Quantile
 from hedgerow.uses.rate import Rate
 from hedgerow.uses.table import Table
-from hedgerow.uses.verdict import USES, Verdict, use_from_toml, use_mistakes
+from hedgerow.uses.verdict import USES, ExactVerdict, Verdict, use_from_toml, use_mistakes

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 from hedgerow.errors import JobError
 from hedgerow.figures import percent, small
@@ -47,16 +48,16 @@ def _kind_of(data: Mapping[str, Any]) -> type[AbstractUse]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How one use fares, from noise scales and public knowledge alone.
+    """How one use is expected to fare, from noise scales and public knowledge alone: a forecast.
 
     Attributes:
         use: the use that is judged.
         error: the expected error, in the terms of the use.
         like_sample: the release is about as good for this use as a sample of this share of the rows.
         note: what the figure rests on, or why it cannot be given.
-        low: one run in ten is better than this; None when there were no runs.
-        high: nine runs in ten are better than this.
-        sign_kept: whether every run kept the sign of a coefficient; None for other kinds.
+        low: one run in ten is better than this; None when there were too few runs to say.
+        high: nine runs in ten are better than this; the worst of them where there were too few to say; None without.
+        sign_kept: whether nine runs in ten kept the sign of a coefficient; None for other kinds.
         groups: the worst cells or groups and their errors, worst first.
     """
 
@@ -69,19 +70,34 @@ class Verdict:
     sign_kept: bool | None = None
     groups: tuple[tuple[str, float], ...] = ()
 
+    words: ClassVar[Mapping[bool | None, str]] = MappingProxyType(
+        {True: "expected to be met", False: "expected to be missed", None: "not judged"}
+    )
+    sign_lost: ClassVar[str] = "sign expected to be lost"
+    json_key: ClassVar[str] = "expected_to_be_met"
+
     @property
-    def met(self) -> bool | None:
-        """Whether the error keeps the tolerance, in nine runs of ten; None when it cannot be judged."""
+    def expected_met(self) -> bool | None:
+        """Whether the tolerance is expected to be kept, in nine runs of ten; None when it cannot be judged."""
         if self.error is None:
             return None
         return (self.error if self.high is None else self.high) <= self.use.tolerance and self.sign_kept is not False
 
     @property
+    def word(self) -> str:
+        """The verdict in words, the same ones everywhere."""
+        return self.sign_lost if self.sign_kept is False else self.words[self.expected_met]
+
+    @property
+    def mark(self) -> str:
+        """How pages colour the verdict."""
+        return {True: "met", False: "missed", None: "open"}[self.expected_met]
+
+    @property
     def shown(self) -> tuple[str, str, str]:
-        """The forecast error, the tolerance, and a word: for people."""
+        """The error, the tolerance, and the verdict or why there is none: for people."""
         show = percent if self.use.as_share else small
-        word = {True: "expected to be met", False: "expected to miss", None: self.note}[self.met]
-        return show(self.error), show(self.use.tolerance), word
+        return show(self.error), show(self.use.tolerance), self.note if self.expected_met is None else self.word
 
     def to_json(self) -> dict[str, Any]:
         """The verdict and its use as plain data."""
@@ -92,7 +108,7 @@ class Verdict:
             "high": self.high,
             "sign_kept": self.sign_kept,
             "like_sample": self.like_sample,
-            "met": self.met,
+            self.json_key: self.expected_met,
             "note": self.note,
             "groups": [list(g) for g in self.groups],
         }
@@ -103,3 +119,12 @@ class Verdict:
         groups = tuple((str(label), float(error)) for label, error in data["groups"])
         keys = ("error", "like_sample", "note", "low", "high", "sign_kept")
         return cls(use_from_json(data), groups=groups, **{k: data[k] for k in keys})
+
+
+@dataclass(frozen=True)
+class ExactVerdict(Verdict):
+    """How one use came out, by an exact look: no forecast."""
+
+    words: ClassVar[Mapping[bool | None, str]] = MappingProxyType({True: "met", False: "missed", None: "not judged"})
+    sign_lost: ClassVar[str] = "sign lost"
+    json_key: ClassVar[str] = "met"

@@ -36,7 +36,9 @@ def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]
     schema, budget = Schema.loads(personnel_schema()), Budget("2")
     tariff = Tariff(schema.coding, Guarantee("person", 2, "add-remove", (), "person"), budget.measure)
     public = PublicData(schema, CodedTable.read(tables.public, schema))
-    stand_in = StandIn(RECIPES[recipe](), public, tariff, USES, ROWS, tables.public["person"].cast(pl.String))
+    stand_in = StandIn(
+        RECIPES[recipe](), public, tariff, USES, ROWS, tables.public["person"].cast(pl.String), drift=0.0
+    )
     rng = np.random.default_rng([1, world])
     found = rehearse(stand_in, budget=budget, epsilons=[Fraction(2)], runs=2, workers=1, rng=rng)
     secret = CodedTable.read(tables.confidential, schema)

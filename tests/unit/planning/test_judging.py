@@ -120,7 +120,8 @@ def test_a_sign_that_is_beyond_doubt_must_be_kept() -> None:
     assert use.error(_got(-0.08, -0.01), true).sign_kept is True, "the second sign is in doubt"
     assert use.error(_got(0.01, 0.01), true).sign_kept is False
     lost = Verdict(use, 0.01, None, "", sign_kept=False)
-    assert lost.met is False, "within the tolerance, and yet missed"
+    assert lost.expected_met is False, "within the tolerance, and yet missed"
+    assert lost.word == "sign expected to be lost"
 
 
 GAP = Coefficient("ln(pay) ~ sex + union", "sex[F]", by=["year"], tolerance=0.1)

@@ -285,7 +285,7 @@ def test_the_report_opens_with_what_matters_and_has_a_table_behind_every_figure(
     order += ["How it was made", "What was spent", "How to verify", "cite"]
     places = [text.index(f">{o}" if o not in ("cite",) else o) for o in order]
     assert places == sorted(places)
-    for word in ("met", "missed", "not judged", "62 %", "8.1 %"):
+    for word in ("expected to be met", "expected to be missed", "not judged", "62 %", "8.1 %"):
         assert f">{word}<" in text, word
     cards = re.findall(r'<section class="card" data-name.*?</section>', text, re.DOTALL)
     drawn = [c for c in cards if "<svg" in c]

@@ -205,7 +205,7 @@ def test_an_answer_without_some_cells_is_caught(honest: Path, tmp_path: Path) ->
 def test_words_of_a_page_that_say_more_than_the_statement_are_caught(forged: Path) -> None:
     for name, old, new in [
         ("privacy-statement.md", "at most about", "at least"),
-        ("report.html", ">missed<", ">met<"),
+        ("report.html", ">expected to be missed<", ">expected to be met<"),
         ("DATACARD.md", "noise", "love"),
         ("codebook.html", "Female", "Males"),
         ("datapackage.json", '"title": "Personnel 2009"', '"title": "Personnel 2010"'),
