@@ -18,8 +18,7 @@ read or any budget spent.  It quotes public facts only, never a value from a con
 
 from typing import ClassVar
 
-NOTHING = "No confidential row was read and nothing was spent."
-"""How most refusals end."""
+NOTHING = "No confidential row was read and nothing was spent."  # how most refusals end
 
 
 class HedgerowError(Exception):

@@ -35,6 +35,8 @@ from hedgerow.public import (
     Source,
     Statement,
     Tariff,
+    ask_for_counts,
+    expanded_public,
     open_source,
     same_file,
 )
@@ -87,7 +89,7 @@ class PreparedJob:
         )
 
     def _read(self, part: Public | Target | None, role: Role) -> CodedTable | None:
-        return None if part is None else CodedTable.read(part.table, self.schema, role=role)
+        return None if part is None else CodedTable.read(part.table, self.schema, role, part.count)
 
     @cached_property
     def schema(self) -> Schema:
@@ -100,7 +102,7 @@ class PreparedJob:
                 "The schema takes bins, labels or combinations from a public table, but the job names none.\n"
                 "Add [public] table = '...', or write them out in the schema. Nothing was read or spent."
             )
-        source = open_source(self.job.public.table)
+        source = expanded_public(open_source(self.job.public.table), self.job.public.count)
         wanted = [c.name for c in written.columns if c.name in source.columns]
         return written.resolved(pl.concat(source.batches(wanted)))
 
@@ -129,7 +131,7 @@ class PreparedJob:
         """What the job will ask, cost and need. Nothing is fitted; every mistake in what is public shows here."""
         for use in self.job.uses:
             use.check(self.schema)
-        return outline(
+        found = outline(
             self.job.recipe,
             self.public,
             tariff=self.tariff,
@@ -138,6 +140,9 @@ class PreparedJob:
             rng=np.random.default_rng(self.job.seed),
             limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
         )
+        secret, public = self.job.confidential, self.job.public
+        asks = ask_for_counts(open_source(public.table), public.count, secret.count) if public else ()
+        return replace(found, remarks=(*found.remarks, *asks))
 
     def forecast(self, watch: Watch = lambda phase: None) -> tuple[Verdict, ...]:
         """How each use is expected to fare: by its rehearsal if there was one, else by fits on the public table."""
@@ -195,19 +200,10 @@ class PreparedJob:
         """
         job, free = self.job, replace(self.schema, zeros=(), rules=())
         settings = repr(job.recipe) if is_dataclass(job.recipe) else name_of(job.recipe)
-        tables = [(i.role, i.sha256) for i in self.inputs if i.role != "schema"]
+        tables = [(i.role, i.sha256, i.count) for i in self.inputs if i.role != "schema"]
         secret = "frame" if job.confidential.is_frame else str(job.confidential.table)
-        asks = (
-            job.stated_recipe,
-            settings,
-            self.guarantee,
-            job.budget,
-            job.table,
-            secret,
-            job.ledger,
-            job.wanted_tables,
-        )
-        return _hash(asks, job.confidential.assumed_rows, job.seed, free.dumps(), tables)
+        asks = (job.stated_recipe, settings, self.guarantee, job.budget, job.table, secret, job.ledger)
+        return _hash(asks, job.wanted_tables, job.confidential.assumed_rows, job.seed, free.dumps(), tables)
 
     def ledger(self) -> Ledger:
         """The ledger the job names."""
@@ -219,7 +215,7 @@ class PreparedJob:
 
 
 def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:
-    return PublicInput(role, "frame" if part.is_frame else part.table.name, table.sha256, provenance)
+    return PublicInput(role, "frame" if part.is_frame else part.table.name, table.sha256, provenance, part.count)
 
 
 def _hash(*facts: Any) -> str:
@@ -450,13 +446,14 @@ def sample(
 
 def _same(given: Any, what: str, statement: Statement, schema: Schema, role: Role) -> CodedTable | None:
     """The public relative or the target of a run, checked to be the table that was used then."""
-    known = {i.sha256: i.name for i in statement.public_inputs if i.role == what}
+    inputs = [i for i in statement.public_inputs if i.role == what]
+    known = {i.sha256: i.name for i in inputs}
     if given is None and what == "target" and known:
         raise JobError(
             f"This release attaches columns to the rows of {', '.join(known.values())}, which are not in it:\n"
             "name that file with --target FILE (in Python: target=...). Nothing confidential was read or spent."
         )
-    table = None if given is None else CodedTable.read(given, schema, role=role)
+    table = None if given is None else CodedTable.read(given, schema, role, inputs[0].count if inputs else "")
     if table is not None and table.sha256 not in known:
         raise JobError(
             f"{table.name} is not the {what} table of this release: its hash is not the statement's.\n"

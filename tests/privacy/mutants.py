@@ -31,6 +31,7 @@ from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.release import measurements
 from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
+from tests.privacy.count_mutants import COUNT_MUTANTS, check_counts
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
 from tests.privacy.urn_checks import check_crossing, check_urn_law
 from tests.privacy.urn_mutants import URN_MUTANTS
@@ -378,11 +379,14 @@ def trials() -> Iterator[tuple[str, Mutant, Callable[[], None]]]:
     for mutant, jobs in RECIPE_MUTANTS:
         for job in jobs:
             yield f"{mutant.__name__} ({job})", mutant, partial(check_recipe, job)
+    for mutant in COUNT_MUTANTS:
+        yield mutant.__name__, mutant, check_counts
 
 
 def main() -> int:
     """Run the checks without a patch, then under every mutant."""
     check_everything()
+    check_counts()
     for job in sorted({job for _, jobs in RECIPE_MUTANTS for job in jobs}):
         check_recipe(job)
     sys.stdout.write("the checks pass without a planted bug\n")

@@ -126,6 +126,7 @@ person = "{guarantee.person}"
 rows_per_person = {guarantee.rows_per_person}
 relation = "{guarantee.relation}"
 public_columns = [{public}]
+count = "{guarantee.count}"
 [budget]
 epsilon = 1.5
 delta = {delta}

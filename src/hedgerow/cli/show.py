@@ -101,6 +101,8 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
 
 def unit(g: "Guarantee") -> str:
     """The unit of protection in words."""
+    if g.count:
+        return f"record (a line stands for {g.count} of them)"
     return "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
 
 

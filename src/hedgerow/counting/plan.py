@@ -92,8 +92,7 @@ class CountPlan:
 
     def count(self, codes: Mapping[str, Codes]) -> Counts:
         """The cells of all questions one after another, each flat with its last column fastest."""
-        places, design = self._layout
-        sizes = self._full.sizes
+        (places, design), sizes = self._layout, self._full.sizes
         kind = np.uint8 if max(sizes[c] for c in self._names) <= 1 << 8 else np.uint16  # no narrow block has larger
         tally = np.zeros(sum(map(self._full.cells, places)), np.int64)
         for low in range(0, max(len(codes[c]) for c in self.columns), TILE):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import checked, leaf_of
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Codes, Coding, code_type
+from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Spend, Tariff
 
@@ -100,10 +101,20 @@ def columns_of(laws: Sequence[LabelLaw], columns: Sequence[str]) -> tuple[str, .
     return tuple(dict.fromkeys((*columns, *(c for law in laws for t in law.trees for c in t.columns))))
 
 
+def check_lines(guarantee: Guarantee) -> None:
+    """Refuse a table of counts."""
+    if guarantee.count:
+        raise JobError(
+            "Here every record draws a label of its own, and a line that stands for several (count) cannot.\n"
+            "Write one line per record and leave count out, or take another sequence. Nothing was read or spent."
+        )
+
+
 def price(
     tariff: Tariff, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
 ) -> tuple[tuple[LabelLaw, ...], Spend]:
     """The laws, ``taken``, and the request to count ``questions`` after labels were drawn: the price of counting."""
+    check_lines(tariff.guarantee)
     laws = taken(laws, questions, tariff.coding)
     spend = tariff.measure_all(questions, cost, law="laplace")
     detail = json.dumps({"relabel": [law.told() for law in laws]}, sort_keys=True)

@@ -59,15 +59,18 @@ class _Confidential(_Part):
     relation: Literal["add-remove", "replace-one", "label-change"] | None = None
     public_columns: tuple[str, ...] = ()
     assumed_rows: Annotated[int, Field(ge=1)] | None = None
+    count: str = ""
 
 
 class _Public(_Part):
     table: str
     provenance: str = ""
+    count: str = ""
 
 
 class _Target(_Part):
     table: str
+    count: str = ""
 
 
 class _Budget(_Part):
@@ -150,9 +153,11 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
             relation=secret.relation,
             public_columns=secret.public_columns,
             assumed_rows=secret.assumed_rows,
+            count=secret.count,
         ),
-        "public": file.public and Public(absolute(file.public.table, folder), provenance=file.public.provenance),
-        "target": file.target and Target(absolute(file.target.table, folder)),
+        "public": file.public
+        and Public(absolute(file.public.table, folder), provenance=file.public.provenance, count=file.public.count),
+        "target": file.target and Target(absolute(file.target.table, folder), count=file.target.count),
         "schema": schema or Schema.load(absolute(file.schema_.file, folder)),
         "budget": Budget(file.budget.epsilon, file.budget.delta),
         "recipe": ForeignRecipe(name) if schema and "." in name else _recipe(path, name, settings),
@@ -255,9 +260,9 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
             else {}
         )
         | {"relation": job.guarantee.relation if folder is None else secret.relation}
-        | _unlike(secret, ("public_columns", "assumed_rows")),
-        "public": job.public and table(job.public) | _unlike(job.public, ("provenance",)),
-        "target": job.target and table(job.target),
+        | _unlike(secret, ("public_columns", "assumed_rows", "count")),
+        "public": job.public and table(job.public) | _unlike(job.public, ("provenance", "count")),
+        "target": job.target and table(job.target) | _unlike(job.target, ("count",)),
         "budget": {"epsilon": _number(job.budget.epsilon)}
         | ({"delta": _number(job.budget.delta)} if job.budget.delta else {}),
         "ledger": {"url": job.ledger if "://" in job.ledger else place(job.ledger)},

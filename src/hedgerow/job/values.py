@@ -87,6 +87,11 @@ class _Table:
     """What the three tables of a job have in common: a path or a frame, compared by path or by identity."""
 
     table: Any
+    count: str
+
+    def _check_count(self) -> None:
+        wrong = not isinstance(self.count, str)
+        refuse(wrong, f"{type(self).__name__}: count is {value_in_words(self.count)}; write the name of a column.")
 
     def _settle(self) -> None:
         """The table with its path made absolute, or the frame seen to be one."""
@@ -130,7 +135,8 @@ class Confidential(_Table):
         unit: who is protected: ``"record"``, or a ``Person``.
         relation: add-remove, replace-one or label-change; the recipe's own by default.
         public_columns: under label-change, the columns that are public row by row.
-        assumed_rows: a public guess of the number of rows, for plans; the public table's by default.
+        assumed_rows: a public guess of the number of records, for plans; the public table's by default.
+        count: of a table of counts, the column that says how many records a line stands for.
     """
 
     table: Any
@@ -139,6 +145,7 @@ class Confidential(_Table):
     relation: Relation | None = None
     public_columns: tuple[str, ...] = ()
     assumed_rows: int | None = None
+    count: str = ""
 
     def __post_init__(self) -> None:
         refuse(
@@ -161,6 +168,12 @@ class Confidential(_Table):
         rows = self.assumed_rows
         wrong = rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1)
         refuse(wrong, f"assumed_rows is {value_in_words(rows)}; it must be a whole number of 1 or more.")
+        self._check_count()
+        refuse(
+            bool(self.count) and isinstance(self.unit, Person),
+            f"count = {self.count!r} and a person do not go together: a line that stands for several records names\n"
+            "nobody. Protect records (unit = 'record'), or give one line per record and leave count out.",
+        )
 
     def guarantee(self, relation: Relation) -> Guarantee:
         """The promise to this table's units, under ``relation`` where the table names none."""
@@ -171,6 +184,7 @@ class Confidential(_Table):
             relation=self.relation or relation,
             public_columns=self.public_columns,
             person=person.column if person else "",
+            count=self.count,
         )
 
 
@@ -182,13 +196,16 @@ class Public(_Table):
     Attributes:
         table: a path, ``duckdb:FILE#TABLE``, or a frame.
         provenance: where it comes from, for people; it is published.
+        count: of a table of counts, the column that says how many records a line stands for.
     """
 
     table: Any
     provenance: str = ""
+    count: str = ""
 
     def __post_init__(self) -> None:
         self._settle()
+        self._check_count()
         wrong = not isinstance(self.provenance, str)
         refuse(
             wrong,
@@ -203,12 +220,15 @@ class Target(_Table):
 
     Attributes:
         table: a path, ``duckdb:FILE#TABLE``, or a frame.
+        count: of a table of counts, the column that says how many records, and so rows of the release, a line is.
     """
 
     table: Any
+    count: str = ""
 
     def __post_init__(self) -> None:
         self._settle()
+        self._check_count()
 
 
 @named_arguments
@@ -320,6 +340,13 @@ class JobValues:
                 other is not None and other.is_frame and other.table is self.confidential.table,
                 f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
                 "hash is published. Name another table.",
+            )
+        described = {c.name for c in self.schema.columns}
+        for part in filter(None, (self.confidential, self.public, self.target)):
+            refuse(
+                part.count != "" and part.count in described,
+                f"{part.count!r} says how many records a line of the {type(part).__name__.lower()} table is worth,\n"
+                f"and is a column of the schema as well. Take [columns.{part.count}] out of it, or leave count out.",
             )
         self.guarantee  # noqa: B018  a promise that cannot be made is refused here
         if self.schema.is_resolved:

@@ -110,6 +110,7 @@ class Plan:
                 "rows_per_person": guarantee.rows_per_person,
                 "relation": guarantee.relation,
                 "public_columns": list(guarantee.public_columns),
+                **({"count": guarantee.count} if guarantee.count else {}),
             },
             "requests": [spend_to_json(r) for r in self.requests],
             "tables": len(self.asked),

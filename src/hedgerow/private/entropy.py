@@ -5,10 +5,8 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-Words = npt.NDArray[np.uint32]
 
-
-def words(n: int) -> Words:
+def words(n: int) -> npt.NDArray[np.uint32]:
     """``n`` independent words of 32 fair bits."""
     return np.frombuffer(os.urandom(4 * n), np.uint32)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import NoReturn, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import TableMismatch
-from hedgerow.public.coding import Coding, as_text, person_cap
+from hedgerow.public.coding import Coding, as_text, person_cap, records
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Counts
 
@@ -34,15 +35,14 @@ class RowSource(Protocol):
 class ConfidentialRows:
     """Rows that may be counted inside this folder and never shown.
 
-    Only the header is looked at here.  Whatever goes wrong while rows are read is reported in one fixed
-    sentence: the text or the kind of the first error could tell something about a row.
+    Only the header is looked at here.  What goes wrong with rows in hand is told in one fixed sentence.
     """
 
     __slots__ = ("_coding", "_guarantee", "_source")
 
     def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee) -> None:
         self._source, self._coding, self._guarantee = source, coding, guarantee
-        needed = [*(c.name for c in coding.columns), *([guarantee.person] if guarantee.person else [])]
+        needed = [*(c.name for c in coding.columns), *filter(None, (guarantee.person, guarantee.count))]
         if absent := [c for c in needed if c not in source.columns]:
             raise TableMismatch(
                 f"The confidential table has no column {', '.join(absent)}. A column is called the same in\n"
@@ -53,25 +53,35 @@ class ConfidentialRows:
         """The exact counts. Confidential: add noise before they leave this folder."""
 
         def total() -> Counts:
-            batches = self._kept(self._coding.needs(plan.columns))
-            counts = (plan.count(self._coding.encode(batch, plan.columns)) for batch in batches)
+            lines = self._times(self._kept(self._coding.needs(plan.columns)))
+            counts = (times * plan.count(self._coding.encode(batch, plan.columns)) for times, batch in lines)
             return sum(counts, np.zeros(plan.size, np.int64))
 
         return plan.split(_in_fixed_words(total))
 
     def fingerprint(self, key: bytes) -> str:
-        """A keyed hash of all rows together, whatever their order or file format: no part of it tells a row."""
+        """A keyed hash of all records, whatever their order, file format or aggregation: no part of it tells one."""
 
         def total() -> bytes:
-            batches = self._source.batches(sorted(self._source.columns))
-            return sum((_hash_rows(batch, key) for batch in batches), np.zeros(2, np.uint64)).tobytes()
+            values = sorted({*self._source.columns} - {self._guarantee.count})
+            lines = self._times(self._source.batches(self._source.columns))
+            hashes = (np.uint64(times) * _hash_rows(batch.select(values), key) for times, batch in lines)
+            return sum(hashes, np.zeros(2, np.uint64)).tobytes()
 
         return hashlib.blake2b(_in_fixed_words(total), key=key, digest_size=16).hexdigest()
+
+    def _times(self, batches: Iterator[pl.DataFrame]) -> Iterator[tuple[int, pl.DataFrame]]:
+        """How often which lines count: one that stands for n records counts with each binary digit of n."""
+        column = self._guarantee.count
+        for batch in batches:
+            n = records(batch[column]) if column else np.ones(1, np.int64)
+            for digit in range(int(n.max(initial=0)).bit_length()):
+                yield 1 << digit, batch[np.flatnonzero(n >> digit & 1)] if column else batch
 
     def _kept(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The rows that count, by ``person_cap``; two readings, and the table must not change between them."""
         if not (person := self._guarantee.person):
-            yield from self._source.batches(columns)
+            yield from self._source.batches([*columns, *filter(None, [self._guarantee.count])])
             return
         names = pl.concat([pl.Series(dtype=pl.String), *(as_text(b[person]) for b in self._source.batches([person]))])
         counts, start = person_cap(names, self._guarantee.rows_per_person), 0
@@ -103,11 +113,9 @@ def _hash_rows(batch: pl.DataFrame, key: bytes) -> npt.NDArray[np.uint64]:
 
 
 def _in_fixed_words(work: Callable[[], T]) -> T:
-    """What ``work`` gives; if it fails with rows in hand, the same words whatever the cause."""
-    try:
+    """What ``work`` gives; if it fails with rows in hand, the same words: an error's text or kind may tell of one."""
+    with suppress(Exception, pl.exceptions.PanicException):  # it must not be the context of what is raised below
         return work()
-    except (Exception, pl.exceptions.PanicException):
-        pass  # what is raised inside of ``except`` would carry the first error along, which may quote a row
     raise TableMismatch(
         "The confidential table could not be read to its end: the file may be damaged, memory too small, or a CSV\n"
         "value may hold a line end or an unmatched quote (write it as Parquet). Mend that and continue with\n"

@@ -31,6 +31,7 @@ def draw(urn: Urn, counts: Counts, groups: int) -> Counts:
     it falls on a cell, above it repeats one of the t balls before, each with the chance of one grain.
     """
     sizes = np.broadcast_to(np.array(urn.sizes, np.int64), groups)
+    counts = np.minimum(counts, (1 << 61) // (urn.grain * len(counts)))  # no sum of weights passes 64 bits
     ends = np.cumsum(counts * urn.grain + np.array(urn.alphas, np.int64))
     last = ends[len(counts) // groups - 1 :: len(counts) // groups]
     weight, after = np.diff(last, prepend=0), np.cumsum(sizes) * urn.copies
@@ -52,8 +53,7 @@ def draw(urn: Urn, counts: Counts, groups: int) -> Counts:
 
 def below_each(bounds: Counts) -> Counts:
     """For each bound, a uniform whole number below it: spare bits are cut, and what is too large is drawn again."""
-    drawn, again = np.empty(len(bounds), np.int64), np.arange(len(bounds))
-    mask = bounds - 1
+    drawn, again, mask = np.empty(len(bounds), np.int64), np.arange(len(bounds)), bounds - 1
     for shift in (1, 2, 4, 8, 16, 32):
         mask |= mask >> shift
     while len(again):

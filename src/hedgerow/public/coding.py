@@ -148,10 +148,15 @@ def as_text(series: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
+def records(series: pl.Series) -> npt.NDArray[np.int64]:
+    """How many records each line stands for: 0 if no count, a billion at most; one more moves it by one at most."""
+    number = as_text(series).cast(pl.Float64, strict=False).fill_nan(None).fill_null(0).clip(0, 10**9)
+    return number.set(number != number.floor(), 0).cast(pl.Int64).to_numpy()
+
+
 def person_cap(person: pl.Series, rows: int) -> pl.Series:
     """Which rows count, given whose each is (``as_text``): of a person the first ``rows``, in the order they stand.
 
-    Which rows of a person count depends on that person's rows alone, so one person coming or going
-    changes nobody else's.  Rows that name no person do not count: nobody could cap them.
+    That depends on the person's own rows alone.  Rows that name no person do not count: nobody could cap them.
     """
     return person.to_frame("p").select(pl.int_range(pl.len()).over("p") < rows).to_series() & person.is_not_null()

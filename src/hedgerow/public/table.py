@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import NOTHING, JobError, TableMismatch
+from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Codes, as_text
 from hedgerow.public.files import Source, file_hash, open_source
 from hedgerow.public.schema import BINNED, LISTED, Column, Schema, nearest
@@ -60,16 +61,17 @@ class CodedTable:
     _taken: "tuple[CodedTable, Places] | None" = None
 
     @classmethod
-    def read(cls, table: Any, schema: Schema, role: Role = "public") -> "CodedTable":
+    def read(cls, table: Any, schema: Schema, role: Role = "public", count: str = "") -> "CodedTable":
         """A file of any format, a DuckDB table, or a polars, pandas or pyarrow frame.
 
         A public or synthetic table has all columns of the schema.  A target may lack those that it is to be
-        given, and keeps the columns that the schema does not describe.
+        given, and keeps the columns that the schema does not describe.  ``count`` names the column that says how
+        many records a line stands for: they are written out.
 
         Raises:
             TableMismatch: the table lacks columns, or it has no rows.
         """
-        source, described = open_source(table), {c.name: c for c in schema.columns}
+        source, described = expanded_public(open_source(table), count), {c.name: c for c in schema.columns}
         wanted = list(source.columns) if role == "target" else list(described)
         if lacking := [n for n in wanted if n not in source.columns]:
             raise TableMismatch(_lacking(source, role, lacking))

@@ -25,7 +25,7 @@ from hedgerow.release.pages import pages
 
 _FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
 _FRACTIONS = {"epsilon", "delta", "scale", "cost", "rate", "total", "spent"}
-_TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha256", "provenance", "person"}
+_TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha256", "provenance", "person", "count"}
 
 
 class BundleReader:

@@ -88,6 +88,8 @@ def grown(prior: float, epsilon: float) -> float:
 
 
 def _unit(g: Guarantee) -> str:
+    if g.count:
+        return f"one record; a line of the table stands for as many records as its column {g.count} says"
     if g.unit == "record":
         return "one record, that is one row of the table"
     rows = "one row" if g.rows_per_person == 1 else f"{g.rows_per_person} rows"

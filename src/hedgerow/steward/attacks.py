@@ -248,16 +248,18 @@ def attack_job(
             f"The membership test runs on a public stand-in, and {job.where} names no [public] table.\n"
             f"Add one, of your own making if need be. {NOTHING}"
         )
-    table = job.public.table
-    found = membership(job, CodedTable.read(table, job.schema), runs=runs, rows=rows, rng=rng, watch=watch)
+    table, count = job.public.table, job.public.count
+    found = membership(
+        job, CodedTable.read(table, job.schema, count=count), runs=runs, rows=rows, rng=rng, watch=watch
+    )
     if not place.exists():
         return Attacks(found, None)
     watch("attribute inference, inside only")
     schema, copies = release_tables(job, place)
-    public = CodedTable.read(table, schema, role="target")
+    public = CodedTable.read(table, schema, "target", count)
     open_ = job.guarantee.public_columns
     attack = AttributeInference(tuple(c.name for c in schema.columns if c.name not in open_) if open_ else ())
-    secret = exact_table(job.confidential.table, schema)
+    secret = exact_table(job.confidential.table, schema, job.confidential.count)
     return Attacks(found, in_fixed_words(lambda: attack.of(secret, copies[0], public, schema, rng=rng)))
 
 

@@ -113,9 +113,9 @@ def compare_job(
     watch("reading the release")
     place = release_of(job, release)
     schema, copies = release_tables(job, place)
-    relative = None if job.public is None else CodedTable.read(job.public.table, schema, role="target")
+    relative = None if job.public is None else CodedTable.read(job.public.table, schema, "target", job.public.count)
     watch("reading the confidential table, inside only")
-    table = exact_table(job.confidential.table, schema)
+    table = exact_table(job.confidential.table, schema, job.confidential.count)
 
     def work(confidential: CodedTable) -> Exact:
         pair = [(copies, watch), ([relative] if relative else [], lambda phase: watch(f"public as it is: {phase}"))]

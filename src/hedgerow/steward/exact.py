@@ -21,7 +21,17 @@ from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.figures import LinePoint, Trace, Twin, aligned, beside, lines, one_line, percent, render, small, twins
 from hedgerow.job import JobValues
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public import CodedTable, Floats, Marginal, Schema, open_source, shares, total_variation, typed_as
+from hedgerow.public import (
+    CodedTable,
+    Floats,
+    Marginal,
+    Schema,
+    expanded,
+    open_source,
+    shares,
+    total_variation,
+    typed_as,
+)
 from hedgerow.steward.inside import (
     SUFFIX,
     WARNING,
@@ -41,13 +51,14 @@ def release_of(job: JobValues, release: str | Path | None) -> Path:
     return Path(release).resolve() if release else job.out
 
 
-def exact_table(table: Any, schema: Schema) -> InsideOnly[CodedTable]:
+def exact_table(table: Any, schema: Schema, count: str = "") -> InsideOnly[CodedTable]:
     """The confidential ``table``, a path or a frame. Costs no budget, because nothing of it may leave.
 
     All rows of the file are in it, also those beyond ``rows_per_person`` that the gate did not count: the steward
-    wants to know how close the release is to the table, not to the part of it that was paid for.
+    wants to know how close the release is to the table, not to the part of it that was paid for.  With ``count`` a
+    line is written out as often as that column says.
     """
-    source = open_source(table)
+    source = expanded(open_source(table), count)
     described = {c.name: c for c in schema.columns if c.name in source.columns}
     if not described:
         raise TableMismatch("The confidential table has none of the schema's columns. Only its header was read.")
@@ -94,7 +105,7 @@ def exact_uses(job: JobValues, release: Path, rng: np.random.Generator) -> Insid
         raise JobError(
             "The job names no intended use, so there is nothing to judge. Add a [[use]]. Nothing was spent."
         )
-    table = exact_table(job.confidential.table, Schema.load(release / "schema.toml"))
+    table = exact_table(job.confidential.table, Schema.load(release / "schema.toml"), job.confidential.count)
     return in_fixed_words(lambda: table.map(lambda confidential: judge_uses(job, release, confidential, rng)))
 
 

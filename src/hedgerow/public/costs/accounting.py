@@ -29,6 +29,7 @@ class Guarantee:
         relation: neighbours differ by one unit added or removed, replaced, or in its private columns only.
         public_columns: under label-change, the columns declared public row by row; empty otherwise.
         person: the column that names the person; empty when the unit is a record.
+        count: the column that says for how many records a line stands; empty when for one.
     """
 
     unit: Literal["record", "person"] = "record"
@@ -36,18 +37,17 @@ class Guarantee:
     relation: Relation = "add-remove"
     public_columns: tuple[str, ...] = ()
     person: str = ""
+    count: str = ""
 
     def __post_init__(self) -> None:
         if self.relation not in ("add-remove", "replace-one", "label-change"):
             raise JobError(f"relation is {self.relation!r}: choose add-remove, replace-one or label-change.")
-        if self.unit not in ("record", "person") or (self.unit == "person") != bool(self.person):
+        alone = self.unit == "record" and self.rows_per_person == 1 and not self.person
+        if not (alone or (self.unit == "person" and self.rows_per_person >= 1 and self.person and not self.count)):
             raise JobError(
-                "Choose unit = 'record', or unit = 'person' with person = 'COLUMN', which names the person."
-            )
-        if self.rows_per_person < 1 or (self.unit == "record" and self.rows_per_person != 1):
-            raise JobError(
-                f"rows_per_person is {self.rows_per_person}: it must be 1 or more, and above 1 only with\n"
-                "unit = 'person'. Say how many rows of one person may count; the gate drops the rest."
+                "Choose unit = 'record', or unit = 'person' with person = 'COLUMN', which names the person, and\n"
+                f"rows_per_person of 1 or more (got {self.rows_per_person}): so many rows of one person count, the\n"
+                "gate drops the rest. A line that stands for several records (count) names no person."
             )
 
     @property

@@ -60,14 +60,11 @@ class Marginal:
         return self.tree.leaves if self.tree else 1
 
     def __str__(self) -> str:
-        named = (
-            [f"{self.leaves:,} leaves"] * bool(self.tree) + [*self.columns] + [f"first {self.only}"] * bool(self.only)
-        )
-        return " x ".join(named) or "total"
+        named = f"{self.leaves:,} leaves" * bool(self.tree), *self.columns, f"first {self.only}" * bool(self.only)
+        return " x ".join(filter(None, named)) or "total"
 
 
-TOTAL = Marginal(())
-"""The number of rows. A question like any other: under add-remove it is never free."""
+TOTAL = Marginal(())  # the number of rows, a question like any other: under add-remove it is never free
 
 
 @dataclass(frozen=True)

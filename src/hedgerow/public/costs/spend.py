@@ -11,7 +11,7 @@ from hedgerow.public.costs.accounting import Guarantee, Measure, noise_for, sele
 from hedgerow.public.costs.question import Law, Marginal, Noise, Shares
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class PricedQuestion:
     """One question of a request: its cells, the noise on each of them, and its part of the cost."""
 
@@ -19,9 +19,6 @@ class PricedQuestion:
     cells: int
     noise: Noise
     cost: Fraction
-
-    def __repr__(self) -> str:  # as it is part of ``Spend.digest``, which stands in ledgers
-        return f"Asked(question={self.question!r}, cells={self.cells}, noise={self.noise!r}, cost={self.cost!r})"
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,14 @@ class PublicInput:
         name: the file's name.
         sha256: of its bytes.
         provenance: where it comes from: ``independent``, or ``already released``, in the steward's words.
+        count: of a table of counts, the column that says how many records a line stands for.
     """
 
     role: str
     name: str
     sha256: str
     provenance: str = ""
+    count: str = ""
 
 
 @dataclass(frozen=True)

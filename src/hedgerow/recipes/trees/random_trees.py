@@ -12,7 +12,7 @@ import polars as pl
 
 from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
-from hedgerow.counting.relabel import TICKETS, LabelLaw
+from hedgerow.counting.relabel import TICKETS, LabelLaw, check_lines
 from hedgerow.errors import JobError, Refused, TableMismatch
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.model.trees.random_tree import (
@@ -143,6 +143,8 @@ class RandomTrees(AbstractRecipe):
         """Every tree of every step, at equal cost, in one request; those of the 2018 paper's sequence one by one."""
         parts = self._parts(plan_steps(self, tariff.guarantee, public), budget.total)
         spends = [tariff.measure_all(questions(steps), cost, law="laplace") for steps, cost in parts]
+        if len(spends) > 1:
+            check_lines(tariff.guarantee)
         return (spends[0], *(replace(s, verb="relabel") for s in spends[1:]))
 
     def _parts(self, steps: Sequence[TreeStep], total: Fraction) -> list[tuple[tuple[TreeStep, ...], Fraction]]:
