@@ -50,7 +50,7 @@ _REST: tuple[Row, ...] = (
 )
 
 
-def _line(race: str, count: str) -> tuple[Row, ...]:
+def _line(race: str, count: str | None) -> tuple[Row, ...]:
     return (("F", race, "5", "n", count),)
 
 

@@ -68,7 +68,7 @@ _VALUES = (
 )
 
 
-def rows_of(person: st.SearchStrategy[str], *, most: int, least: int = 0) -> st.SearchStrategy[list[Row]]:
+def rows_of(person: st.SearchStrategy[Any], *, most: int, least: int = 0) -> st.SearchStrategy[list[Row]]:
     """Rows whose person is drawn from ``person``."""
     return st.lists(st.tuples(*_VALUES, person), min_size=least, max_size=most)
 
