@@ -9,7 +9,7 @@ from hedgerow.release.verify import Check, verify
 def assert_holds(directory: Path | str) -> tuple[Check, ...]:
     """The checks of a bundle that holds; ``VerifyFailed`` with every failed check otherwise."""
     checks = verify(directory)
-    failed = [c for c in checks if not c.held]
+    failed = [c for c in checks if c.held is False]
     if failed:
         listed = "\n".join(f"  {c.name}: NO. {c.detail}" for c in failed)
         raise VerifyFailed(

@@ -10,7 +10,7 @@
     - LedgerError           4   the ledger cannot be written, read or trusted
   + VerifyFailed            6   a bundle or a ledger does not hold
 
-Exit code 5, a use expected to be missed, is the plan's and the rehearsal's own: nothing is raised for it.
+Exit codes 5, a use expected to be missed, and 7, a bundle that was not checked in full, are raised by nothing.
 
 A message says what was asked, what is allowed, what to type next, and whether a confidential row was
 read or any budget spent.  It quotes public facts only, never a value from a confidential row.

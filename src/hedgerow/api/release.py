@@ -1,7 +1,6 @@
 """``Release``: a folder that was published, and all that anyone can do with it. Nothing here costs anything."""
 
 import webbrowser
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
@@ -17,33 +16,8 @@ from hedgerow.public import CodedTable, Schema, Statement
 from hedgerow.release.bundle import BundleReader
 from hedgerow.release.contents import Contents, records_of_counts
 from hedgerow.release.origin import in_short
-from hedgerow.release.verify import Check, verify
+from hedgerow.release.verify import Verification, verify
 from hedgerow.uses import Verdict
-
-
-@final
-@dataclass(frozen=True)
-class Verification:
-    """What ``verify`` found: true when every check holds."""
-
-    checks: tuple[Check, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every check holds."""
-        return all(c.held for c in self.checks)
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def __repr__(self) -> str:
-        failed = [c.name for c in self.checks if not c.held]
-        said = f"does not hold: {', '.join(failed)}" if failed else f"holds, {len(self.checks)} checks"
-        return f"Verification({said})"
-
-    def _repr_html_(self) -> str:
-        rows = [("holds" if c.held else "FAILS", c.name, c.detail) for c in self.checks]
-        return table_html(repr(self), ("", "check", "found"), rows)
 
 
 @final
@@ -129,7 +103,7 @@ class Release:
         return self._reader.records if counts is None else (counts, *self._reader.further_counts)
 
     def verify(self) -> Verification:
-        """Check the release without the confidential table; true when it holds."""
+        """Check the release without the confidential table; true when every check holds and none was left out."""
         return Verification(verify(self.folder))
 
     def sample(

@@ -35,9 +35,12 @@ def verify(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON on stdout.")] = False,
 ) -> None:
-    """Check a release without the confidential data: exit 0 when it holds, 6 when it does not."""
+    """Check a release without the confidential data.
+
+    Exit 0 when it holds, 6 when it does not, 7 when nothing failed but not all of it could be checked.
+    """
     from hedgerow.release.choice import is_choice
-    from hedgerow.release.verify import booked_statement, outcome
+    from hedgerow.release.verify import WORDS, Verification, booked_statement, outcome
     from hedgerow.release.verify import verify as check
 
     if not folder.is_dir():
@@ -47,16 +50,14 @@ def verify(
         from hedgerow.steward.ledger_book import booking_of
 
         checks += (outcome("the ledger has it, at its price", lambda: booking_of(ledger, booked_statement(folder))),)
+    found = Verification(checks)
     if as_json:
-        rows = [{"check": c.name, "held": c.held, "detail": c.detail} for c in checks]
-        show.echo(json.dumps({"holds": all(c.held for c in checks), "checks": rows}, indent=2))
+        show.echo(json.dumps(found.to_json(), indent=2))
     else:
         for c in checks:
-            show.echo(f"{'ok    ' if c.held else 'FAILED'} {c.name}: {c.detail}")
-        what = "choice" if is_choice(folder) else "release"
-        show.echo(f"The {what} holds." if all(c.held for c in checks) else f"The {what} does NOT hold.")
-    if not all(c.held for c in checks):
-        raise typer.Exit(6)
+            show.echo(f"{WORDS[c.held]} {c.name}: {c.detail}")
+        show.echo(found.summary("choice" if is_choice(folder) else "release"))
+    raise typer.Exit(found.exit_code)
 
 
 def sample(

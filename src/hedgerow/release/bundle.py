@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, ClassVar, NoReturn
 
 import polars as pl
 
-from hedgerow.errors import JobError, VerifyFailed
+from hedgerow.errors import HedgerowError, JobError, VerifyFailed
 from hedgerow.public import Schema, Statement
 from hedgerow.release import manifest, measurements, package
 from hedgerow.release.contents import FORMATS, Contents, write_tables
@@ -26,6 +26,12 @@ from hedgerow.release.pages import pages
 _FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
 _FRACTIONS = {"epsilon", "delta", "scale", "cost", "rate", "total", "spent"}
 _TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha256", "provenance", "person", "count"}
+
+
+class NotChecked(HedgerowError):
+    """Something of a bundle could not be checked, for a reason that is no fault of the bundle's."""
+
+    exit_code = 7
 
 
 class BundleReader:

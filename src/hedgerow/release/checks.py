@@ -43,7 +43,7 @@ from hedgerow.public import (
     violations,
 )
 from hedgerow.release import manifest
-from hedgerow.release.bundle import BundleReader
+from hedgerow.release.bundle import BundleReader, NotChecked
 from hedgerow.release.contents import COUNTS, FIGURES, FORMATS, Contents, count_tables, label_columns, write_one
 from hedgerow.release.pages import RENDERED, pages
 from hedgerow.release.words import promise_of, promise_sentence
@@ -316,27 +316,39 @@ def _copies_fit(bundle: BundleReader, first: pl.DataFrame) -> None:
 
 
 def pages_agree(bundle: BundleReader) -> str:
-    """Every page is what this version writes from the other files; of another version, the promise is looked up."""
+    """Every page is what this version writes from the other files.
+
+    Another version may have written them otherwise: then they are not checked, and whoever reads them is told so.
+    """
     contents = bundle.contents
-    if contents.statement.version != __version__:
-        return _promise_is_there(bundle, contents)
     tables = {n: manifest.facts_of(bundle.folder / n) for n in bundle.names if _TABLE.fullmatch(n)}
     written = pages(contents, tables)
-    for name in (*RENDERED, "schema.toml", "job.toml"):
-        if bundle.text(name) != written[name]:
-            raise VerifyFailed(f"{name} says something else than the statement, answers and records it is made from.")
-    stated = [i.sha256 for i in contents.statement.public_inputs if (i.role, i.name) == ("schema", "schema.toml")]
-    if stated and stated != [manifest.facts_of(bundle.folder / "schema.toml").sha256]:
-        raise VerifyFailed("schema.toml is not the schema that statement.json names.")
-    return f"{', '.join(RENDERED)} written again, the same"
+    other = [name for name in (*RENDERED, "schema.toml", "job.toml") if bundle.text(name) != written[name]]
+    if not other:
+        return f"{', '.join(RENDERED)} written again, the same"
+    if contents.statement.version == __version__:
+        raise VerifyFailed(f"{other[0]} says something else than the statement, answers and records it is made from.")
+    _promise_is_there(bundle, contents)
+    version = contents.statement.version or "that it does not name"
+    raise NotChecked(
+        f"Pages not checked: {', '.join(other)} were written by version {version}, and this is {__version__}. What "
+        "they say beside the promise may be anything. Check them with that version, or do not open them."
+    )
 
 
-def _promise_is_there(bundle: BundleReader, contents: Contents) -> str:
+def schema_is_stated(bundle: BundleReader) -> str:
+    """The schema is, byte by byte, the one that the statement names; whichever version wrote it."""
+    found = manifest.facts_of(bundle.folder / "schema.toml").sha256
+    if [i.sha256 for i in bundle.statement.public_inputs if i.role == "schema"] != [found]:
+        raise VerifyFailed(f"schema.toml is not the schema that {bundle.statement_name} names.")
+    return f"sha256 {found[:16]}"
+
+
+def _promise_is_there(bundle: BundleReader, contents: Contents) -> None:
     promise, version = promise_of(contents.statement), contents.statement.version
     said = f"epsilon = {promise.epsilon}, delta = {promise.delta or '0'}"
     if said not in bundle.text("privacy-statement.md") or promise_sentence(promise) not in bundle.text("report.html"):
         raise VerifyFailed(f"The pages, written by version {version}, do not state the promise of statement.json.")
-    return f"written by version {version}, not {__version__}: only the promise they state was compared"
 
 
 def outside_schema(schema: Schema, frame: pl.DataFrame) -> str:

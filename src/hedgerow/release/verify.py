@@ -9,11 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, final
 
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, VerifyFailed
+from hedgerow.figures import table_html
 from hedgerow.public import Statement
 from hedgerow.release import checks, choice
-from hedgerow.release.bundle import BundleReader
+from hedgerow.release.bundle import BundleReader, NotChecked
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,78 @@ class Check:
 
     Attributes:
         name: what was checked, in a few words.
-        held: whether it holds.
-        detail: what was found.
+        held: whether it holds; None when it could not be checked, which is no success.
+        detail: what was found, or why it was not checked.
     """
 
     name: str
-    held: bool
+    held: bool | None
     detail: str
 
+
+@final
+@dataclass(frozen=True)
+class Verification:
+    """What ``verify`` found: true when every check holds and none was left out.
+
+    >>> bool(Verification((Check("costs", True, "right"), Check("pages", None, "of another version"))))
+    False
+    """
+
+    checks: tuple[Check, ...]
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The checks that do not hold."""
+        return tuple(c.name for c in self.checks if c.held is False)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The checks that could not be made."""
+        return tuple(c.name for c in self.checks if c.held is None)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check was made and holds."""
+        return not self.failed and not self.unchecked
+
+    @property
+    def exit_code(self) -> int:
+        """Of the command: 0 it holds, 6 it does not, 7 nothing failed but not all of it could be checked."""
+        return VerifyFailed.exit_code if self.failed else NotChecked.exit_code if self.unchecked else 0
+
+    def summary(self, what: str = "release") -> str:
+        """The outcome in a sentence."""
+        if self.failed:
+            return f"The {what} does NOT hold."
+        if self.unchecked:
+            return (
+                f"Nothing failed, but not all was checked ({', '.join(self.unchecked)}): the {what} is NOT confirmed."
+            )
+        return f"The {what} holds."
+
+    def to_json(self) -> dict[str, Any]:
+        """The checks as plain data; ``held`` is null where a check could not be made."""
+        rows = [{"check": c.name, "held": c.held, "detail": c.detail} for c in self.checks]
+        return {"holds": self.holds, "failed": list(self.failed), "unchecked": list(self.unchecked), "checks": rows}
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __repr__(self) -> str:
+        if self.failed:
+            return f"Verification(does not hold: {', '.join(self.failed)})"
+        if self.unchecked:
+            return f"Verification(nothing failed, but not checked: {', '.join(self.unchecked)})"
+        return f"Verification(holds, {len(self.checks)} checks)"
+
+    def _repr_html_(self) -> str:
+        rows = [(WORDS[c.held].strip(), c.name, c.detail) for c in self.checks]
+        return table_html(repr(self), ("", "check", "found"), rows)
+
+
+WORDS = {True: "ok    ", False: "FAILED", None: "NOT CHECKED"}
+"""How each outcome of a check is shown."""
 
 CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
     ("files are those of the manifest", checks.files_are_listed),
@@ -39,6 +105,7 @@ CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
     ("costs keep the promise", checks.promise_is_kept),
     ("noisy answers were paid for", checks.answers_were_paid_for),
     ("job asked for this promise", checks.job_agrees),
+    ("schema is the one that was stated", checks.schema_is_stated),
     ("tables lie inside the schema", checks.tables_fit),
     ("pages say what the files say", checks.pages_agree),
 )
@@ -65,6 +132,8 @@ def outcome(name: str, check: Callable[[], str]) -> Check:
     """The outcome of one check, whatever happens in it."""
     try:
         return Check(name, True, check())
+    except NotChecked as reason:
+        return Check(name, None, str(reason))
     except HedgerowError as wrong:
         return Check(name, False, str(wrong))
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

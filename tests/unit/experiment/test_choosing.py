@@ -82,7 +82,7 @@ def choice(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "choice"
 
 
-def held(folder: Path) -> dict[str, bool]:
+def held(folder: Path) -> dict[str, bool | None]:
     return {c.name: c.held for c in verify(folder)}
 
 

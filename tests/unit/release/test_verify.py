@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+from hedgerow import __version__
+from hedgerow.cli import release as release_command
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Measurement
-from hedgerow.public.costs.statement import Statement
+from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
-from hedgerow.release.verify import CHECKS
+from hedgerow.release.verify import CHECKS, Verification, verify
 from tests.holding import assert_holds
 from tests.unit.release.made import a_release
-from tests.unit.release.tampering import BUDGETS, failed, only, rehash, restate
+from tests.unit.release.tampering import BUDGETS, failed, only, rehash, restate, unchecked
 
 GUARANTEES = [
     Guarantee(),
@@ -225,9 +228,55 @@ def test_pages_of_another_version_must_still_state_the_promise(honest: Path, tmp
     page.write_text(page.read_text(encoding="utf-8").replace("Release report", "Report"), encoding="utf-8")
     rehash(tmp_path / "r")
     assert not failed(tmp_path / "r")
+    assert "pages say what the files say" in unchecked(tmp_path / "r")
     page.write_text(page.read_text(encoding="utf-8").replace("at most about", "at least"), encoding="utf-8")
     rehash(tmp_path / "r")
     assert set(failed(tmp_path / "r")) == {"pages say what the files say"}
+
+
+def test_a_script_in_a_page_that_claims_another_version_does_not_hold(
+    honest: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contents = read_bundle(honest)
+    write_bundle(tmp_path / "r", replace(contents, statement=replace(contents.statement, version="0.0.1")))
+    page = tmp_path / "r" / "report.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", "<script>steal()</script></body>"), "utf-8")
+    rehash(tmp_path / "r")
+    found = Verification(verify(tmp_path / "r"))
+    assert not found and not found.holds and found.exit_code == 7
+    assert found.failed == () and "pages say what the files say" in found.unchecked
+    assert "Pages not checked: report.html were written by version 0.0.1" in str(unchecked(tmp_path / "r"))
+    assert "pages say what the files say" in repr(found) and "does not hold" not in repr(found)
+    with pytest.raises(typer.Exit) as left:
+        release_command.verify(tmp_path / "r", as_json=True)
+    said = json.loads(capsys.readouterr().out)
+    assert left.value.exit_code == 7
+    assert not said["holds"] and not said["failed"] and "pages say what the files say" in said["unchecked"]
+    assert None in [c["held"] for c in said["checks"]]
+    with pytest.raises(typer.Exit):
+        release_command.verify(tmp_path / "r")
+    assert "NOT confirmed" in capsys.readouterr().out
+
+
+def test_pages_of_another_version_that_this_one_would_write_alike_hold(honest: Path, tmp_path: Path) -> None:
+    contents = read_bundle(honest)
+    write_bundle(tmp_path / "r", replace(contents, statement=replace(contents.statement, version="0.0.1")))
+    assert {c.name: c.held for c in verify(tmp_path / "r")}["pages say what the files say"]
+
+
+@pytest.mark.parametrize("version", [__version__, "0.0.1"])
+def test_a_schema_that_is_not_the_stated_one_is_caught_whatever_version_it_claims(
+    honest: Path, tmp_path: Path, version: str
+) -> None:
+    contents = read_bundle(honest)
+    inputs = tuple(i for i in contents.statement.public_inputs if i.role != "schema")
+    other = replace(contents.statement, version=version)
+    for place, changed in {
+        "another": replace(other, public_inputs=(PublicInput("schema", "schema.toml", "0" * 64), *inputs)),
+        "none": replace(other, public_inputs=inputs),
+    }.items():
+        write_bundle(tmp_path / place, replace(contents, statement=changed))
+        assert set(failed(tmp_path / place)) == {"schema is the one that was stated"}
 
 
 def test_the_statement_reads_back_to_itself(honest: Path) -> None:
