@@ -1,13 +1,16 @@
 """Every page says what is synthetic and what is given, and the records bear it out: all four kinds of release."""
 
+import html
 import json
 import re
+import shlex
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import hedgerow as hr
+from hedgerow.cli import show
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.release.bundle import BundleReader
 from hedgerow.release.origin import kind_of, synthetic_columns
@@ -145,3 +148,47 @@ def test_values_that_the_schema_does_not_allow_are_counted_in_the_sentence(tmp_p
     assert contents.given["pay"] >= 2 and contents.given["area"] == 0
     said = flat((before.folder / "report.html").read_text("utf-8"))
     assert f"but for {contents.given['pay']} values that the schema does not allow" in said
+
+
+def test_the_cards_own_command_draws_more_copies_where_a_reader_is(
+    made: tuple[str, hr.Release], hedgerow: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, release = made
+    card = (release.folder / "DATACARD.md").read_text("utf-8")
+    commands = re.findall(r"^    hedgerow (.+)$", card, re.MULTILINE)
+    assert f"hedgerow {commands[-1]}</pre>" in html.unescape((release.folder / "report.html").read_text("utf-8"))
+    monkeypatch.chdir(release.folder)
+    for command in commands:
+        done = hedgerow(*shlex.split(command))
+        assert done.code == 0, f"{command}: {done.err}"
+    if kind == "draws":
+        assert commands == ["verify ."] and "A draw is not repeated for free" in card
+        return
+    assert [c.split()[0] for c in commands] == ["verify", "sample"]
+    copies = sorted((release.folder.parent / "release-copies").iterdir())
+    assert len(copies) == 20
+    assert hedgerow("verify", ".").code == 0, "the release itself is as it was"
+    if release.holds_records:
+        assert not any(pl.read_parquet(c).equals(release.records) for c in copies), "they are other copies"
+
+
+def test_values_in_python_show_themselves_in_a_few_lines(made: tuple[str, hr.Release]) -> None:
+    _, release = made
+    assert len(repr(release)) < 400 and len(repr(release.statement)) < 400
+    assert release.statement.recipe in repr(release.statement)
+    shown = repr(release.uses).splitlines()
+    assert len(shown) == 1 + len(release.uses) or shown == ["no intended use"]
+    assert all(use.use.name in line for use, line in zip(release.uses, shown[1:], strict=False))
+    assert isinstance(release.uses, tuple)
+
+
+def test_commands_are_printed_so_that_they_work_as_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / ".venv" / "bin"
+    here.mkdir(parents=True)
+    (here / "hedgerow").touch(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [".venv/bin/hedgerow", "demo"])
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert show.program() == ".venv/bin/hedgerow", "the shell would not find it by its name"
+    monkeypatch.setenv("PATH", str(here))
+    assert show.program() == "hedgerow"

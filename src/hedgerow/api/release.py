@@ -10,7 +10,7 @@ import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
-from hedgerow.figures import printable, table_html
+from hedgerow.figures import aligned, printable, table_html
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Schema, Statement
 from hedgerow.release.bundle import BundleReader
@@ -18,6 +18,23 @@ from hedgerow.release.contents import Contents, records_of_counts
 from hedgerow.release.origin import in_short
 from hedgerow.release.verify import Verification, verify
 from hedgerow.uses import Verdict
+
+
+@final
+class Verdicts(tuple[Verdict, ...]):
+    """Verdicts, one for each intended use; shown as a table."""
+
+    __slots__ = ()
+    _head = ("intended use", "error", "tolerance", "")
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(v.use.name, *v.shown) for v in self]
+
+    def __repr__(self) -> str:
+        return "\n".join(aligned(self._head, self._rows(), left=(0, 3))) if self else "no intended use"
+
+    def _repr_html_(self) -> str:
+        return table_html("Intended uses", self._head, self._rows())
 
 
 @final
@@ -70,9 +87,9 @@ class Release:
         return tuple(c.name for c in self.schema.columns if c.name not in given) if attached else ()
 
     @property
-    def uses(self) -> tuple[Verdict, ...]:
+    def uses(self) -> "Verdicts":
         """Each intended use with the error that was forecast for it."""
-        return self.contents.verdicts
+        return Verdicts(self.contents.verdicts)
 
     @property
     def records(self) -> pl.DataFrame:

@@ -41,7 +41,7 @@ def demo(
         watch("verifying the release")
         held = release.verify().holds
     show.echo(show.plan_text(plan, tables=8).rsplit("\n\n", 1)[0])
-    least = found.smallest
+    least, command = found.smallest, show.program()
     show.echo(
         "\nrehearsed  on the public table alone, cost 0: "
         + (
@@ -49,15 +49,15 @@ def demo(
             if least
             else "no epsilon tried is expected to meet every use"
         )
-        + f"\nspent      epsilon 1 of 3 on 'personnel' (hedgerow ledger show --url {folder / 'ledger.db'})\n"
+        + f"\nspent      epsilon 1 of 3 on 'personnel' ({command} ledger show --url {folder / 'ledger.db'})\n"
         f"verified   {'the release holds' if held else 'the release does NOT hold'}\n\n"
         f"open       {folder / 'release' / 'report.html'}   what was released, and how good it is: start here\n"
         f"           {folder / 'release-rehearsal' / 'rehearsal.html'}   what each epsilon would buy\n"
         f"           {folder / 'release' / 'privacy-statement.md'}   the promise in plain words\n"
         f"           {folder / 'release' / 'records.csv'}   the synthetic records\n"
         f"read       {folder / 'job.toml'}, {folder / 'schema.toml'}\n"
-        f"inside     hedgerow steward report {folder / 'job.toml'}   how it came out exactly; not to be published\n"
-        "next       hedgerow schema init YOUR_PUBLIC_TABLE.csv"
+        f"inside     {command} steward report {folder / 'job.toml'}   how it came out exactly; not to be published\n"
+        f"next       {command} schema init YOUR_PUBLIC_TABLE.csv"
     )
 
 

@@ -175,4 +175,4 @@ def run(
         show.echo(json.dumps({"release": str(folder)}))
     else:
         show.echo(f"The release is in {folder}: {release.in_short}.")
-        show.echo(f"Open {folder / 'report.html'}; check it: hedgerow verify {folder}")
+        show.echo(f"Open {folder / 'report.html'}; check it: {show.program()} verify {folder}")

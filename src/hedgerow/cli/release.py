@@ -76,7 +76,8 @@ def sample(
     from hedgerow.api.release import Release
     from hedgerow.release.contents import write_one
 
-    place = out or folder.with_name(folder.name + "-copies")
+    here = folder.resolve()  # "." has no name of its own
+    place = out or here.with_name(here.name + "-copies")
     if place.exists() and any(place.glob(f"*-seed{seed}-*")):
         raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
     with show.progress() as watch:

@@ -62,7 +62,7 @@ def _summary(drafted: "Schema", public: str, out: str) -> list[str]:
     if out != "-":
         table = f" {public}" if what == "table" else " PUBLIC_TABLE"
         lines.append(f"Wrote {out}. Read it through, change what you know better, then type:")
-        lines.append(f"  hedgerow schema check {out}{table}")
+        lines.append(f"  {show.program()} schema check {out}{table}")
     return lines
 
 

@@ -4,9 +4,12 @@ Names, labels and titles come from files and may hold anything.  Every text goes
 phase: none of it is markup, and no character of it acts on the terminal.
 """
 
+import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -89,8 +92,8 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
         lines.append(f"Expected to miss {'its' if len(missed) == 1 else 'their'} tolerance: {named}.")
     if left is None:
         lines.append(
-            f"No cap is set on {job.table!r}. To set one: hedgerow ledger cap {job.table} --epsilon 3"
-            + ("" if "://" in job.ledger else f" --url {job.ledger}")  # an address may hold a password
+            f"No cap is set on {job.table!r}. To set one: {program()} ledger cap {shlex.quote(job.table)} --epsilon 3"
+            + ("" if "://" in job.ledger else f" --url {shlex.quote(job.ledger)}")  # an address may hold a password
         )
     else:
         after = left[0] - job.budget.epsilon
@@ -103,7 +106,7 @@ def unit(g: "Guarantee") -> str:
     """The unit of protection in words."""
     if g.count:
         return f"record (a line stands for {g.count} of them)"
-    return "record" if g.unit == "record" else f"person with at most {g.rows_per_person} rows"
+    return "record" if g.unit == "record" else f"person with at most {many(g.rows_per_person, 'row')}"
 
 
 def promise(epsilon: float, delta: float) -> str:
@@ -183,6 +186,13 @@ def _fates(plan: "Plan") -> list[str]:
 
 def _off(error: float | None) -> str:
     return "-" if error is None else f"{100 * error:.0f} % off"
+
+
+def program() -> str:
+    """How this command is called again: by its name where the shell finds it, else by the path it was called by."""
+    called, found = Path(sys.argv[0]), shutil.which("hedgerow")
+    by_name = called.name != "hedgerow" or not called.exists() or (found is not None and called.samefile(found))
+    return "hedgerow" if by_name else shlex.quote(sys.argv[0])
 
 
 def echo(text: str, *, err: bool = False, end: bool = True) -> None:

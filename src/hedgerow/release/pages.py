@@ -69,6 +69,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
         "made": origin.made_sentence(contents),
         "measure": "epsilon" if pure else "rho",
         "measure_words": "pure epsilon" if pure else "booked as zero-concentrated differential privacy, rho",
+        "more_copies": words.more_copies(contents),
         "of_100": of_100,
         "please_say": origin.please_say(contents),
         "promise": promise,

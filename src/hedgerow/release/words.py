@@ -9,14 +9,15 @@ come, which is two steps under add-remove and one under replace-one and label-ch
 """
 
 import hashlib
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, floor
 from typing import Any
 
 from hedgerow.figures import beside, many, percent, small
-from hedgerow.public import Guarantee, Spend, Statement, Urn, decimal
+from hedgerow.public import Guarantee, PublicInput, Spend, Statement, Urn, decimal
 from hedgerow.release.contents import Contents
 from hedgerow.release.origin import head_words, listed, synthetic_columns
 from hedgerow.uses import Verdict
@@ -306,6 +307,44 @@ def event_rows(statement: Statement) -> tuple[dict[str, Any], ...]:
 def _answer(spend: Spend) -> str:
     cells = sum(a.cells for a in spend.asked)
     return many(cells, "drawn count" if spend.verb == "draw" else "noisy count")
+
+
+def more_copies(contents: Contents) -> tuple[str, str]:
+    """How to draw more copies: what a reader types inside the folder, if that can be, and what to know of it."""
+    s, part = contents.statement, contents.asked.get("job")
+    job = part if isinstance(part, dict) else {}
+    if contents.drawn:
+        return "", "A draw is not repeated for free: further copies of these counts would have their own price."
+    needed = [i for i in s.public_inputs if i.role in ("public", "target")]
+    seed = 1 + (job["seed"] if type(job.get("seed")) is int else 0)  # the job's own gives the release again
+    if "." in str(job.get("recipe", "")):
+        return "", f"{s.recipe}: only whoever ran it can draw more copies, with the object that its run returned."
+    if any(i.name == "frame" for i in needed):
+        said = ", ".join(f"{i.role}=THE_{i.role.upper()}_TABLE" for i in needed)
+        known = "In Python, with the very tables of the run. " + _spread(contents)
+        return f"hedgerow.Release.read('.').sample(20, seed={seed}, {said})", known
+    files = "".join(f" --{i.role} {shlex.quote(f'../{i.name}')}" for i in needed)
+    return f"hedgerow sample . --copies 20 --seed {seed}{files}", _same_tables(needed) + _spread(contents)
+
+
+def _same_tables(needed: Sequence[PublicInput]) -> str:
+    if not needed:
+        return ""
+    names = listed([i.name for i in needed])
+    which, lie = ("is", "it lies") if len(needed) == 1 else ("are", "they lie")
+    return f"{names} {which} not in this folder; the command takes it that {lie} beside it. "
+
+
+def _spread(contents: Contents) -> str:
+    free = (
+        "It costs nobody any privacy: of what was measured it uses the noisy answers in measurements.parquet only. "
+    )
+    if contents.counts is not None:
+        return free + "Copies of these counts differ only in how they were made whole."
+    return free + (
+        "The spread of a result over copies shows the part of its uncertainty that comes from drawing; the noise in "
+        "the answers themselves comes on top."
+    )
 
 
 def release_id(statement: Statement) -> str:

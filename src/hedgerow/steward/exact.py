@@ -73,7 +73,7 @@ def exact_table(table: Any, schema: Schema, count: str = "") -> InsideOnly[Coded
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ExactUse:
-    """One use as it came out. It never leaves an ``InsideOnly``: all but ``forecast`` and ``made`` is confidential.
+    """One use as it came out: all but ``forecast`` and ``made`` is confidential. Revealed, it says its verdict.
 
     Attributes:
         verdict: the exact error and whether it keeps the tolerance.
@@ -96,7 +96,7 @@ class ExactUse:
     times: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return "ExactUse(hidden)"
+        return f"ExactUse({WATERMARK}: {self.verdict!r}, {len(self.true):,} figures not shown)"
 
 
 def exact_uses(job: JobValues, release: Path, rng: np.random.Generator) -> InsideOnly[tuple[ExactUse, ...]]:

@@ -46,7 +46,7 @@ def _kind_of(data: Mapping[str, Any]) -> type[AbstractUse]:
     return USES[data.get("kind", Table.kind)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """How one use is expected to fare, from noise scales and public knowledge alone: a forecast.
 
@@ -99,6 +99,10 @@ class Verdict:
         show = percent if self.use.as_share else small
         return show(self.error), show(self.use.tolerance), self.note if self.expected_met is None else self.word
 
+    def __repr__(self) -> str:
+        error, tolerance, said = self.shown
+        return f"{type(self).__name__}({self.use.name!r}: error {error}, tolerance {tolerance}, {said})"
+
     def to_json(self) -> dict[str, Any]:
         """The verdict and its use as plain data."""
         return {
@@ -121,7 +125,7 @@ class Verdict:
         return cls(use_from_json(data), groups=groups, **{k: data[k] for k in keys})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExactVerdict(Verdict):
     """How one use came out, by an exact look: no forecast."""
 

@@ -39,7 +39,8 @@ def test_errors_are_those_of_the_confidential_table(released: Path) -> None:
     found = exact_uses(Job.load(released), released.parent / "release", np.random.default_rng(0))
     assert repr(found) == "InsideOnly(hidden)"
     sex, pay = found.reveal()
-    assert repr(sex) == "ExactUse(hidden)"
+    assert repr(sex).startswith("ExactUse(INSIDE ONLY: ") and repr(sex.verdict) in repr(sex), "who reveals it sees it"
+    assert str(sex.true.tolist()) not in repr(sex)
     made = pl.read_parquet(released.parent / "release" / "records.parquet")
     true = frame(SECRET)
     share = [sum(s == "F" for s in t["sex"]) / len(t) for t in (true, made)]

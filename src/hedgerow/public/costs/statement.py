@@ -40,7 +40,7 @@ class PublicInput:
     count: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Statement:
     """What was promised, to whom, and every request that was answered.
 
@@ -67,6 +67,13 @@ class Statement:
     anchor: str = ""
     version: str = ""
     choices: tuple[tuple[int, Marginal], ...] = ()
+
+    def __repr__(self) -> str:
+        b, n = self.budget, len(self.spends)
+        delta = f", delta {float(b.delta):g}" if b.delta else ""
+        asked = f"{n} request{'s' * (n != 1)} for {sum(len(s.asked) for s in self.spends)} tables"
+        promise = f"epsilon {float(b.epsilon):g}{delta} for one {self.guarantee.unit}, {self.guarantee.relation}"
+        return f"Statement({self.table!r}, {self.recipe}: {promise}; {asked}; .to_json() has all of it)"
 
     @property
     def spent(self) -> Fraction:
