@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench mutants release format clean
+.PHONY: demo test check docs bench mutants release format clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -26,8 +26,12 @@ check: $(VENV)/.dev  ## what CI runs: format, lint, types, import contracts, tes
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(MAKE) docs
 	$(MAKE) test
 	$(MAKE) mutants
+
+docs: $(VENV)/.dev  ## the site, into docs/_site/index.html; a warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_site
 
 mutants: $(VENV)/.dev  ## plant every known privacy bug and see that the tests catch it
 	$(BIN)/python -m tests.privacy.mutants
@@ -45,4 +49,4 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix src tests bench
 
 clean:
-	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo dist docs/_site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -29,6 +29,8 @@ Watch = Callable[[str], None]
 class Job(JobValues):
     """What to publish, from what, under which promise, and for which uses.
 
+    For example::
+
         import hedgerow as hr
         job = hr.Job(
             confidential=hr.Confidential(frame, name="personnel", unit=hr.Person("id", rows=4)),

@@ -1,0 +1,54 @@
+"""Every command of the how-to guides works as it stands, on simulated tables of the shape that they name."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hedgerow.cli.main import app
+from hedgerow.simulate.personnel import personnel, personnel_schema
+
+GUIDES = sorted((Path(__file__).parents[2] / "docs/howto").glob("*.md"))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ROWS = 1500
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    made = personnel(rows=ROWS, seed=1)
+    for name in ("public", "confidential", "target"):
+        getattr(made, name).write_parquet(folder / f"{name}.parquet")
+    (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("guide", [g for g in GUIDES if "```sh\n" in g.read_text("utf-8")], ids=lambda g: g.stem)
+def test_the_commands_of_a_guide_work(
+    guide: Path, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for table in tables.iterdir():
+        os.link(table, tmp_path / table.name)
+    monkeypatch.chdir(tmp_path)
+    for language, text in BLOCK.findall(guide.read_text("utf-8")):
+        named = re.match(r"# ([\w.-]+)\n", text)
+        if language == "sh":
+            for line in text.splitlines():
+                assert _exit_code(shlex.split(line, comments=True)) == 0, line
+        elif named:
+            (tmp_path / named[1]).write_text(text if language == "toml" else text[named.end() :], "utf-8")
+
+
+def _exit_code(words: list[str]) -> int:
+    """Of a line as a user types it; the program itself runs in this process, which saves its imports."""
+    if words[0] == "hedgerow":
+        try:
+            app(words[1:], standalone_mode=False)
+        except SystemExit as end:
+            return int(end.code or 0)
+        return 0
+    return subprocess.run([sys.executable, *words[1:]], capture_output=True, check=False, timeout=120).returncode
