@@ -18,6 +18,7 @@ from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import JobValues
 from hedgerow.job.file import published_text, read_published
+from hedgerow.job.remarks import job_remarks
 from hedgerow.job.values import ForeignRecipe, Public, Target, name_of
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.planning.attach import with_attach
@@ -35,7 +36,6 @@ from hedgerow.public import (
     Source,
     Statement,
     Tariff,
-    ask_for_counts,
     expanded_public,
     open_source,
     same_file,
@@ -110,13 +110,12 @@ class PreparedJob:
     def guarantee(self) -> Guarantee:
         """The promise, its public columns checked against the schema."""
         given = self.job.guarantee
-        if given.relation != "label-change":
-            return given
-        if not given.public_columns:
+        if given.relation == "label-change" and not given.public_columns:
             why = "" if self.job.confidential.relation else f", the default of {self.job.recipe.name},"
             raise JobError(
                 f"relation = 'label-change'{why} protects some columns and declares the others public row by row.\n"
-                "List the latter in [confidential] public_columns. Nothing was read or spent."
+                "Name a target that has the others, or list them in [confidential] public_columns (in Python: the\n"
+                "argument of Confidential). Nothing was read or spent."
             )
         self.schema.shape(given.public_columns)
         return given
@@ -140,9 +139,7 @@ class PreparedJob:
             rng=np.random.default_rng(self.job.seed),
             limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
         )
-        secret, public = self.job.confidential, self.job.public
-        asks = ask_for_counts(open_source(public.table), public.count, secret.count) if public else ()
-        return replace(found, remarks=(*found.remarks, *asks))
+        return replace(found, remarks=(*found.remarks, *job_remarks(self.job, self.guarantee, self.person)))
 
     def forecast(self, watch: Watch = lambda phase: None) -> tuple[Verdict, ...]:
         """How each use is expected to fare: by its rehearsal if there was one, else by fits on the public table."""

@@ -12,7 +12,6 @@ from hedgerow.errors import HedgerowError
 app = typer.Typer(
     help="Publish a confidential table as differentially private synthetic data.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -44,7 +43,7 @@ def about(
 def main() -> None:
     """Run the command line."""
     try:
-        app()
+        app(prog_name="hedgerow")
     except HedgerowError as refusal:
         show.echo(str(refusal), err=True)
         sys.exit(refusal.exit_code)

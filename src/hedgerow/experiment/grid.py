@@ -150,9 +150,7 @@ class Grid:
             file = GridFile.model_validate(data)
         except ValidationError as wrong:
             lines = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"]
-            lines += [
-                f"  {'.'.join(map(str, e['loc']))}: {e['msg'].removeprefix('Value error, ')}" for e in wrong.errors()
-            ]
+            lines += [f"  {'.'.join(map(str, e['loc']))}: {_said(e)}" for e in wrong.errors()]
             raise JobError("\n".join([*lines, NOTHING])) from None
         job_path = (path.parent / file.experiment.job).resolve()
         _toml(job_path, "job")
@@ -246,6 +244,23 @@ class Grid:
                 yield f"{f.name} sets {f.set!r}; of [{table}], {nearest(key, known[table]).rstrip('.')}"
             elif table in RECIPES and table not in used:
                 yield f"{f.name} sets {f.set!r}, but no cell uses the recipe {table}"
+
+
+def _said(wrong: Any) -> str:
+    """A mistake of a grid file in words; of an unknown key with the nearest known one."""
+    if wrong["type"] != "extra_forbidden":
+        return str(wrong["msg"]).removeprefix("Value error, ")
+    parts: dict[str, type[_GridPart]] = {
+        "experiment": _Experiment,
+        "factor": Factor,
+        "measure": Measure,
+        "figure": Picture,
+        "finding": Finding,
+    }
+    table, *inner = map(str, wrong["loc"])
+    if not inner:
+        return f"is not a table of a grid file: {nearest(table, parts)}"
+    return f"is not a key of [{table}]: {nearest(inner[-1], parts[table].model_fields)}"
 
 
 def _of_its_recipe(data: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 It is read into the values of a job, and written from them; what is written reads back to an equal job.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -28,7 +29,7 @@ from hedgerow.job.values import (
     refuse,
 )
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public import Budget, Guarantee, Schema, document, key_lines, line_of
+from hedgerow.public import Budget, Guarantee, Schema, document, key_lines, line_of, nearest
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 from hedgerow.uses import use_from_toml, use_mistakes
 
@@ -139,7 +140,7 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
     try:
         file = _File.model_validate(data)
     except ValidationError as wrong:
-        mistakes = [*_part_mistakes(wrong), *mistakes]
+        mistakes = [*_part_mistakes(wrong, name), *mistakes]
     if mistakes:
         raise JobError(_all_mistakes(path, text, mistakes))
     secret, folder = file.confidential, path.parent
@@ -276,9 +277,9 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
 
 def published_text(job: JobValues, schema: Schema) -> str:
     """The job as a bundle will have it, read again to see that it says the same; refused otherwise."""
-    if job.text:
-        return job.text
-    text = dumps(job)
+    text = _settled_text(job) if job.text else dumps(job)
+    if text == job.text:
+        return text
     try:
         again = read_published(text, Path("job.toml"), schema)
     except (JobError, ValueError, TypeError) as wrong:
@@ -287,6 +288,19 @@ def published_text(job: JobValues, schema: Schema) -> str:
         again.stated_recipe != job.stated_recipe or again.guarantee != job.guarantee, "The job cannot be published."
     )
     return text
+
+
+def _settled_text(job: JobValues) -> str:
+    """The job file as it was read; with the public columns that the target settled, where it does not name them.
+
+    Who checks a bundle has no target to look them up in.
+    """
+    said = tomllib.loads(job.text)["confidential"]
+    if "public_columns" in said or not job.confidential.public_columns:
+        return job.text
+    listed = document({"public_columns": list(job.confidential.public_columns)}).strip()
+    found = re.subn(r"(?m)^\s*\[\s*confidential\s*\].*$", lambda head: f"{head[0]}\n{listed}", job.text, count=1)
+    return found[0] if found[1] else dumps(job)
 
 
 def save(job: JobValues, path: str | Path) -> Path:
@@ -332,15 +346,29 @@ _Mistake = tuple[tuple[str | int, ...], str]
 """Where in the file, and what is wrong there."""
 
 
-def _part_mistakes(wrong: ValidationError) -> Iterator[_Mistake]:
+def _part_mistakes(wrong: ValidationError, recipe: str) -> Iterator[_Mistake]:
     known = {
         "missing": "is needed and is not there",
-        "extra_forbidden": "is not a key of this table: see docs/job.md",
         "tuple_type": 'must be a list, such as ["sex"]',
     }
     for e in wrong.errors():
-        found = "" if e["type"] in ("missing", "extra_forbidden", "value_error") else f" (got {e['input']!r})"
-        yield e["loc"], known.get(e["type"], e["msg"].removeprefix("Value error, ")) + found
+        found = "" if e["type"] in ("missing", "value_error") else f" (got {e['input']!r})"
+        if e["type"] == "extra_forbidden":
+            yield e["loc"], _unknown(tuple(map(str, e["loc"])), recipe)
+        else:
+            yield e["loc"], known.get(e["type"], e["msg"].removeprefix("Value error, ")) + found
+
+
+def _unknown(at: tuple[str, ...], recipe: str) -> str:
+    """What to say of a table or a key that a job file does not have: the nearest one, or all."""
+    keys, name = known_keys(), at[-1]
+    if len(at) > 1:
+        return f"is not a key of [{at[0]}]: {nearest(name, keys[at[0]])}"
+    if name in RECIPES:
+        return f"is the table of another recipe: this job takes {recipe}. Name it in [job] recipe, or leave it out."
+    if homes := [f"[{table}]" for table, names in keys.items() if name in names and table not in RECIPES]:
+        return f"stands outside of any table: it belongs under {' or '.join(homes)}"
+    return f"is not a table of a job file: {nearest(name, (*keys, 'use'))}"
 
 
 def _use_mistakes(uses: Any) -> list[_Mistake]:

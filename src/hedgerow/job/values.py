@@ -5,7 +5,7 @@ Tables are paths or frames.  Nothing is read here but the header of a frame.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, get_args
@@ -134,7 +134,7 @@ class Confidential(_Table):
         name: under which the ledger books; a file's own name by default, needed for a frame.
         unit: who is protected: ``"record"``, or a ``Person``.
         relation: add-remove, replace-one or label-change; the recipe's own by default.
-        public_columns: under label-change, the columns that are public row by row.
+        public_columns: under label-change, the columns that are public row by row; those of the target by default.
         assumed_rows: a public guess of the number of records, for plans; the public table's by default.
         count: of a table of counts, the column that says how many records a line stands for.
     """
@@ -320,7 +320,21 @@ class JobValues:
             not isinstance(memory, int | float) or isinstance(memory, bool) or memory <= 0
         )
         refuse(wrong, f"Job: memory_gb is {value_in_words(memory)}; it must be a number above 0.")
+        self._settle_public_columns()
         self._fits_together()
+
+    def _settle_public_columns(self) -> None:
+        """Under label-change a target says which columns are public row by row: its own, but for what is attached."""
+        secret, target = self.confidential, self.target
+        if (secret.relation or self.recipe.relation) != "label-change" or secret.public_columns or target is None:
+            return
+        if not target.is_frame and not file_exists(target.table):
+            return  # the bundle of a job has no tables, and whoever reads this one will say what is missing
+        parts = {j.name: j.columns for j in self.schema.joined}
+        drawn = {c for name in self.recipe.private_columns for c in parts.get(name, (name,))}
+        there = set(open_source(target.table).columns) - drawn
+        given = tuple(c.name for c in self.schema.columns if c.name in there)
+        self._set("confidential", replace(secret, public_columns=given))
 
     def _fits_together(self) -> None:
         """What can be said of the values of a job side by side."""
@@ -395,6 +409,12 @@ def absolute(table: str | Path, folder: Path) -> Path:
     file, _, inner = name.removeprefix("duckdb:").rpartition("#")
     refuse(not (file and inner), f"{name!r} names no table: write duckdb:FILE#TABLE.")
     return Path(f"duckdb:{(folder / file).resolve()}#{inner}")
+
+
+def file_exists(table: str | Path) -> bool:
+    """Whether the file of a path, or of ``duckdb:FILE#TABLE``, is there; nothing of it is read."""
+    name = str(table)
+    return Path(name.removeprefix("duckdb:").rpartition("#")[0] if name.startswith("duckdb:") else name).exists()
 
 
 def _name_of(table: str) -> str:

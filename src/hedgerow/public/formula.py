@@ -19,6 +19,7 @@ A claim is about one coefficient: ``sex[F] < -0.02``, or ``0.01 < age < 0.03``.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Literal, final
 
 import numpy as np
@@ -169,8 +170,13 @@ class Formula:
         for place, names in enumerate(known):
             if name in names:
                 return place
+        labelled = [(t, schema.column(t.column)) for t in self.terms if t.form == "labels"]
+        bases = {f"{t.column}[{x[t.base(c)]}]" for t, c in labelled for x in (c.cell_labels, c.cell_texts)}
+        words = () if name in bases else [n for names in known for n in names]
+        close = get_close_matches(name, words, 1, cutoff=0.7)
         raise JobError(
-            f"The model has no coefficient {name!r}. It has: {', '.join(names[0] for names in known[:20])}.\n"
+            f"The model has no coefficient {name!r}.{f' Did you mean {close[0]!r}?' if close else ''} It has: "
+            f"{', '.join(names[0] for names in known[:20])}{' ...' if len(known) > 20 else ''}.\n"
             f"(The level that others are compared with has none: choose it with C(x, ref=LEVEL).) {NOTHING}"
         )
 

@@ -20,6 +20,13 @@ RECIPES: dict[str, type[AbstractRecipe]] = {r.name: r for r in (*_RECORDS, *_COL
 """Every recipe by the name a job calls it. A new recipe is a new file and one line here."""
 
 
+__all__ = sorted(r.__name__ for r in RECIPES.values()) + ["AbstractRecipe"]
+
+
+def __dir__() -> list[str]:
+    return __all__  # what completion shows of hr.recipes
+
+
 def default_recipe(*, target: bool, public: bool) -> str:
     """The recipe of a job that names none: our best for what the job has.
 

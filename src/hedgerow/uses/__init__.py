@@ -11,3 +11,9 @@ from hedgerow.uses.mean import Mean, Quantile
 from hedgerow.uses.rate import Rate
 from hedgerow.uses.table import Table
 from hedgerow.uses.verdict import USES, ExactVerdict, Verdict, use_from_toml, use_mistakes
+
+__all__ = sorted(u.__name__ for u in USES.values())
+
+
+def __dir__() -> list[str]:
+    return __all__  # what completion shows of hr.uses

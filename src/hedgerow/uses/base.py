@@ -17,7 +17,7 @@ from dataclasses import MISSING, InitVar, dataclass, fields
 from functools import cached_property
 from math import isfinite, sqrt
 from numbers import Real
-from typing import Any, ClassVar, Literal, TypeVar, final
+from typing import Any, ClassVar, Literal, Self, TypeVar, final
 
 import numpy as np
 
@@ -96,6 +96,14 @@ class AbstractUse(ABC):
     within: Within | Literal[""] = ""
     over: Over | Literal[""] = ""
     relative: InitVar[float | None] = None
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """A use, none of whose keys is mistyped."""
+        known = [*(k for k in cls.allowed() if k != "kind"), "relative"]
+        for name in named:
+            if name not in known:
+                raise JobError(f"{cls.__name__} does not know {name!r}: {nearest(name, known)} {NOTHING}")
+        return super().__new__(cls)
 
     def __post_init__(self, relative: float | None) -> None:
         said = type(self).__name__
@@ -308,8 +316,10 @@ class AbstractUse(ABC):
                 yield key, "is needed and is not there"
         if absent := sorted(set(cls.needed()) - set(data)):
             yield "", f"kind = {cls.kind!r} needs {', '.join(absent)}"
-        if extra := sorted(set(data) - set(cls.allowed())):
-            yield "", f"kind = {cls.kind!r} does not know {', '.join(extra)}: its keys are {', '.join(cls.allowed())}"
+        for extra in sorted(set(data) - set(cls.allowed())):
+            hint = nearest(extra, cls.allowed())
+            close = hint if hint.startswith("did") else f"its keys are {', '.join(cls.allowed())}"
+            yield extra, f"is not a key of kind = {cls.kind!r}: {close}"
         for key, wrong in cls.problems(data):
             yield key, wrong if wrong.startswith("kind =") else f"{wrong} (got {value_in_words(data.get(key))})"
 

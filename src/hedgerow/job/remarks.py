@@ -1,0 +1,43 @@
+"""What a plan says of a job besides its costs: what is declared public, whose rows are dropped, what is not there."""
+
+import numpy as np
+import polars as pl
+
+from hedgerow.figures import many, percent
+from hedgerow.job.values import JobValues, file_exists
+from hedgerow.public import Guarantee, ask_for_counts, open_source
+
+
+def job_remarks(job: JobValues, guarantee: Guarantee, person: pl.Series | None) -> tuple[str, ...]:
+    """The remarks, in lines for people. ``person`` is whose each row of the public table is, where it says so."""
+    found = list[str]()
+    if not job.confidential.is_frame and not file_exists(job.confidential.table):
+        found.append(f"There is no confidential table at {job.confidential.table}: a run will be refused.")
+    if guarantee.relation == "label-change":
+        private = [c.name for c in job.schema.columns if c.name not in guarantee.public_columns]
+        found += [
+            f"Public row by row, by declaration: {', '.join(guarantee.public_columns)}.",
+            f"Protected: {', '.join(private)}.",
+        ]
+    if guarantee.unit == "person":
+        found += _dropped(guarantee, person)
+    if job.public is not None:
+        found += ask_for_counts(open_source(job.public.table), job.public.count, job.confidential.count)
+    return tuple(found)
+
+
+def _dropped(guarantee: Guarantee, person: pl.Series | None) -> list[str]:
+    """What the cap on a person's rows would drop of the public table, if that says whose rows they are."""
+    cap = guarantee.rows_per_person
+    kept = f"At most {many(cap, 'row')} of a person {'counts' if cap == 1 else 'count'} and the rest is dropped"
+    if person is None:
+        return [f"{kept}; no public table says how many that would be."] if cap == 1 else []
+    named = person.drop_nulls().value_counts()["count"].to_numpy()
+    rows, most = len(person), int(named.max(initial=0))
+    dropped = 1 - float(np.minimum(named, cap).sum()) / max(rows, 1)
+    if dropped < 0.005:
+        return []
+    nobody = f", {percent(person.null_count() / rows)} because they name nobody" if person.null_count() else ""
+    cure = f" To count more: rows_per_person (in Python: Person(..., rows={most}))." if most > cap else ""
+    there = f"of the public table {percent(dropped)} of the rows{nobody}; a person there has up to {most:,}"
+    return [f"{kept}: {there}.{cure}"]

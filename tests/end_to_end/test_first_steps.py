@@ -1,0 +1,156 @@
+"""What a newcomer types first, and mistypes: named at once, with the cure, before anything is done."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import JobError
+from hedgerow.job import remarks
+from hedgerow.public import Guarantee
+from tests.end_to_end.conftest import ROWS, Command
+from tests.privacy.test_replay_attach import attach_job
+from tests.privacy.world import frame
+
+LABELS = Guarantee(relation="label-change", public_columns=("pay", "area"))
+
+
+def test_every_mistyped_table_and_key_of_a_job_is_named_with_the_nearest(hedgerow: Command, job: Path) -> None:
+    text = job.read_text("utf-8")
+    job.write_text(
+        text.replace("[budget]", "epsilom = 2\n[budjet]\n[budget]\n[public_blend]\n").replace(
+            "[confidential]", "[confidential]\nrow_per_person = 3"
+        )
+        + "\n[[use]]\nname = 'a'\ncolums = ['sex']\ntolerance = 1\n",
+        "utf-8",
+    )
+    said = hedgerow("plan", job)
+    assert said.code == 2
+    for wrong in (
+        "is not a key of [confidential]: did you mean 'rows_per_person'?",
+        "budjet: is not a table of a job file: did you mean 'budget'?",
+        "public_blend: is the table of another recipe",
+        "colums: is not a key of kind = 'table': did you mean 'columns'?",
+    ):
+        assert wrong in said.err, said.err
+    assert "see docs" not in said.err and "nothing was spent" in said.err
+
+
+def test_a_key_outside_of_its_table_is_told_where_it_belongs(hedgerow: Command, job: Path) -> None:
+    job.write_text("epsilon = 1\n" + job.read_text("utf-8"), "utf-8")
+    assert "line 1: epsilon: stands outside of any table: it belongs under [budget]" in hedgerow("plan", job).err
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "said"),
+    [
+        (hr.uses.Mean, {"of": "pay", "tolerence": 0.1}, "Mean does not know 'tolerence': did you mean 'tolerance'?"),
+        (hr.uses.Table, {"colums": ["a"], "tolerance": 1}, "did you mean 'columns'?"),
+        (hr.recipes.GuidedTree, {"outcome": ["pay"]}, "Did you mean outcomes?"),
+    ],
+)
+def test_a_mistyped_keyword_in_python_is_named_with_the_nearest(make: Any, given: Any, said: str) -> None:
+    with pytest.raises(JobError) as refused:
+        make(**given)
+    assert said in str(refused.value) and "spent" in str(refused.value)
+
+
+def test_completion_of_recipes_and_uses_shows_what_a_job_may_name() -> None:
+    assert dir(hr.uses) == ["Coefficient", "Mean", "Quantile", "Rate", "Table"]
+    assert "PublicBlend" in dir(hr.recipes) and not {n for n in dir(hr.recipes) if n[0].islower() or n[0] == "_"}
+
+
+def test_the_shell_completes_the_command() -> None:
+    code = "import sys; sys.argv[0] = 'hedgerow'; from hedgerow.cli.main import main; main()"
+    env = {"_HEDGEROW_COMPLETE": "complete_bash", "COMP_WORDS": "hedgerow re", "COMP_CWORD": "1", "PATH": ""}
+    got = subprocess.run(
+        [sys.executable, "-c", code], env={**env, "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True
+    )
+    assert "rehearse" in got.stdout.split(), got.stderr
+
+
+def test_the_package_is_the_command() -> None:
+    env = {"PYTHONPATH": ":".join(sys.path), "PATH": ""}
+    got = subprocess.run([sys.executable, "-m", "hedgerow", "--version"], env=env, capture_output=True, text=True)
+    assert got.stdout.strip() == hr.__version__, got.stderr
+
+
+@pytest.mark.parametrize("recipe", ["random_trees", "guided_tree"])
+def test_public_columns_are_those_of_the_target(hedgerow: Command, tmp_path: Path, recipe: str) -> None:
+    """They need not be typed again; the release says them, and holds for who has no target."""
+    frame(ROWS).write_csv(tmp_path / "secret.csv")
+    job = attach_job(tmp_path, LABELS, recipe)
+    full = hr.Job.load(job)
+    text = "\n".join(line for line in job.read_text("utf-8").splitlines() if not line.startswith("public_columns"))
+    assert text != job.read_text("utf-8").rstrip("\n")
+    job.write_text(text, "utf-8")
+    short = hr.Job.load(job)
+    assert set(short.guarantee.public_columns) == {"pay", "area"} and short.guarantee.relation == "label-change"
+    assert hr.Job.load(short.save(tmp_path / "again.toml")).guarantee == short.guarantee
+    assert any("Public row by row, by declaration: pay, area." in r for r in short.prepare().outline.remarks)
+    assert sorted(full.guarantee.public_columns) == sorted(short.guarantee.public_columns)
+    done = hedgerow("run", job, "--yes")
+    assert done.code == 0, done.err
+    (tmp_path / "target.csv").rename(tmp_path / "elsewhere.csv")
+    (tmp_path / "release").rename(tmp_path / "moved")
+    assert hedgerow("verify", tmp_path / "moved").code == 0
+    assert "public_columns" in (tmp_path / "moved" / "job.toml").read_text("utf-8")
+
+
+def test_plan_says_that_the_confidential_file_is_not_there(hedgerow: Command, job: Path) -> None:
+    assert "There is no confidential table" not in hedgerow("plan", job).out
+    (job.parent / "secret.csv").unlink()
+    said = hedgerow("plan", job)
+    assert f"There is no confidential table at {job.parent / 'secret.csv'}: a run will be refused." in said.out
+
+
+@pytest.mark.parametrize(("cap", "share"), [(1, "67 %"), (2, "33 %"), (3, "")])
+def test_a_plan_says_what_share_of_rows_a_cap_would_drop(cap: int, share: str) -> None:
+    guarantee = Guarantee(unit="person", person="id", rows_per_person=cap)
+    person = pl.Series("id", ["a", "b", "c"] * 3)
+    said = " ".join(remarks._dropped(guarantee, person))
+    assert (f"of the public table {share} of the rows; a person there has up to 3" in said) == bool(share)
+    assert bool(said) == bool(share)
+
+
+def test_rows_that_name_nobody_are_counted_among_the_dropped() -> None:
+    guarantee = Guarantee(unit="person", person="id", rows_per_person=1)
+    (said,) = remarks._dropped(guarantee, pl.Series("id", ["a", "b", None, None]))
+    assert "50 % of the rows, 50 % because they name nobody" in said
+    (said,) = remarks._dropped(guarantee, None)
+    assert "no public table says" in said
+
+
+@pytest.mark.parametrize("verb", ["plan", "rehearse", "run"])
+@pytest.mark.parametrize("bins", ["", "quantiles"])
+def test_terms_of_a_use_are_checked_before_any_work(
+    hedgerow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, bins: str
+) -> None:
+    made = hr.personnel(rows=600, seed=1)
+    for name in ("public", "confidential"):
+        getattr(made, name).write_parquet(tmp_path / f"{name}.parquet")
+    hr.Schema.draft(made.public.drop("person")).save(tmp_path / "schema.toml")
+    if bins:
+        lines = (tmp_path / "schema.toml").read_text("utf-8").splitlines()
+        at = lines.index("[columns.pay]")
+        place = next(i for i in range(at, len(lines)) if lines[i].startswith("bins"))
+        lines[place] = "bins = { quantiles = 5 }"
+        (tmp_path / "schema.toml").write_text("\n".join(lines), "utf-8")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        "[confidential]\ntable = 'confidential.parquet'\n[public]\ntable = 'public.parquet'\n[budget]\nepsilon = 1\n"
+        "[[use]]\nname = 'gap'\nkind = 'coefficient'\nformula = 'ln(pay) ~ sex + age'\nterm = 'sex[f]'\n"
+        "tolerance = 0.1\n",
+        "utf-8",
+    )
+
+    def worked(*args: Any, **more: Any) -> Any:
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr(hr.recipes.PublicBlend, "fit", worked)
+    said = hedgerow(verb, job, *(["--yes"] if verb == "run" else []))
+    assert said.code == 2 and "The model has no coefficient 'sex[f]'. Did you mean 'sex[" in said.err, said.err
