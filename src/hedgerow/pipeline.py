@@ -18,8 +18,9 @@ from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.job import JobValues
 from hedgerow.job.file import published_text, read_published
+from hedgerow.job.recipe import ForeignRecipe, name_of
 from hedgerow.job.remarks import job_remarks
-from hedgerow.job.values import ForeignRecipe, Public, Target, name_of
+from hedgerow.job.values import Public, Target
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline

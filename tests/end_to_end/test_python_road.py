@@ -12,7 +12,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
-from hedgerow.job.values import ForeignRecipe
+from hedgerow.job.recipe import ForeignRecipe
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public import Guarantee, Marginal, Tariff
 from hedgerow.recipes import AbstractRecipe

@@ -15,17 +15,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import JobError
+from hedgerow.job.recipe import ForeignRecipe, name_of, recipe_class
 from hedgerow.job.values import (
     NOTHING,
     Confidential,
-    ForeignRecipe,
     JobValues,
     Person,
     Public,
     Target,
     absolute,
-    name_of,
-    recipe_class,
     refuse,
 )
 from hedgerow.planning.attach import LeafInterval

@@ -8,15 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from hedgerow.answers import Answers
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
-from hedgerow.model.base import Fitted
+from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public import Budget, Guarantee, PublicData, Relation, Schema, Spend, Tariff, open_source
-from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
+from hedgerow.public import Budget, Guarantee, Relation, Schema, open_source
+from hedgerow.recipes import RECIPES, AbstractRecipe
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
 
@@ -25,8 +24,6 @@ FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
 
 
 T = TypeVar("T")
-FOREIGN = " (not one of Hedgerow's recipes)"
-"""What a statement says of a recipe that somebody else wrote."""
 
 
 def refuse(condition: bool, text: str) -> None:
@@ -290,7 +287,7 @@ class JobValues:
             value = getattr(self, name)
             refuse(not isinstance(value, kind), f"Job: {name} is {value_in_words(value)}; write {name}={cure}.")
         self._set("schema", _schema(self.schema))
-        self._set("recipe", _recipe(self.recipe, target=self.target is not None, public=self.public is not None))
+        self._set("recipe", recipe_of(self.recipe, target=self.target is not None, public=self.public is not None))
         self._set("uses", _uses(self.uses))
         refuse(
             not isinstance(self.ledger, str | Path),
@@ -442,67 +439,6 @@ def _schema(given: Any) -> Schema:
         f"Job: schema is {value_in_words(given)}; write schema=Schema.load('schema.toml'), or Schema.draft(public).",
     )
     return given  # type: ignore[no-any-return]
-
-
-def _recipe(given: Any, *, target: bool, public: bool) -> AbstractRecipe:
-    if isinstance(given, AbstractRecipe):
-        refuse(
-            not getattr(given, "name", ""), f"{type(given).__name__} has no name: write name = '...' in the class."
-        )
-        return given
-    empty = given is None or (isinstance(given, str) and not given)
-    name = default_recipe(target=target, public=public) if empty else given
-    if isinstance(name, type) and issubclass(name, AbstractRecipe):
-        raise JobError(f"Job: recipe is the class {name.__name__}; write recipe={name.__name__}(). {NOTHING}")
-    refuse(
-        not isinstance(name, str),
-        f"Job: recipe is {value_in_words(name)}; write a recipe, as in recipes.PublicBlend().",
-    )
-    return recipe_class(str(name))()
-
-
-def recipe_class(name: str) -> type[AbstractRecipe]:
-    """The recipe of that name, or a refusal that says which there are."""
-    if name not in RECIPES:
-        close = get_close_matches(name, RECIPES, 1)
-        raise JobError(
-            f"there is no recipe {name!r}.{f' Did you mean {close[0]}?' if close else ''}\n"
-            f"Choose one of: {', '.join(RECIPES)}; or name none, and the best for this job is taken.\n{NOTHING}"
-        )
-    return RECIPES[name]
-
-
-@dataclass(frozen=True)
-class ForeignRecipe(AbstractRecipe):
-    """A recipe that is not one of ours, as a bundle names it: it can say so, and nothing else."""
-
-    path: str
-    name: ClassVar[str] = "foreign"
-
-    @property
-    def stated(self) -> str:
-        """The recipe as a statement names it."""
-        return self.path + FOREIGN
-
-    def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
-        """Refused: the code is not here."""
-        raise JobError(
-            f"{self.path} is not one of Hedgerow's recipes: what it asks and makes is known to its own code only.\n"
-            "Use the release object of the run that made it. Nothing confidential was read or spent."
-        )
-
-    def fit(self, gate: Answers, public: PublicData) -> Fitted:
-        """Refused: the code is not here."""
-        self.requests(gate.tariff, gate.budget, public)
-        raise AssertionError("a foreign recipe has been fitted")
-
-
-def name_of(recipe: AbstractRecipe) -> str:
-    """The name of one of our recipes; the place of the class of any other, a subclass of ours included."""
-    if type(recipe) is ForeignRecipe:
-        return recipe.path
-    kind = type(recipe)
-    return recipe.name if RECIPES.get(recipe.name) is kind else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _uses(given: Any) -> tuple[AbstractUse, ...]:
