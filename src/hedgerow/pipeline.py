@@ -29,6 +29,7 @@ from hedgerow.public import (
     Budget,
     CodedTable,
     Guarantee,
+    Promised,
     PublicData,
     PublicInput,
     Relation,
@@ -207,9 +208,17 @@ class PreparedJob:
         """The ledger the job names."""
         return Ledger.open(self.job.ledger)
 
-    def left(self) -> tuple[Fraction, ...] | None:
-        """What the table's cap leaves, as (epsilon, delta); None without a cap."""
-        return self.ledger().left(self.job.table)
+    def left(self, budget: Budget | None = None) -> tuple[Fraction, Fraction] | None:
+        """The most epsilon that the table's cap leaves to a run with the delta of ``budget`` (by default the job's).
+
+        Before that run and after it; below 0 if it does not fit.  None without a cap.
+        """
+        budget, (cap, made) = budget or self.job.budget, self.ledger().account(self.job.table)
+        if cap is None:
+            return None
+        now, then = (cap.left(m, budget.delta) for m in (made, [*made, Promised.of(budget)]))
+        fits = cap.holds([*made, Promised.of(budget)])
+        return now or Fraction(0), max(then or Fraction(0), Fraction(0)) if fits else Fraction(-1)
 
 
 def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:

@@ -30,6 +30,8 @@ from hedgerow.public.costs.noise_laws import Gaussian
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.spend import Spend, Tariff
 from hedgerow.release import measurements
+from tests.privacy.accounting_checks import check_accounting
+from tests.privacy.accounting_mutants import ACCOUNTING_MUTANTS
 from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
 from tests.privacy.count_mutants import COUNT_MUTANTS, check_counts
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
@@ -376,6 +378,8 @@ def trials() -> Iterator[tuple[str, Mutant, Callable[[], None]]]:
     """Every planted bug, and the check that must see it."""
     for mutant in MUTANTS:
         yield mutant.__name__, mutant, check_everything
+    for mutant in ACCOUNTING_MUTANTS:
+        yield mutant.__name__, mutant, check_accounting
     for mutant, jobs in RECIPE_MUTANTS:
         for job in jobs:
             yield f"{mutant.__name__} ({job})", mutant, partial(check_recipe, job)
@@ -387,6 +391,7 @@ def main() -> int:
     """Run the checks without a patch, then under every mutant."""
     check_everything()
     check_counts()
+    check_accounting()
     for job in sorted({job for _, jobs in RECIPE_MUTANTS for job in jobs}):
         check_recipe(job)
     sys.stdout.write("the checks pass without a planted bug\n")

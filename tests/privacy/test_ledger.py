@@ -75,13 +75,14 @@ def test_a_cap_without_delta_admits_only_pure_runs(ledger: Ledger) -> None:
     promise(ledger, "pure", "1")
 
 
-def test_deltas_add_up_too(ledger: Ledger) -> None:
-    ledger.cap("pay", Budget("50", "1e-6"))
+def test_deltas_add_up_too_where_epsilons_do(ledger: Ledger) -> None:
+    ledger.cap("pay", Budget("5", "1e-6"))
+    promise(ledger, "pure", "3")  # too much for zCDP: from here on only basic composition admits a run
     promise(ledger, "a", "1", "6e-7")
-    with pytest.raises(BudgetExhausted, match="delta"):
-        promise(ledger, "b", "1", "6e-7")
-    promise(ledger, "c", "1", "4e-7")
-    assert ledger.left("pay") == pair(48, 0)
+    with pytest.raises(BudgetExhausted, match="it costs epsilon = 0.5, but 0 of 5 is left"):
+        promise(ledger, "b", "0.5", "6e-7")
+    promise(ledger, "c", "0.5", "4e-7")
+    assert ledger.left("pay") == pair(HALF, 0)
 
 
 def test_a_later_cap_replaces_an_earlier_one(ledger: Ledger) -> None:

@@ -68,7 +68,7 @@ def _price(asked: "Choosing") -> str:
     from hedgerow.experiment.choosing import expected_runs
 
     answers, score = asked.choice.each(asked.budget.total)
-    left = asked.road.left()
+    left = asked.road.left(asked.budget)
     return "\n".join(
         [
             f"This chooses among {len(asked.candidates)} settings on {asked.job.table!r}, for epsilon "

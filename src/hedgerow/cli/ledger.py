@@ -31,7 +31,8 @@ def show(
         screen.echo("Nothing is booked." if table is None else f"Nothing is booked on table {table}.")
     else:
         accounts = [_account_row(a) for a in found["tables"]]
-        screen.table("Tables", ("table", "cap", "promised", "left", "runs", "same rows as"), accounts)
+        head = ("table", "cap", "promised", "worth together", "left", "runs", "same rows as")
+        screen.table("Tables", head, accounts)
         entries = [_entry_row(e) for e in found["entries"]]
         screen.table("Entries", ("#", "when", "table", "kind", "run", "cost", "what", "hash"), entries)
 
@@ -100,6 +101,7 @@ def _account_row(a: dict[str, Any]) -> tuple[str, ...]:
         a["table"],
         _pair(a["cap"]),
         _pair(a["promised"]),
+        "" if a["worth"] is None else f"epsilon {a['worth']:.6g}",
         _pair(a["left"]),
         str(a["runs"]),
         ", ".join(a["same_rows_as"]),

@@ -96,9 +96,10 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
             + ("" if "://" in job.ledger else f" --url {shlex.quote(job.ledger)}")  # an address may hold a password
         )
     else:
-        after = left[0] - job.budget.epsilon
+        now, after = left
         then = f"after this run {float(after):g}" if after >= 0 else "this run needs more and will be refused"
-        lines.append(f"Left under the cap: epsilon {float(left[0]):g}; {then}.")
+        like = f" for a run with delta {float(job.budget.delta):g}" if job.budget.delta else ""
+        lines.append(f"Left under the cap{like}: epsilon {float(now):g}; {then}.")
     return "\n".join(lines)
 
 

@@ -63,7 +63,7 @@ def _foreseen(check: "ModelCheck") -> str:
     """What the check costs and what to expect of it."""
     from hedgerow.public import law_of
 
-    left = check.road.left()
+    left = check.road.left(check.budget)
     lines = [
         f"claim      {check.claim.text}",
         f"cost       epsilon {float(check.budget.epsilon):g} on {check.road.job.table!r}, booked by itself"

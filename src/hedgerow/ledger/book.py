@@ -31,6 +31,7 @@ from typing import Any, final
 
 from hedgerow.errors import LedgerError, MissingExtra, Refused, VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.composition import Cap, Promised
 from hedgerow.public.costs.spend import Spend
 
 START = "0" * 64  # what the first entry follows
@@ -155,7 +156,7 @@ class Ledger:
             self._append(sql, tab, "cap", asdict(most))
 
     def promise(self, tab: str, run: str, budget: Budget, guarantee: Guarantee, purpose: str = "") -> None:
-        """Book all that ``run`` may ever spend, or refuse. Promises add up (basic composition).
+        """Book all that ``run`` may ever spend, or refuse. Promises add up by the better of two ways (``Cap``).
 
         A run that made this very promise before goes on with what it has left.
         """
@@ -166,13 +167,14 @@ class Ledger:
                 if (made[0].tab, made[0].body) != (tab, json.dumps(facts, default=str)):
                     raise LedgerError(f"Run {run} has promised something else before. {_UNREAD}")
                 return
-            for unit, used, most in self._account(tab):
-                if most is not None and used + facts[unit] > most:
-                    what = f"promise this run on table {' = '.join(sorted(self._names(tab)))}"
-                    cure = (
-                        f"Lower the job's budget, or raise the cap: hedgerow ledger cap {tab} --epsilon E --delta D"
-                    )
-                    raise BudgetExhausted(what, unit=unit, cost=facts[unit], used=used, total=most, cure=cure)
+            cap, others = self._account(tab)
+            if cap and not cap.holds([*others, Promised.of(budget)]):
+                what = f"promise this run on table {' = '.join(sorted(self._names(tab)))}"
+                cure = f"Lower the job's budget, or raise the cap: hedgerow ledger cap {tab} --epsilon E --delta D"
+                unit = "delta" if budget.delta and not cap.delta else "epsilon"
+                left = (cap.left(others, budget.delta) if unit == "epsilon" else None) or Fraction(0)
+                cost, total = Fraction(facts[unit]), cap.epsilon if unit == "epsilon" else cap.delta
+                raise BudgetExhausted(what, unit=unit, cost=cost, used=total - left, total=total, cure=cure)
             self._append(sql, tab, "promise", facts)
 
     def spend(self, run: str, request: str, cost: Fraction, what: str) -> None:
@@ -215,7 +217,8 @@ class Ledger:
             names = self._names(tab).union(*(self._names(e.tab) for e in found))
             if names != self._names(tab):
                 self._append(sql, tab, "same", {"names": sorted(names)})
-        if len(names) > 1 and min(self.left(tab) or (0,)) < 0:
+        cap, made = self._account(tab)
+        if len(names) > 1 and cap and not cap.holds(made):
             raise Refused(
                 f"These rows stand in the ledger as {', '.join(sorted(names))}. What was promised on all these names "
                 f"is more than their smallest cap.\nRaise it (hedgerow ledger cap), or leave it at that. {_UNDRAWN}"
@@ -251,10 +254,21 @@ class Ledger:
         with self._exclusive():
             return self._known[-1].hash
 
-    def left(self, tab: str) -> tuple[Fraction, ...] | None:
-        """The (epsilon, delta) that may still be promised, below 0 if a cap was lowered; None without a cap."""
+    def left(self, tab: str, delta: Fraction | None = None) -> tuple[Fraction, Fraction] | None:
+        """A run that may still be promised: at the cap's delta, at what is left of it, or at the given one.
+
+        Below 0 if a cap was lowered; None without a cap.
+        """
         with self._exclusive():
-            return tuple(most - used for _, used, most in self._account(tab) if most is not None) or None
+            cap, made = self._account(tab)
+        if cap is None or delta is None:
+            return cap and cap.most_left(made)
+        return cap.left(made, delta) or Fraction(0), delta
+
+    def account(self, tab: str) -> tuple[Cap | None, tuple[Promised, ...]]:
+        """The smallest cap of all names of the same rows, if there is one, and all that was promised under them."""
+        with self._exclusive():
+            return self._account(tab)
 
     def spent(self, run: str) -> Fraction:
         """What the requests of ``run`` have cost so far."""
@@ -274,13 +288,13 @@ class Ledger:
         same = [frozenset(e.facts["names"]) for e in self._known if e.kind == "same"]
         return next((names for names in reversed(same) if tab in names), frozenset({tab}))
 
-    def _account(self, tab: str) -> Iterator[tuple[str, Fraction, Fraction | None]]:
-        """Of epsilon and of delta: what is promised under all names, and the smallest cap."""
+    def _account(self, tab: str) -> tuple[Cap | None, tuple[Promised, ...]]:
         names = self._names(tab)
-        made = [e for e in self._known if e.kind == "promise" and e.tab in names]
+        said = [e.facts for e in self._known if e.kind == "promise" and e.tab in names]
+        made = [Promised.stated(*(Fraction(f[k]) for k in ("epsilon", "delta", "total"))) for f in said]
         caps = {e.tab: e.facts for e in self._known if e.kind == "cap" and e.tab in names}.values()
-        for unit in ("epsilon", "delta"):
-            yield unit, _sum(made, unit), min((Fraction(cap[unit]) for cap in caps), default=None)
+        cap = Cap(*(min(Fraction(c[k]) for c in caps) for k in ("epsilon", "delta"))) if caps else None
+        return cap, tuple(made)
 
     def _append(self, sql: _Sql, tab: str, kind: str, facts: dict[str, Any]) -> None:
         last, now = self._known[-1], datetime.now(UTC).isoformat(timespec="seconds")

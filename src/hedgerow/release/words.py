@@ -130,7 +130,10 @@ def _unprotected(s: Statement) -> tuple[tuple[str, str], ...]:
             "If one was itself made from the confidential table, the promise holds on top of what it already tells."
         )
         found.append(("The public tables that were used", on_top))
-    adding = "Other releases from the same table add their epsilon and delta; the steward's ledger keeps the sum."
+    adding = (
+        "Other releases from the same table add up with this one, at most by their epsilons and deltas; the "
+        "steward's ledger keeps the account."
+    )
     found.append(("The sum of several releases", adding))
     return tuple(found)
 

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
-from hedgerow.public import Budget, Statement, epsilon_of
+from hedgerow.public import Budget, Cap, Promised, Statement, epsilon_of
 
 Pair = tuple[Fraction, Fraction]
 NOTHING: Pair = (Fraction(0), Fraction(0))
@@ -29,7 +30,8 @@ class TableAccount:
         runs: how many runs made a promise under this name.
         promised: the sum of their (epsilon, delta), under this name alone.
         cap: the cap set under this name.
-        left: what may still be promised, all names counted; below 0 if a cap was lowered.
+        worth: the epsilon that all runs on these rows are worth together at the delta of the cap, which may be less.
+        left: the largest run that may still be promised, all names counted; below 0 if a cap was lowered.
     """
 
     table: str
@@ -37,6 +39,7 @@ class TableAccount:
     runs: int
     promised: Pair
     cap: Pair | None
+    worth: float | None
     left: Pair | None
 
     def to_json(self) -> dict[str, Any]:
@@ -49,6 +52,7 @@ class TableAccount:
             "table": self.table,
             "cap": numbers(self.cap),
             "promised": numbers(self.promised),
+            "worth": self.worth,
             "left": numbers(self.left),
             "runs": self.runs,
             "same_rows_as": list(self.same_rows),
@@ -150,6 +154,7 @@ def check(found: Sequence[LedgerEntry], anchor: str | None = None) -> None:
 class _Run:
     table: str
     promised: Pair
+    total: Fraction
     left: Fraction
     undrawn: dict[str, Fraction] = field(default_factory=dict)
     rows: str | None = None
@@ -193,10 +198,14 @@ class _Book:
         # The last digit of a logarithm may differ between machines.
         worth = total if asked.delta == 0 else epsilon_of(total, asked.delta) * (1 - 1e-9)
         _hold(0 < worth <= asked.epsilon, "its total is worth more than its epsilon and delta")
-        self.runs[facts["run"]] = _Run(table, (asked.epsilon, asked.delta), total)
+        self.runs[facts["run"]] = _Run(table, (asked.epsilon, asked.delta), total, total)
         names = self.names(table)
         used, most = self.promised(names), self.smallest_cap(names)
-        _hold(most is None or (used[0] <= most[0] and used[1] <= most[1]), "it is above the cap of its time")
+        if most is not None and not (used[0] <= most[0] and used[1] <= most[1]):
+            runs = [run for run in self.runs.values() if run.table in names]
+            rho = sum(run.total if run.promised[1] else run.total * run.total / 2 for run in runs)
+            kept = most[1] > 0 and epsilon_of(Fraction(rho), most[1]) * (1 - 1e-9) <= most[0]
+            _hold(kept, "it is above the cap of its time")
 
     def spend(self, table: str, facts: dict[str, Any]) -> None:
         run, cost = self._run(table, facts), Fraction(facts["cost"])
@@ -265,14 +274,17 @@ def _read(found: Sequence[LedgerEntry]) -> _Book:
 
 def _account(book: _Book, table: str) -> TableAccount:
     names = book.names(table)
-    used, most = book.promised(names), book.smallest_cap(names)
+    most, runs = book.smallest_cap(names), [run for run in book.runs.values() if run.table in names]
+    cap, made = most and Cap(*most), [Promised.stated(*run.promised, run.total) for run in runs]
+    worth = float(cap.worth(made)) if cap else inf
     return TableAccount(
         table=table,
         same_rows=tuple(sorted(names - {table})),
-        runs=sum(run.table == table for run in book.runs.values()),
+        runs=sum(run.table == table for run in runs),
         promised=book.promised({table}),
         cap=book.caps.get(table),
-        left=None if most is None else (most[0] - used[0], most[1] - used[1]),
+        worth=worth if isfinite(worth) else None,
+        left=cap and cap.most_left(made),
     )
 
 
