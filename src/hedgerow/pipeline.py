@@ -29,7 +29,6 @@ from hedgerow.public import (
     Budget,
     CodedTable,
     Guarantee,
-    Promised,
     PublicData,
     PublicInput,
     Relation,
@@ -209,16 +208,9 @@ class PreparedJob:
         return Ledger.open(self.job.ledger)
 
     def left(self, budget: Budget | None = None) -> tuple[Fraction, Fraction] | None:
-        """The most epsilon that the table's cap leaves to a run with the delta of ``budget`` (by default the job's).
-
-        Before that run and after it; below 0 if it does not fit.  None without a cap.
-        """
-        budget, (cap, made) = budget or self.job.budget, self.ledger().account(self.job.table)
-        if cap is None:
-            return None
-        now, then = (cap.left(m, budget.delta) for m in (made, [*made, Promised.of(budget)]))
-        fits = cap.holds([*made, Promised.of(budget)])
-        return now or Fraction(0), max(then or Fraction(0), Fraction(0)) if fits else Fraction(-1)
+        """What the cap leaves to a run of ``budget`` (the job's): epsilon before and after it; None without a cap."""
+        cap, made = self.ledger().account(self.job.table)
+        return cap and cap.around(made, budget or self.job.budget)
 
 
 def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:

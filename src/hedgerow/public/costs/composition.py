@@ -68,6 +68,12 @@ class Cap(NamedTuple):
         found = Fraction(int(most * _SHOWN), _SHOWN)
         return found if basic is None or found > basic else basic
 
+    def around(self, made: Sequence[Promised], budget: Budget) -> tuple[Fraction, Fraction]:
+        """The most epsilon left to a run with this delta, before ``budget`` and after; below 0 if it is refused."""
+        then = [*made, Promised.of(budget)]
+        after = (self.left(then, budget.delta) or Fraction(0)) if self.holds(then) else Fraction(-1)
+        return self.left(made, budget.delta) or Fraction(0), after
+
     def most_left(self, made: Sequence[Promised]) -> tuple[Fraction, Fraction]:
         """A run that may still be promised: the most epsilon at the cap's delta, or at what is left of it.
 
