@@ -25,26 +25,33 @@ source = "a code book that nobody wrote"
 kind = "ordered"
 type = "integer"
 values = ["2019", "2020", "2021"]
+other = "2021"
 [columns.area]
 kind = "categorical"
 values = ["n", "s", "w", "e", "c", "x"]
+other = "x"
 [columns.sex]
 kind = "categorical"
 labels = { F = "female", M = "male" }
+other = "M"
 [columns.race]
 kind = "categorical"
 labels = { A = "Native", B = "Asian", C = "Hispanic", D = "Black", E = "White" }
+other = "E"
 [columns.age]
 kind = "integer"
 bins = { low = 18, high = 78, width = 5 }
+other = 77
 [columns.education]
 kind = "ordered"
 type = "integer"
 labels = { 10 = "some school", 12 = "high school", 16 = "bachelor", 18 = "master", 20 = "doctorate" }
+other = "20"
 [columns.pay]
 kind = "integer"
 bins = { low = 0, high = 120000, width = 10000 }
 unit = 100
+other = 119999
 """
 ZERO = """\
 [[zero]]
@@ -54,18 +61,22 @@ MORE = """\
 [columns.service]
 kind = "integer"
 bins = { edges = [0, 1, 5, 10, 20, 40, 60] }
+other = 60
 [columns.hired]
 kind = "date"
 bins = { unit = "year", low = 1980-01-01, high = 2021-12-31 }
+other = "2021-12-31"
 [columns.part_time]
 kind = "yes-no"
 yes = ["Y"]
 no = ["N"]
+other = "Y"
 [columns.region]
 kind = "categorical"
 values = ["north", "south"]
 determined_by = ["area"]
 REGION
+other = "south"
 [[joined]]
 name = "sex_part"
 columns = ["sex", "part_time"]
@@ -77,13 +88,15 @@ right = "age"
 MAP = "map = [" + ", ".join(f'["{a}", "{"north" if a in "nwe" else "south"}"]' for a in AREAS) + "]"
 COMBINATIONS = 'combinations = [["F", "Y"], ["F", "N"], ["M", "N"]]'
 RACE_OPEN = 'values = ["A", "B", "C", "D"]\nother = "other"\nmissing = true'
-_RACE = PLAIN.split('[columns.race]\nkind = "categorical"\n')[1].split("\n")[0]
-_PAY = "bins = { low = 0, high = 120000, width = 10000 }\nunit = 100"
+_RACE = PLAIN.split('[columns.race]\nkind = "categorical"\n')[1].split("\n[")[0]
+_PAY = "bins = { low = 0, high = 120000, width = 10000 }\nunit = 100\nother = 119999"
 STRICT = PLAIN.replace(_RACE, RACE_OPEN) + MORE.replace("REGION", MAP).replace("COMBINATIONS", COMBINATIONS) + ZERO
 RICH = (
-    STRICT.replace(_PAY, 'bins = { quantiles = 10 }\nspecial = { 999999 = "refused" }\ndecode = "public"')
+    STRICT.replace(
+        _PAY, 'bins = { quantiles = 10 }\nspecial = { 999999 = "refused" }\ndecode = "public"\nmissing = true'
+    )
     .replace(
-        f"values = {json.dumps(list(AREAS))}",
+        f'values = {json.dumps(list(AREAS))}\nother = "x"',
         f'values = {json.dumps(list(AREAS))}\ncollapse = {{ below = 150, into = "other" }}',
     )
     .replace(MAP, "")

@@ -86,7 +86,12 @@ def paper_encoding(public: pl.DataFrame, confidential: pl.DataFrame, groups: Seq
     lines = []
     for name in public.columns:
         seen = (confidential if name in groups else public)[name].unique().sort().to_list()
-        lines += [f"[columns.{name}]", 'kind = "categorical"', f"values = {[str(v) for v in seen]}"]
+        lines += [
+            f"[columns.{name}]",
+            'kind = "categorical"',
+            f"values = {[str(v) for v in seen]}",
+            f"other = '{seen[-1]}'",
+        ]
         if name in DETERMINED:
             lines.append(f'determined_by = ["{DETERMINED[name]}"]')
     for name, parts in JOINS.items():

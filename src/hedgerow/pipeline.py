@@ -39,6 +39,7 @@ from hedgerow.public import (
     Tariff,
     expanded_public,
     open_source,
+    placed,
     same_file,
 )
 from hedgerow.records import Copies as Copies
@@ -90,14 +91,16 @@ class PreparedJob:
         )
 
     def _read(self, part: Public | Target | None, role: Role) -> CodedTable | None:
-        return None if part is None else CodedTable.read(part.table, self.schema, role, part.count)
+        if part is None:
+            return None
+        return CodedTable.read(part.table, self.schema, role, part.count, outside=self.job.outside)
 
     @cached_property
     def schema(self) -> Schema:
         """The schema with bins, labels and combinations settled, from the public table where it says so."""
         written = self.job.schema
         if written.is_resolved:
-            return written
+            return placed(written)
         if self.job.public is None:
             raise JobError(
                 "The schema takes bins, labels or combinations from a public table, but the job names none.\n"
@@ -105,7 +108,7 @@ class PreparedJob:
             )
         source = expanded_public(open_source(self.job.public.table), self.job.public.count)
         wanted = [c.name for c in written.columns if c.name in source.columns]
-        return written.resolved(pl.concat(source.batches(wanted)))
+        return placed(written.resolved(pl.concat(source.batches(wanted))))
 
     @cached_property
     def guarantee(self) -> Guarantee:

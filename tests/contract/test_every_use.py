@@ -25,9 +25,11 @@ other = "M"
 kind = "ordered"
 values = ["2001", "2002", "2003"]
 type = "integer"
+other = "2003"
 [columns.pay]
 kind = "integer"
 bins = { low = 0, high = 1000, width = 1 }
+other = 1000
 """
 )
 BUILT: dict[str, tuple[AbstractUse, ...]] = {

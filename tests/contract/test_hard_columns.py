@@ -18,11 +18,13 @@ TEXT = f"""
 [columns.state]
 kind = "categorical"
 values = ["OH", "TX", "IL"]
+other = "IL"
 [columns.region]
 kind = "categorical"
 values = ["north", "south"]
 determined_by = ["state"]
 map = [["OH", "north"], ["IL", "north"], ["TX", "south"]]
+other = "south"
 [columns.school]
 kind = "ordered"
 values = ["1", "2", "3", "4"]
@@ -34,6 +36,7 @@ other = "other"
 [columns.age]
 kind = "integer"
 bins = {{ low = 0, high = 90, width = 5 }}
+other = 89
 [columns.served]
 kind = "integer"
 bins = {{ low = 0, high = 90, width = 10 }}

@@ -221,7 +221,7 @@ def test_rules_can_be_corrected_and_the_run_resumed_at_no_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = schema().dumps()
-    impossible = hr.Schema.loads(text + '\n[[zero]]\nwhere = { sex = ["F", "M"] }\n')
+    impossible = hr.Schema.loads(text + '\n[[zero]]\nwhere = { sex = ["F", "M", "other"] }\n')
     wrong = make(tmp_path, schema=impossible, recipe=hr.recipes.Independent(), uses=[])
     with pytest.raises(JobError, match="--resume"):
         wrong.run()
@@ -238,7 +238,7 @@ def test_rules_can_be_corrected_and_the_run_resumed_at_no_cost(
 
 def test_a_run_that_measures_something_else_is_not_resumed(tmp_path: Path) -> None:
     text = schema().dumps()
-    impossible = hr.Schema.loads(text + '\n[[zero]]\nwhere = { sex = ["F", "M"] }\n')
+    impossible = hr.Schema.loads(text + '\n[[zero]]\nwhere = { sex = ["F", "M", "other"] }\n')
     wrong = make(tmp_path, schema=impossible, recipe=hr.recipes.Independent(), uses=[])
     with pytest.raises(JobError, match="--resume"):
         wrong.run()

@@ -34,9 +34,9 @@ def ce(tmp_path: Path) -> Path:
 def job(folder: Path, rows: pl.DataFrame, recipe: str, settings: str, more: str = "") -> Path:
     """A job on a small table of area, year and answer."""
     (folder / "schema.toml").write_text(
-        '[columns.area]\nkind = "categorical"\nvalues = ["n", "s"]\n'
-        '[columns.year]\nkind = "integer"\nbins = { low = 2000, high = 2001, width = 1 }\n'
-        '[columns.answer]\nkind = "categorical"\nvalues = ["yes", "no"]\n'
+        '[columns.area]\nkind = "categorical"\nvalues = ["n", "s"]\nother = "s"\n'
+        '[columns.year]\nkind = "integer"\nbins = { low = 2000, high = 2001, width = 1 }\nother = 2001\n'
+        '[columns.answer]\nkind = "categorical"\nvalues = ["yes", "no"]\nother = "no"\n'
     )
     rows.write_csv(folder / "secret.csv")
     file = folder / "job.toml"

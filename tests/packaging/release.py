@@ -23,9 +23,11 @@ NEEDED = ("hedgerow/py.typed", "hedgerow/private/PROOFS.md")
 SCHEMA = """[columns.sex]
 kind = "categorical"
 values = ["F", "M"]
+other = "M"
 [columns.age]
 kind = "integer"
 bins = { edges = [18, 30, 40, 50, 65] }
+other = 65
 """
 JOB = """[job]
 recipe = "independent"

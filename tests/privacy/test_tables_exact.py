@@ -23,12 +23,15 @@ SCHEMA = Schema.loads("""
 [columns.area]
 kind = "categorical"
 values = ["n", "s"]
+other = "s"
 [columns.sex]
 kind = "categorical"
 values = ["F", "M"]
+other = "M"
 [columns.race]
 kind = "categorical"
 values = ["a", "b", "c"]
+other = "c"
 """)
 PUBLIC = PublicData(SCHEMA)
 EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(3))

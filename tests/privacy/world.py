@@ -14,6 +14,7 @@ title = "Toy"
 [columns.sex]
 kind = "categorical"
 values = ["F", "M"]
+other = "M"
 [columns.race]
 kind = "categorical"
 values = ["A", "B", "C"]
@@ -22,9 +23,11 @@ missing = true
 [columns.pay]
 kind = "integer"
 bins = { low = 0, high = 40, width = 10 }
+other = 39
 [columns.area]
 kind = "categorical"
 values = ["n", "s", "w"]
+other = "w"
 [[joined]]
 name = "sex_area"
 columns = ["sex", "area"]

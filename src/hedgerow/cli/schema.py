@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.cli import show
-from hedgerow.errors import JobError, TableMismatch
+from hedgerow.errors import NOTHING, JobError
 
 if TYPE_CHECKING:
-    from hedgerow.public import Schema
+    from hedgerow.public import Schema, TableFit
 
 app = typer.Typer(help="Draft the public description of a table (schema.toml), or check one.", no_args_is_help=True)
-_MOST_OUTSIDE = 0.5
 
 
 @app.command()
@@ -35,6 +34,7 @@ def init(
         )
     from hedgerow.public import Schema
 
+    _must_be_public(public, "A draft would publish its labels, its range and its gaps without paying for them.")
     drafted = Schema.draft(public, codebook)
     if out == "-":
         show.echo(drafted.dumps(reasons=True), end=False)
@@ -70,25 +70,76 @@ def _summary(drafted: "Schema", public: str, out: str) -> list[str]:
 def check(
     schema: Annotated[Path, typer.Argument(help="The schema file.", metavar="SCHEMA")],
     public: Annotated[
-        str | None, typer.Argument(help="A public table to hold against it.", metavar="[PUBLIC]")
+        str | None, typer.Argument(help="A public table, or a target, to hold against it.", metavar="[PUBLIC]")
     ] = None,
+    target: Annotated[bool, typer.Option("--target", help="A target: it may lack the private columns.")] = False,
+    outside: Annotated[
+        float, typer.Option("--outside", min=0, max=1, help="The share of rows that may stand outside a column.")
+    ] = 0.05,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Check a schema: its own mistakes, each with line and cure; then how a PUBLIC table fits it."""
-    from hedgerow.public import Schema, fit, fit_rows, fit_table, open_source, resolved_on
+    from hedgerow.public import Schema
 
     declared = Schema.load(schema)
-    source = open_source(public) if public is not None else None
-    declared = resolved_on(declared, source) if source else declared
-    fits = fit(declared, source) if source else ()
+    if public is not None:
+        _must_be_public(public, "What schema check shows of a table is exact, and no budget pays for it.")
+    found = None if public is None else declared.check(public, target=target, outside=outside)
     if as_json:
-        rows = fit_rows(declared, fits)
-        show.echo(json.dumps({"columns": rows, "unresolved": list(declared.unresolved)}, indent=2))
+        shown = {"columns": _cells(declared, found), "unresolved": [] if found else list(declared.unresolved)}
+        show.echo(json.dumps(shown | ({"table": found.to_json()} if found else {}), indent=2))
     else:
-        show.echo("\n".join(fit_table(declared, fits)))
-    if bad := [f.name for f in fits if f.outside > _MOST_OUTSIDE * f.rows]:
-        raise TableMismatch(
-            f"{public} does not fit {schema}: most values of {', '.join(bad)} are not in the schema. Correct its "
-            f"values or kind, or draft again with: hedgerow schema init {public} --out NEW.toml\n"
-            "No confidential row was read and nothing was spent."
+        show.echo("\n".join(_in_words(declared, found)))
+    if found:
+        found.refuse("target" if target else "public")
+
+
+def _cells(declared: "Schema", fit: "TableFit | None") -> list[dict[str, str | int | None]]:
+    """The cells of every column and, with a table, how many of its rows fall where."""
+    by_name = {f.name: f for f in fit.columns} if fit else {}
+    rows: list[dict[str, str | int | None]] = []
+    for c in (fit.schema if fit else declared).columns:
+        rows.append({"column": c.name, "kind": c.kind, "cells": c.size if c.size_known else None})
+        if f := by_name.get(c.name):
+            rows[-1] |= {"rows": f.rows, "missing": f.missing, "outside": f.outside, "clamped": f.clamped}
+    return rows
+
+
+def _in_words(declared: "Schema", fit: "TableFit | None") -> list[str]:
+    """The same as a table for people, and the verdict."""
+    width = max(12, *(len(c.name) for c in declared.columns))
+    lines = [f"{'column':<{width}}  {'kind':<12} {'cells':>8}"]
+    lines[0] += f" {'missing':>9} {'outside':>9} {'clamped':>9}" if fit else ""
+    for r in _cells(declared, fit):
+        cells = "?" if r["cells"] is None else f"{r['cells']:,}"
+        rows, parts = r.get("rows"), [r.get(k) for k in ("missing", "outside", "clamped")]
+        shares = "".join(f" {_share(part, rows):>9}" for part in parts) if rows else "  not in the table" * bool(fit)
+        lines.append(f"{r['column']!s:<{width}}  {r['kind']!s:<12} {cells:>8}{shares}")
+    lines.append(f"The schema reads well: {len(declared.columns)} columns, {len(declared.attributes)} to measure.")
+    if lost := [c.name for c in declared.columns if not c.places_unknown and c.collapse is None]:
+        lines.append(
+            f"No job can use it yet: it does not say where values go that it does not know, of {', '.join(lost)}.\n"
+            'Add to each of them missing = true, or other = "other".'
+        )
+    if fit is None and declared.unresolved:
+        lines.append("It still takes from a public table: " + "; ".join(declared.unresolved) + ".")
+    lines += fit.lines if fit else ()
+    if fit and fit.holds:
+        lines.append(f"{fit.table}, read as a PUBLIC table of {fit.rows:,} rows, fits the schema.")
+    return lines
+
+
+def _share(part: str | int | None, of: str | int | None) -> str:
+    share = float(part or 0) / float(of or 1)
+    return "-" if not part else f"{share:.2%}" if share >= 0.0001 else "<0.01%"
+
+
+def _must_be_public(table: str, why: str) -> None:
+    """Refuse a table that a job beside it calls confidential."""
+    from hedgerow.job.file import jobs_that_protect
+
+    if named := jobs_that_protect(Path(table)):
+        raise JobError(
+            f"{named[0]} names {table} as its confidential table. {why}\n"
+            f"Give a public table, or a code book. {NOTHING}"
         )

@@ -87,6 +87,7 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
         f"booked under {job.table!r}.",
         f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, 'noisy count')}{_later(plan)}.",
     ]
+    lines += [f"Outside the schema: {line}." for line in plan.outside]
     if missed := [v.use.name for v in plan.missed]:
         named = ", ".join(map(one_line, missed))
         lines.append(f"Expected to miss {'its' if len(missed) == 1 else 'their'} tolerance: {named}.")
@@ -129,6 +130,7 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
         f"asks       {many(len(plan.asked), 'table')}, {many(plan.cells, 'cell')}{_later(plan)}",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",
         *(f"           {line}" for line in plan.remarks),
+        *(f"outside    {line}" for line in plan.outside),
         *([] if plan.attach is None else plan.attach.lines()),
         "",
     ]

@@ -195,13 +195,13 @@ def _code(rule: CodedColumn, i: int) -> str:
         return f"CASE {named}"
     special = zip(rule.numbers(pl.Series(rule.values, dtype=pl.String)).tolist(), rule.codes, strict=True)
     own = "".join(f"WHEN x{i} = '{n!r}'::DOUBLE THEN {c} " for n, c in reversed([*special]) if n == n)
-    return f"CASE {own}WHEN x{i} IS NOT NULL THEN {_bin(f'x{i}', [*map(float, rule.edges)])} {named}"
+    return f"CASE {own}WHEN x{i} IS NOT NULL THEN {_bin(f'x{i}', [*map(float, rule.edges)], rule.bins)} {named}"
 
 
-def _bin(number: str, edges: Sequence[float], low: int = 0) -> str:
-    """How many of ``edges`` are at or below ``number``, by halving."""
+def _bin(number: str, edges: Sequence[float], bins: Sequence[int], low: int = 0) -> str:
+    """The code of a ``number`` by how many of ``edges`` are at or below it, found by halving."""
     if not edges:
-        return str(low)
+        return str(bins[low] if bins else low)
     half = len(edges) // 2
-    below, above = _bin(number, edges[:half], low), _bin(number, edges[half + 1 :], low + half + 1)
+    below, above = _bin(number, edges[:half], bins, low), _bin(number, edges[half + 1 :], bins, low + half + 1)
     return f"CASE WHEN {number} < '{edges[half]!r}'::DOUBLE THEN {below} ELSE {above} END"

@@ -27,7 +27,18 @@ from hedgerow.job.values import (
     refuse,
 )
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public import Budget, Guarantee, Schema, document, key_lines, line_of, nearest
+from hedgerow.public import (
+    MOST_OUTSIDE,
+    Budget,
+    Guarantee,
+    Schema,
+    document,
+    file_of,
+    key_lines,
+    line_of,
+    nearest,
+    same_file,
+)
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
 from hedgerow.uses import use_from_toml, use_mistakes
 
@@ -89,6 +100,7 @@ class _Ledger(_Part):
 
 class _Schema(_Part):
     file: Annotated[str, Field(validation_alias=AliasChoices("file", "path", "table"))] = "schema.toml"
+    outside: Annotated[float, Field(ge=0, le=1)] = MOST_OUTSIDE
 
 
 class _File(_Part):
@@ -169,6 +181,7 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
         "title": file.job.title,
         "out": absolute(file.job.out, folder),
         "memory_gb": file.job.memory_gb,
+        "outside": file.schema_.outside,
         "interval": LeafInterval(**file.plan.model_dump()),
     }
 
@@ -179,6 +192,22 @@ def tables(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
         raise JobError(f"{path}: this is not TOML: {wrong}. Nothing was read or spent.") from None
+
+
+def jobs_that_protect(table: Path) -> list[Path]:
+    """The job files, in the folder of a table and in the present one, that name it as confidential."""
+    found = []
+    for job in dict.fromkeys(p for folder in (file_of(table).parent, Path()) for p in sorted(folder.glob("*.toml"))):
+        try:
+            secret = tomllib.loads(job.read_text("utf-8")).get("confidential")
+            named = secret.get("table") if isinstance(secret, dict) else None
+            if isinstance(named, str) and same_file(
+                absolute(named, job.resolve().parent), absolute(table, Path.cwd())
+            ):
+                found.append(job)
+        except (OSError, ValueError, JobError):
+            continue  # no job file, or one with mistakes: not this command's business
+    return found
 
 
 def known_keys() -> dict[str, tuple[str, ...]]:
@@ -250,7 +279,7 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
             "formats": job.formats,
             **_unlike(job, ("csv",)),
         },
-        "schema": {"file": schema},
+        "schema": {"file": schema} | _unlike(job, ("outside",)),
         "confidential": table(secret)
         | {"name": secret.name}
         | (

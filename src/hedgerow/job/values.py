@@ -14,7 +14,7 @@ from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
 from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public import Budget, Guarantee, Relation, Schema, open_source
+from hedgerow.public import MOST_OUTSIDE, Budget, Guarantee, Relation, Schema, open_source
 from hedgerow.recipes import RECIPES, AbstractRecipe
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
@@ -249,6 +249,7 @@ class JobValues:
         title: what the release is called.
         out: the folder of the release when a run names none.
         memory_gb: the most memory that a run may need; this machine's by default.
+        outside: the share of the public or target table's rows that may stand outside a column of the schema.
         interval: for attach jobs, what a plan holds the leaves of trees against.
     """
 
@@ -267,6 +268,7 @@ class JobValues:
     title: str = ""
     out: Path = Path("release")
     memory_gb: float | None = None
+    outside: float = MOST_OUTSIDE
     interval: LeafInterval = field(default_factory=LeafInterval)
     text: str = field(default="", init=False, compare=False, repr=False)
     """The job file as it was read, comments and all; empty for a job made in Python."""
@@ -317,6 +319,9 @@ class JobValues:
             not isinstance(memory, int | float) or isinstance(memory, bool) or memory <= 0
         )
         refuse(wrong, f"Job: memory_gb is {value_in_words(memory)}; it must be a number above 0.")
+        share = self.outside
+        wrong = not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1
+        refuse(wrong, f"Job: outside is {value_in_words(share)}; it must be a share of rows from 0 to 1.")
         self._settle_public_columns()
         self._fits_together()
 

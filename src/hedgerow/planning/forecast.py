@@ -14,7 +14,17 @@ import polars as pl
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import table_html
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
-from hedgerow.public import Budget, PricedQuestion, PublicData, Schema, Spend, Tariff, law_of, spend_to_json
+from hedgerow.public import (
+    Budget,
+    PricedQuestion,
+    PublicData,
+    Schema,
+    Spend,
+    TableFit,
+    Tariff,
+    law_of,
+    spend_to_json,
+)
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in import FEWEST, RUNS, StandIn, lacking, quick
 from hedgerow.uses import AbstractUse, Verdict
@@ -47,6 +57,7 @@ class Plan:
         remarks: what the recipe has to say of its plan.
         recipe_forecasts: for a table of counts, how each recipe for tables would fare.
         imagined: the table that these recipe_forecasts are worked out for.
+        fits: how the public table and the target fit the schema, each under its role.
         attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
 
@@ -61,6 +72,7 @@ class Plan:
     remarks: tuple[str, ...] = ()
     recipe_forecasts: tuple[RecipeForecast, ...] = ()
     imagined: Imagined | None = None
+    fits: tuple[tuple[str, TableFit], ...] = ()
     attach: AbstractDetails | None = None
 
     @property
@@ -77,6 +89,11 @@ class Plan:
     def kept(self) -> float:
         """The part of the budget whose questions follow from the first answers."""
         return float(1 - sum((r.cost for r in self.requests), Fraction(0)) / self.budget.total)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """What the public table and the target hold that the schema does not know, in words."""
+        return tuple(f"{role} table: {line}" for role, fit in self.fits for line in fit.lines)
 
     @property
     def missed(self) -> tuple[Verdict, ...]:
@@ -122,6 +139,7 @@ class Plan:
             "uses": [v.to_json() for v in self.verdicts],
             "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
+            "tables_and_schema": [{"role": role, **fit.to_json()} for role, fit in self.fits],
             "tables_side_by_side": [f.to_json() for f in self.recipe_forecasts],
             **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
@@ -168,6 +186,9 @@ def outline(
         remarks=recipe.remarks(tariff, budget, public),
         recipe_forecasts=() if table is None else side_by_side(recipe, table, budget, rng),
         imagined=table,
+        fits=tuple(
+            (role, t.fit) for role, t in (("public", public.relative), ("target", public.target)) if t is not None
+        ),
     )
 
 

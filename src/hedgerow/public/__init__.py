@@ -27,24 +27,21 @@ from hedgerow.public.costs.statement import (
 )
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
-from hedgerow.public.files import Source, file_hash, open_source, same_file
+from hedgerow.public.files import Source, file_hash, file_of, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.schema.check import nearest
 from hedgerow.public.schema.column import BINNED, LISTED, Column, as_float
+from hedgerow.public.schema.fit import MOST_OUTSIDE, ColumnFit, TableFit, placed, unknown_rule
 from hedgerow.public.schema.records import Flags, column_codes, decode, impossible, violations
 from hedgerow.public.schema.schema import Schema
 from hedgerow.public.schema.structure import Condition, OrderRule, Zero
 from hedgerow.public.table import (
     CodedTable,
-    ColumnFit,
     Floats,
     Places,
     PublicData,
     Role,
     Shares,
-    fit,
-    fit_rows,
-    fit_table,
     resolved_on,
     shares,
     total_variation,

@@ -1,8 +1,7 @@
 """From values to codes: one fixed rule per column, applied row by row.
 
-A ``Coding`` is plain data compiled from a schema before any row is seen.  Encoding never fails on a value
-and never looks at other rows: what is missing gets the missing code, what is outside the schema gets the
-``other`` code, numbers beyond the outer edges fall into the outer bins.
+A ``Coding`` is plain data compiled from a schema before any row is seen.  Encoding never fails on a value and never
+looks at other rows: what is missing gets the missing code, what the schema does not know the ``other`` code.
 
     >>> sex = CodedColumn("sex", "text", 3, missing=2, other=2, values=("F", "M"), codes=(0, 1))
     >>> Coding((sex,)).encode(pl.DataFrame({"sex": ["M", None, "?", "F"]}), ["sex"])["sex"].tolist()
@@ -35,7 +34,8 @@ class CodedColumn:
     other: int  # the code of everything the rule does not name
     values: tuple[str, ...] = ()  # texts with a code of their own, each once, trimmed, cut to ``prefix``
     codes: tuple[int, ...] = ()  # the code of each of ``values``
-    edges: tuple[float, ...] | None = None  # inner bin edges: a number's code is how many are at or below it
+    edges: tuple[float, ...] | None = None  # bin edges: a number's bin is how many are at or below it
+    bins: tuple[int, ...] = ()  # the code of each bin, where that is not its place
     prefix: int = 0  # keep only this many leading characters of a text; 0 keeps all
     date_format: str = "%Y-%m-%d"  # how a date is written when it is text
 
@@ -44,7 +44,7 @@ class CodedColumn:
         codes = self._named(series) if self.edges is None and series.dtype == pl.String else np.full(len(series), -1)
         if self.edges is not None:
             number = self.numbers(series)
-            codes = np.searchsorted(np.array(self.edges), number, side="right")
+            codes = np.take(self.bins or range(len(self.edges) + 1), np.searchsorted(self.edges, number, "right"))
             for named, code in zip(self.numbers(pl.Series(self.values, dtype=pl.String)), self.codes, strict=True):
                 codes[number == named] = code
             codes[np.isnan(number)] = -1

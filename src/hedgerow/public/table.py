@@ -8,7 +8,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -22,8 +22,9 @@ from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Codes, as_text
 from hedgerow.public.files import Source, file_hash, open_source
-from hedgerow.public.schema import BINNED, LISTED, Column, Schema, nearest
+from hedgerow.public.schema import LISTED, Column, Schema, nearest
 from hedgerow.public.schema.column import NO, YES
+from hedgerow.public.schema.fit import ColumnFit, TableFit
 
 Role = Literal["public", "target", "synthetic"]
 Floats = npt.NDArray[np.float64]
@@ -61,15 +62,18 @@ class CodedTable:
     _taken: "tuple[CodedTable, Places] | None" = None
 
     @classmethod
-    def read(cls, table: Any, schema: Schema, role: Role = "public", count: str = "") -> "CodedTable":
+    def read(
+        cls, table: Any, schema: Schema, role: Role = "public", count: str = "", *, outside: float | None = None
+    ) -> "CodedTable":
         """A file of any format, a DuckDB table, or a polars, pandas or pyarrow frame.
 
         A public or synthetic table has all columns of the schema.  A target may lack those that it is to be
         given, and keeps the columns that the schema does not describe.  ``count`` names the column that says how
-        many records a line stands for: they are written out.
+        many records a line stands for: they are written out.  ``outside`` is the share of its rows that may stand
+        outside a column; None: any.
 
         Raises:
-            TableMismatch: the table lacks columns, or it has no rows.
+            TableMismatch: the table lacks columns, or it has no rows, or too many stand outside the schema.
         """
         source, described = expanded_public(open_source(table), count), {c.name: c for c in schema.columns}
         wanted = list(source.columns) if role == "target" else list(described)
@@ -80,7 +84,10 @@ class CodedTable:
         frame = pl.concat(batches, how="vertical_relaxed")
         typed = frame.with_columns(typed_as(described[n], frame[n]) for n in wanted if n in described)
         settled = schema.resolved(frame) if role == "public" else schema
-        return cls(settled, typed, source.name, _fingerprint(table, typed))
+        made = cls(settled, typed, source.name, _fingerprint(table, typed))
+        if outside is not None:
+            replace(made.fit, limit=outside, target=True).refuse(role)  # what it lacks was looked at above
+        return made
 
     @classmethod
     def of_counts(cls, schema: Schema, frame: pl.DataFrame) -> "CodedTable":
@@ -125,9 +132,22 @@ class CodedTable:
                 "Give it that column, or take the column out of the schema. Nothing was spent."
             )
         if self._taken is None:
+            self._must_be_known(self.schema.coding.needs(names))
             return self.schema.coding.encode(self.frame, names)
         whole, rows = self._taken
         return {n: codes[rows] for n, codes in whole.codes(names).items()}
+
+    def _must_be_known(self, names: Iterable[str]) -> None:
+        """Refuse values that the schema does not know, of columns that have no place for them."""
+        for column in (c for c in map(self.schema.column, names) if not c.places_unknown):
+            found = ColumnFit(column.name).plus(column, self.frame[column.name].unique())
+            if found.outside or found.missing:
+                shown = ", ".join(map(repr, found.strangers)) or "a missing value"
+                raise TableMismatch(
+                    f"The column {column.name} of {self.name} has {shown}, which the schema does not know, and the\n"
+                    f'schema has no place for it. List it, or add missing = true or other = "other" to\n'
+                    f"[columns.{column.name}] of the schema. {NOTHING}"
+                )
 
     def _labelled(self, names: list[str]) -> dict[str, Codes]:
         """The codes of a table of counts, which has labels where records have values."""
@@ -183,17 +203,17 @@ class CodedTable:
     def departs(self, name: str) -> bool:
         """Whether a column has a value that the schema does not name, or beyond its outer edges."""
         fit = ColumnFit(name).plus(self.schema.column(name), self.frame[name].unique())  # each value looked at once
-        return fit.outside + fit.clamped > 0
+        return fit.departs > 0
 
     def outside(self) -> dict[str, int]:
         """How many rows of a column have a value that the schema does not name, or beyond its outer edges."""
-        return dict(self._outside)
+        columns = {c.name for c in self.schema.columns}
+        return {f.name: f.departs for f in self.fit.columns if f.departs and f.name in columns}
 
     @cached_property
-    def _outside(self) -> dict[str, int]:
-        present = [c for c in self.schema.columns if c.name in self.frame.columns]
-        fits = [ColumnFit(c.name).plus(c, self.frame[c.name]) for c in present]
-        return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}
+    def fit(self) -> TableFit:
+        """What it holds that the schema does not know, and where that is counted."""
+        return TableFit.of(self.schema, self.frame, name=self.name)
 
 
 @dataclass(frozen=True)
@@ -252,106 +272,12 @@ def _fingerprint(table: Any, frame: pl.DataFrame) -> str:
     return hashlib.sha256(held.getbuffer()).hexdigest()
 
 
-@final
-@dataclass(frozen=True)
-class ColumnFit:
-    """How the rows of a public table fall into the cells of one column.
-
-    Attributes:
-        name: the column.
-        rows: how many rows were read.
-        missing: rows without a value.
-        outside: rows with a value that the schema does not name, or cannot read.
-        clamped: rows with a number or a date beyond the outer edges.
-    """
-
-    name: str
-    rows: int = 0
-    missing: int = 0
-    outside: int = 0
-    clamped: int = 0
-
-    def plus(self, column: Column, series: pl.Series) -> "ColumnFit":
-        """The same with further rows."""
-        text, rule = as_text(series), column.coded
-        cut = text.str.slice(0, column.prefix) if column.prefix else text
-        named = cut.is_in(list(rule.values)).fill_null(False).to_numpy()
-        gap = (text.is_null() | text.is_in(list(column.missing_values))).fill_null(True).to_numpy()
-        beyond = np.zeros(len(series), bool)
-        if column.kind in BINNED:
-            number = rule.numbers(series)
-            beyond = ~named & ~gap & ((number < column.cuts[0]) | (number >= column.cuts[-1]))
-            named = named | ~np.isnan(number)
-        return ColumnFit(
-            self.name,
-            self.rows + len(series),
-            self.missing + int(gap.sum()),
-            self.outside + int((~named & ~gap).sum()),
-            self.clamped + int(beyond.sum()),
-        )
-
-
-def fit(schema: Schema, source: Source) -> tuple[ColumnFit, ...]:
-    """The fit of every column of a resolved schema, in one pass over the table.
-
-    Raises:
-        TableMismatch: the table lacks a column of the schema, or cannot be read.
-    """
-    columns = {c.name: c for c in schema.columns}
-    found = {n: ColumnFit(n) for n in columns}
-    for batch in source.batches(list(columns)):
-        found = {n: f.plus(columns[n], batch[n]) for n, f in found.items()}
-    return tuple(found.values())
-
-
 def resolved_on(schema: Schema, source: Source) -> Schema:
     """The schema with all that it takes from this public table written out."""
     if schema.is_resolved:
         return schema
     names = [c.name for c in schema.columns]
     return schema.resolved(pl.concat(source.batches(names), how="vertical_relaxed"))
-
-
-Row = dict[str, str | int | None]
-
-
-def fit_rows(schema: Schema, fits: Sequence[ColumnFit]) -> list[Row]:
-    """The cells of every column and, with a table, how many of its rows fall where."""
-    by_name = {f.name: f for f in fits}
-    rows: list[Row] = []
-    for c in schema.columns:
-        row: Row = {"column": c.name, "kind": c.kind, "cells": c.size if c.size_known else None}
-        if f := by_name.get(c.name):
-            row |= {"rows": f.rows, "missing": f.missing, "outside": f.outside, "clamped": f.clamped}
-        rows.append(row)
-    return rows
-
-
-def fit_table(schema: Schema, fits: Sequence[ColumnFit]) -> list[str]:
-    """The same as a table for people, and the verdict."""
-    by_name = {f.name: f for f in fits}
-    width = max(12, *(len(c.name) for c in schema.columns))
-    lines = [f"{'column':<{width}}  {'kind':<12} {'cells':>8}"]
-    lines[0] += f" {'missing':>9} {'outside':>9} {'clamped':>9}" if fits else ""
-    for r in fit_rows(schema, fits):
-        cells = "?" if r["cells"] is None else f"{r['cells']:,}"
-        line = f"{r['column']!s:<{width}}  {r['kind']!s:<12} {cells:>8}"
-        if f := by_name.get(str(r["column"])):
-            line += "".join(f" {_share(part, f.rows):>9}" for part in (f.missing, f.outside, f.clamped))
-        lines.append(line)
-    if fits:
-        lines.append(
-            "outside: not in the schema, coded as `other`, missing or the last cell. clamped: in an outer bin."
-        )
-    lines.append(f"The schema holds: {len(schema.columns)} columns, {len(schema.attributes)} to measure.")
-    if schema.unresolved:
-        lines.append("It still takes from a public table: " + "; ".join(schema.unresolved) + ".")
-    return lines
-
-
-def _share(part: int, of: int) -> str:
-    share = part / max(of, 1)
-    return "-" if not part else f"{share:.2%}" if share >= 0.0001 else "<0.01%"
 
 
 def typed_as(column: Column, series: pl.Series) -> pl.Series:

@@ -396,6 +396,9 @@ def personnel_schema(
     form = files("hedgerow.simulate").joinpath("personnel.toml").read_text("utf-8")
     return form.format(
         years=", ".join(f'"{y}"' for y in years),
+        year=years[-1],
+        agency=agency_codes(agencies)[-1],
+        occupation=occupation_codes(occupations)[-1],
         agencies=_lines(agency_codes(agencies)),
         occupations=_lines(occupation_codes(occupations)),
         families=min(len(FAMILIES), occupations),

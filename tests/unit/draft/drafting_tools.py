@@ -5,13 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from hedgerow.public.schema.drafting.draft import draft
 from hedgerow.public.schema.drafting.sketch import Draft, Sketch
 from hedgerow.public.schema.file import write
+from hedgerow.public.schema.fit import ColumnFit
 from hedgerow.public.schema.structure import Reason
-from hedgerow.public.table import ColumnFit, fit, resolved_on
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
@@ -44,6 +43,5 @@ def written(drawn: Draft) -> str:
 
 def fits(drawn: Draft, table: Any) -> tuple[Schema, dict[str, ColumnFit]]:
     """The drafted schema, resolved on a table, and how the table fits it."""
-    source = open_source(table)
-    schema = resolved_on(Schema.loads(written(drawn)), source)
-    return schema, {f.name: f for f in fit(schema, source)}
+    found = Schema.loads(written(drawn)).check(table)
+    return found.schema, {f.name: f for f in found.columns}

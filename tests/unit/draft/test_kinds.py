@@ -20,7 +20,7 @@ def frame(**columns: object) -> pl.DataFrame:
 def test_few_texts_are_a_list_in_natural_order(tmp_path: Path) -> None:
     found = column(frame(band=["b10", "b9", "b1", "b2"] * 100), tmp_path, "band")
     assert (found.kind, found.values) == ("categorical", ("b1", "b2", "b9", "b10"))
-    assert not found.missing and not found.other
+    assert not found.missing and found.other == "other"
 
 
 @pytest.mark.parametrize(

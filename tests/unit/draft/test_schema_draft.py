@@ -70,15 +70,15 @@ def test_a_code_book_gives_a_draft(tmp_path: Path) -> None:
     book = tmp_path / "book.csv"
     book.write_text("column,value,label\nsex,F,Female\nsex,M,Male\npay,0-100000,Pay\n")
     alone, both = hr.Schema.draft(book), hr.Schema.draft(PUBLIC, codebook=book)
-    assert alone.cell_labels("sex") == both.cell_labels("sex") == ("Female", "Male")
+    assert alone.cell_labels("sex") == both.cell_labels("sex") == ("Female", "Male", "other")
     assert both.reasons and ("code book", "book.csv (CSV of column, value, label)") in both.reasons.origin
 
 
 def test_a_schema_shows_itself() -> None:
     drafted = hr.Schema.draft(PUBLIC)
-    assert repr(drafted).startswith("Schema(3 columns: sex (2), grade (5), pay (") and "\n" not in repr(drafted)
+    assert repr(drafted).startswith("Schema(3 columns: sex (3), grade (6), pay (") and "\n" not in repr(drafted)
     html = drafted._repr_html_()
-    assert "<td>sex</td><td>categorical</td><td>2</td><td>2 values.</td>" in html and "left out" in html
+    assert "<td>sex</td><td>categorical</td><td>3</td><td>2 values.</td>" in html and "left out" in html
     plain = hr.Schema.loads('[columns."a<b"]\nkind = "integer"\nbins = { quantiles = 5 }\n')
     assert repr(plain) == "Schema(1 columns: a<b (?))" and "a&lt;b" in plain._repr_html_()
     assert "left out" not in plain._repr_html_()

@@ -98,12 +98,12 @@ def test_rare_labels_are_collapsed_into_other() -> None:
     assert done.coded.encode(pl.Series(["b", "d", "?", "c"])).tolist() == [2, 2, 2, 1]
 
 
-def test_collapse_keeps_the_cell_it_collapses_into_and_does_nothing_when_nothing_is_rare() -> None:
+def test_collapse_keeps_the_cell_it_collapses_into_also_when_nothing_is_rare() -> None:
     values = ["a"] * 5 + ["b"] * 2
     done = resolved(Column("x", "categorical", values=("a", "b", "c"), collapse=Collapse(3, "c")), values)
     assert (done.values, done.other) == (("a", "c"), "c")
     done = resolved(Column("x", "categorical", values=("a", "b"), collapse=Collapse(2, "rest")), values)
-    assert (done.values, done.other) == (("a", "b"), None)
+    assert (done.values, done.other) == (("a", "b"), "rest")
     done = resolved(Column("x", "categorical", values=("a", "b"), collapse=Collapse(99, "rest")), values)
     assert done.cell_labels == ("rest",)
 

@@ -130,7 +130,7 @@ def test_broken_toml_is_told_with_its_line(text: str, said: str) -> None:
         (X + 'kind = "integer"\nbins = { edges = [2000-01-01, 2001-01-01] }', "lie between numbers"),
         (X + 'kind = "integer"\nbins = { edges = [0, 5] }\nunit = 0', "unit is 0; give a rounding unit above 0"),
         (X + 'kind = "integer"\nbins = { edges = [0, 5] }\nunit = 0.5', "give a whole unit"),
-        (X + 'kind = "integer"\nbins = { edges = [0, 5] }\nother = "5"', "other is '5', which falls into a bin"),
+        (X + 'kind = "integer"\nbins = { edges = [0, 5] }\nother = "6"', "other is '6', beyond the bins"),
         (X + 'kind = "integer"\nbins = { edges = [0, 5] }\ndecode = "random"', "decode is 'random'; choose one of"),
         (X + 'kind = "integer"\nbins = { edges = [0, 1, 5] }\nspecial = { 0 = "none" }', "out of special"),
         (

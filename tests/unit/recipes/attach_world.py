@@ -7,15 +7,19 @@ SCHEMA = """
 [columns.age]
 kind = "ordered"
 values = ["0", "1", "2", "3"]
+other = "3"
 [columns.job]
 kind = "categorical"
 values = ["x", "y", "z"]
+other = "z"
 [columns.sex]
 kind = "categorical"
 values = ["F", "M"]
+other = "M"
 [columns.race]
 kind = "categorical"
 values = ["A", "B"]
+other = "B"
 """
 
 

@@ -16,9 +16,11 @@ SCHEMA = Schema.loads(
 [columns.id]
 kind = "categorical"
 values = ["1", "2", "3", "4"]
+other = "4"
 [columns.sex]
 kind = "categorical"
 values = ["F", "M"]
+other = "M"
 """
 )
 TRUE = pl.DataFrame({"id": ["1", "2", "3", "3"], "sex": ["F", "M", "F", "M"]})

@@ -150,9 +150,11 @@ SMALL = Schema.loads(
 [columns.sex]
 kind = "categorical"
 values = ["F", "M"]
+other = "M"
 [columns.y]
 kind = "real"
 bins = { low = -6, high = 6, width = 0.25 }
+other = 5.875
 """
 )
 

@@ -6,6 +6,7 @@ structure.py   joins, structural zeros, rules between columns
 file.py        from the text of a schema file and back;  check.py: all that is wrong with it
 resolve.py     what is taken from a public table, written out
 schema.py      all of it as one value
+fit.py         what a public table holds that the schema does not know
 records.py     from codes to records, and which records may not occur
 """
 

@@ -210,6 +210,8 @@ def column_faults(c: Column) -> Iterator[Fault]:
         yield "other", f'other is {c.other!r}; give a text without blanks around it, such as other = "other".'
     elif c.other is not None and c.other in c.missing_values:
         yield "other", f"{c.other!r} is both other and missing; remove it from missing_values."
+    if c.outside is not None and not 0 <= c.outside <= 1:
+        yield "outside", f"outside is {c.outside}; give a share of rows from 0 to 1, such as outside = 0.1."
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
@@ -291,8 +293,8 @@ def _binned(c: Column) -> Iterator[Fault]:
         yield "special", f"{text!r} is both special and a missing value; remove one."
     if any(isinf(c.number_of(raw) or 0) for raw in raws):
         yield "special", "special names infinity, which falls into the outer bins; remove it."
-    if c.other is not None and c.other not in raws and c.number_of(c.other) is not None:
-        yield "other", f'other is {c.other!r}, which falls into a bin; give a word, such as "other".'
+    if c.beyond == "unknown" and not c.places_unknown:
+        yield "beyond", 'beyond = "unknown" needs a cell for what is unknown; add missing = true.'
     if c.kind == "date":
         yield from _date_format(c)
     if c.bins is None:
@@ -389,6 +391,9 @@ def _steps(c: Column, b: Bins) -> Iterator[str]:
 
 
 def _bins_and_values(c: Column) -> Iterator[Fault]:
+    number = None if c.other is None or c.other in dict(c.special) else c.number_of(c.other)
+    if number is not None and not c.cuts[0] <= number < c.cuts[-1]:
+        yield "other", f'other is {c.other!r}, beyond the bins; give a number in a bin, or a word, such as "other".'
     empty = c.bin_values.empty
     if empty.any():
         at = int(empty.argmax())

@@ -3,6 +3,9 @@
 The codes of a column run in this order: the values as listed (no, yes; or the bins and then the
 specials), then ``other`` if it is a cell of its own, then missing if it is declared.
 
+What the schema does not know goes to ``other``, or else to missing.  A column that declares neither has no place for
+it: no job may use such a column, because an unknown value would be published as a known one.
+
     >>> Column("sex", "categorical", values=("F", "M"), missing=True).cell_labels
     ('F', 'M', 'missing')
 """
@@ -50,9 +53,11 @@ class Column:
         type: whether listed values are decoded as text or as whole numbers.
         missing: whether missing has a cell of its own.
         missing_values: texts that mean missing, besides null, NaN and blank.
-        other: the cell of all that is not listed: one of the values, or a new one.
+        other: the cell of all that is not listed: one of the values (or a number in a bin), or a new one.
+        outside: the share of a public or target table's rows that may stand outside; None: as the job says.
         special: texts of a numeric or date column with a cell of their own, each with its label.
         bins: the bins of a numeric or date column.
+        beyond: where numbers and dates beyond the bins go: into the outer bins, or where unknown values go.
         decode: how a value is picked within a bin: uniform, midpoint, or public.
         public_values: for ``decode = "public"``, values of each bin on the public table.
         unit: decoded numbers are multiples of this; by default 1 for integer and none for real.
@@ -74,8 +79,10 @@ class Column:
     missing: bool = False
     missing_values: tuple[str, ...] = ()
     other: str | None = None
+    outside: float | None = None
     special: tuple[tuple[str, str], ...] = ()
     bins: Bins | None = None
+    beyond: Literal["outer", "unknown"] = "outer"
     decode: Literal["uniform", "midpoint", "public"] = "uniform"
     public_values: tuple[tuple[Edge, ...], ...] | None = None
     unit: Number | None = None
@@ -170,24 +177,29 @@ class Column:
     def coded(self) -> CodedColumn:
         """The rule that codes the values of this column."""
         size, texts = self.size, dict(self._named_texts)
-        last = size - 1
-        other = self._code_of_other
-        missing = last if self.missing else other if other is not None else last
+        unknown = size - 1 if self.unknown is None else self.unknown  # None: every job refuses it
+        missing = size - 1 if self.missing else unknown
         for text in self.missing_values:
             texts.setdefault(text.strip()[: self.prefix or None].strip(), missing)
         texts.pop("", None)
         reading: Literal["text", "number", "date"] = "text"
         if self.kind in BINNED:
             reading = "date" if self.kind == "date" else "number"
+        edges, bins = None, ()
+        if self.kind in BINNED and self.beyond == "outer":
+            edges = tuple(self.cuts[1:-1].tolist())
+        elif self.kind in BINNED:
+            edges, bins = tuple(self.cuts.tolist()), (unknown, *range(self.bin_count), unknown)
         return CodedColumn(
             self.name,
             reading,
             size,
             missing=missing,
-            other=other if other is not None else last,
+            other=unknown,
             values=tuple(texts),
             codes=tuple(texts.values()),
-            edges=tuple(self.cuts[1:-1].tolist()) if self.kind in BINNED else None,
+            edges=edges,
+            bins=bins,
             prefix=self.prefix,
             date_format=self.format,
         )
@@ -210,21 +222,42 @@ class Column:
         """The texts that have a code of their own."""
         if self.kind in LISTED:
             return {text: code for code, text in enumerate(self.values)}
-        if self.kind == "yes-no":
+        if self.kind == "yes-no":  # true and false, as a column of booleans is written, always have their meaning
             no, yes = self.no or _any_case(NO), self.yes or _any_case(YES)
-            return {**dict.fromkeys(no, 0), **dict.fromkeys(yes, 1)}
+            return {"false": 0, "true": 1, **dict.fromkeys(no, 0), **dict.fromkeys(yes, 1)}
         return {raw: self.bin_count + i for i, (raw, _) in enumerate(self.special)}
 
-    @property
-    def _code_of_other(self) -> int | None:
+    @cached_property
+    def unknown(self) -> int | None:
+        """The code of what the schema does not know, by the rule it declares; None where it declares none."""
         if self.other is None:
-            return None
+            return self.size - 1 if self.missing else None
+        if (number := self._other_number) is not None:
+            return int(np.searchsorted(self.cuts[1:-1], number, side="right"))
         return self._named_texts.get(self.other, len(self._own_texts))
+
+    @property
+    def places_unknown(self) -> bool:
+        """Whether the column says where values go that the schema does not know."""
+        return self.other is not None or self.missing
+
+    @property
+    def knows_unknown(self) -> bool:
+        """Whether what the schema does not know has a cell of its own, which no value that it knows has."""
+        return bool(self._new_other) or (self.other is None and self.missing)
+
+    @property
+    def _other_number(self) -> float | None:
+        """The number in a bin that ``other`` names, if it names one."""
+        if self.other is None or self.kind not in BINNED or self.other in self._named_texts:
+            return None
+        return self.number_of(self.other)
 
     @property
     def _new_other(self) -> tuple[str, ...]:
         """The cell of ``other``, when it is not one of the listed ones."""
-        return () if self.other is None or self.other in self._named_texts else (self.other,)
+        listed = self.other is None or self.other in self._named_texts or self._other_number is not None
+        return () if listed or self.other is None else (self.other,)
 
     def _missing(self, text: str) -> tuple[str, ...]:
         return (text,) if self.missing else ()

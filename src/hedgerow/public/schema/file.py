@@ -187,6 +187,7 @@ _ANY: dict[str, _Reader] = {
     "missing": _flag,
     "missing_values": _raws,
     "other": _raw,
+    "outside": _number,
     "determined_by": _raws,
     "map": _rows,
 }
@@ -199,6 +200,7 @@ _OF_LISTED: dict[str, _Reader] = {
 }
 _OF_BINNED: dict[str, _Reader] = {
     "bins": _bins,
+    "beyond": _word("outer", "unknown"),
     "special": _pairs,
     "decode": _word("uniform", "midpoint", "public"),
     "public_values": lambda value: tuple(_edges(v) for v in _list(value)),
@@ -342,8 +344,8 @@ def _declared(name: str, kind: Kind, got: dict[str, Any]) -> Column:
 
 
 _ORDER = (
-    *("description", "values", "type", "prefix", "collapse", "bins", "unit", "decode", "format", "yes", "no"),
-    *("missing", "missing_values", "other", "determined_by", "map", "public_values"),
+    *("description", "values", "type", "prefix", "collapse", "bins", "beyond", "unit", "decode", "format"),
+    *("yes", "no", "missing", "missing_values", "other", "outside", "determined_by", "map", "public_values"),
 )
 """The keys of a column as they are written; labels and special come last, as they may be tables."""
 _HEAD = """\
@@ -358,6 +360,8 @@ Read it through once and change what you know better:
  * kind, values and bins are guesses; a reason stands above each.
  * Whole numbers with few values are taken as codes. Name them, labels = {{ 1 = "...", 2 = "..." }}; or, if \
 they count or measure something, say kind = "integer" with bins = {{ low = 0, high = 9, width = 1 }}.
+ * What is not listed here has a cell of its own in every column: `other`, or missing where a column keeps its \
+type. So no value that this schema does not know is published as one that it knows.
  * Numbers and dates beyond the outer edges are counted in the outer bins. If the confidential table is of \
 a later year, raise `high`; if it has values that are not listed here, list them.
  * A commented key below a column, such as `# prefix = 2`, is a suggestion: remove the # to use it.

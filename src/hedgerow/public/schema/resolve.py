@@ -5,6 +5,7 @@ get their map, and ``decode = "public"`` gets values to draw from.  Only ever a 
 """
 
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,8 @@ from hedgerow.public.schema.bins import Bins, Edge, Floats, as_date
 from hedgerow.public.schema.column import Column
 from hedgerow.public.schema.structure import Declaration, Join
 
+MOST_OUTSIDE = 0.05
+"""The share of a public or target table's rows that may stand outside a column, unless job or schema say another."""
 DRAWS_PER_BIN = 100
 """How many public values of a bin are kept at most: evenly spaced in rank."""
 
@@ -100,10 +103,15 @@ def _collapsed(c: Column, series: pl.Series) -> Column:
         for v, label, n in zip(c.values, c.labels, counts.tolist(), strict=False)
         if n >= c.collapse.below or v == c.collapse.into
     ]
-    if len(kept) == len(c.values):
-        return replace(c, collapse=None)
     values, labels = zip(*kept, strict=True) if kept else ((c.collapse.into,), (c.collapse.into,))
-    return replace(c, collapse=None, values=tuple(values), labels=tuple(labels), other=c.collapse.into)
+    folded = 1 - sum(n for n, v in zip(counts.tolist(), c.values, strict=False) if v in values) / max(counts.sum(), 1)
+    most = c.outside if c.outside is not None or len(kept) == len(c.values) else _rounded_up(folded + MOST_OUTSIDE)
+    return replace(c, collapse=None, values=tuple(values), labels=tuple(labels), other=c.collapse.into, outside=most)
+
+
+def _rounded_up(share: float) -> float:
+    """The share in whole hundredths, at most 1."""
+    return min(ceil(share * 100) / 100, 1.0)
 
 
 def _with_values(c: Column, series: pl.Series) -> Column:

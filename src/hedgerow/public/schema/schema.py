@@ -25,12 +25,14 @@ from typing import Any, final
 
 import polars as pl
 
-from hedgerow.errors import NOTHING, JobError, SchemaError
+from hedgerow.errors import NOTHING, JobError, SchemaError, TableMismatch
 from hedgerow.public.coding import Coding
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
 from hedgerow.public.schema.check import nearest, problems
 from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.fit import TableFit
 from hedgerow.public.schema.structure import Declaration, Reasons
 
 _SHOWN = 8
@@ -144,6 +146,26 @@ class Schema(Declaration):
     def resolved(self, public: pl.DataFrame) -> "Schema":
         """The same schema with all that it takes from the public table written out."""
         return self if self.is_resolved else Schema._of(resolve.resolve(self, public))
+
+    def check(self, table: Any, *, target: bool = False, outside: float = resolve.MOST_OUTSIDE) -> TableFit:
+        """How a PUBLIC table fits: what it holds that the schema does not know, where that is counted, and how much.
+
+        It ``holds`` when no column has more than the share ``outside`` of the rows outside it, or the share that the
+        schema allows the column.
+
+        Args:
+            table: a frame (pandas, Polars, PyArrow), or the path of a table of any format.
+            target: whether it is a target, which may lack the columns it is to be given.
+            outside: the share of rows that may stand outside a column.
+        """
+        source = open_source(table)
+        have = [c.name for c in self.columns if c.name in source.columns]
+        if not have:
+            raise TableMismatch(
+                f"{source.name} has no column of the schema. It has: {', '.join(source.columns[:12])}. {NOTHING}"
+            )
+        settled = self if self.is_resolved else self.resolved(pl.concat(source.batches(have), how="vertical_relaxed"))
+        return TableFit.of(settled, source, limit=outside, target=target)
 
     @cached_property
     def coding(self) -> Coding:

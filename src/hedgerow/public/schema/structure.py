@@ -22,6 +22,8 @@ from hedgerow.public.schema.column import Column
 class Join:
     """Several columns measured as one, with only the combinations that may occur.
 
+    Where every column has a cell for what the schema does not know, the combination of these cells is allowed too.
+
     Attributes:
         name: the name of the joined column.
         columns: the columns it joins.
@@ -37,14 +39,23 @@ class Join:
         assert self.combinations is not None, "the join is not resolved"
         texts = zip(*self.combinations, strict=True)
         codes = [c.coded.encode(pl.Series(t, dtype=pl.String)) for c, t in zip(columns, texts, strict=True)]
-        flat = np.ravel_multi_index([c.astype(np.intp) for c in codes], tuple(c.size for c in columns))
-        return np.array(list(dict.fromkeys(flat.tolist())), np.int64)
+        flat = np.ravel_multi_index([c.astype(np.intp) for c in codes], tuple(c.size for c in columns)).tolist()
+        unknown = self.unknown(columns)
+        return np.array(list(dict.fromkeys(flat if unknown is None else [*flat, unknown])), np.int64)
+
+    def unknown(self, columns: Sequence[Column]) -> int | None:
+        """The place of the combination in which every column is unknown; None where one has no cell for that."""
+        codes = [c.unknown for c in columns if c.unknown is not None and c.knows_unknown]
+        if len(codes) < len(columns):
+            return None
+        return int(np.ravel_multi_index(codes, tuple(c.size for c in columns)))
 
     def coded(self, columns: Sequence[Column]) -> JoinedColumn:
         """The rule that codes the joined column.
 
-        A combination that is not allowed takes the code of an allowed one: the one that agrees with it on the
-        most leading columns, and is next to it in order.  So every code decodes to an allowed combination.
+        A combination that is not allowed takes the code of the unknown one.  Without that it takes the code of an
+        allowed one: the one that agrees with it on the most leading columns, and is next to it in order.  So every
+        code decodes to an allowed combination.
         """
         shape = tuple(c.size for c in columns)
         cells = self.allowed_cells(columns)
@@ -58,6 +69,8 @@ class Join:
         gap = [np.abs(every - ranked[near]) for near in (above, below)]
         nearer = (apart[0] < apart[1]) | ((apart[0] == apart[1]) & (gap[0] <= gap[1]))
         codes = order[np.where(nearer, above, below)]
+        if (unknown := self.unknown(columns)) is not None:
+            codes = np.where(np.isin(every, cells), codes, int(np.flatnonzero(cells == unknown)[0]))
         return JoinedColumn(self.name, self.columns, shape, tuple(codes.tolist()), len(cells))
 
     def cell_labels(self, columns: Sequence[Column]) -> tuple[str, ...]:

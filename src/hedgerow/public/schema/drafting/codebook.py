@@ -37,6 +37,7 @@ _VALUE = ("value", "code", "values", "codes", "level")
 _LABEL = ("label", "meaning", "labels", "value label", "definition", "desc")
 _ABOUT = ("description", "column label", "variable label", "title")
 _ROLES: Mapping[str, tuple[str, ...]] = {"column": _COLUMN, "value": _VALUE, "label": _LABEL, "about": _ABOUT}
+_FEW_CODES = 50
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:-|–|to|\.\.\.?|:)\s*(-?\d+(?:\.\d+)?)")
 
 
@@ -59,6 +60,7 @@ class CodeBookEntry:
         yes: the texts that mean yes.
         no: the texts that mean no.
         identifier: whether it names records.
+        coded: whether its whole numbers are codes, whatever the name says.
     """
 
     name: str
@@ -74,6 +76,7 @@ class CodeBookEntry:
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
     identifier: bool = False
+    coded: bool = False
 
 
 @final
@@ -199,9 +202,15 @@ def _of_known_shape(book: Mapping[str, Any], path: Path) -> CodeBook | None:
     if all(isinstance(c, dict) and {"description", "values"} & {*c} for c in book.values()):
         return CodeBook("data dictionary", from_dictionary(book))
     if all(type(c) is int and 0 < c <= 100_000 for c in book.values()):
-        sizes = (CodeBookEntry(n, type="integer", low=0, high=size - 1) for n, size in book.items())
-        return CodeBook("domain sizes", tuple(sizes))
+        return CodeBook("domain sizes", tuple(_domain_entry(n, size) for n, size in book.items()))
     return None
+
+
+def _domain_entry(name: str, size: int) -> CodeBookEntry:
+    """A column with codes counted from 0: a list of them while they are few, and a range of whole numbers beyond."""
+    if size > _FEW_CODES:
+        return CodeBookEntry(name, type="integer", low=0, high=size - 1)
+    return CodeBookEntry(name, type="integer", pairs=tuple((str(i), str(i)) for i in range(size)), coded=True)
 
 
 def from_frictionless(book: Mapping[str, Any], path: Path) -> tuple[CodeBookEntry, ...]:

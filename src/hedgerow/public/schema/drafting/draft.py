@@ -341,12 +341,15 @@ def _with_relations(draft: Draft, table: TableProfile) -> Draft:
     columns = {c.name: c for c in resolve(draft.declaration, table.sample).columns}
     coding = Coding(tuple(c.coded for c in columns.values()))
     lists = tuple(n for n, c in columns.items() if c.kind not in BINNED)
-    relations = Relations(coding.encode(table.sample, list(columns)), coding.sizes, lists)
+    coded = coding.encode(table.sample, list(columns))
+    seen = {n: _without_unknown(c, coded[n]) for n, c in columns.items()}
+    relations = Relations({n: c for n, (c, _) in seen.items()}, {n: s for n, (_, s) in seen.items()}, lists)
     fixed, rows = relations.determined, relations.rows
     numbers = {n: _numbers(c, table.sample[n]) for n, c in columns.items() if c.kind in BINNED}
     free = {n: x for n, x in numbers.items() if n not in fixed}
     blocks = [_join_block(j, rows) for j in relations.joins]
-    blocks += [_zero_block(columns[t.column], t, rows) for t in _thresholds(columns, relations, numbers)]
+    short = {n: codes for n, codes in coded.items() if n not in fixed}
+    blocks += [_zero_block(columns[t.column], t, rows) for t in _thresholds(columns, short, numbers)]
     said = f"in all {rows:,} rows looked at.\n[[rule]]"
     blocks += [f"{a} <= {b} {said}\nleft = {value(a)}\nright = {value(b)}" for a, b in always_below(free)]
     return replace(
@@ -361,12 +364,20 @@ def _numbers(column: Column, series: pl.Series) -> Floats:
     return out
 
 
+def _without_unknown(column: Column, codes: Codes) -> tuple[Codes, int]:
+    """The codes and how many there are; without the cell of what is unknown where no row is in it."""
+    unknown = column.unknown
+    if unknown is None or not column.knows_unknown or (codes == unknown).any():
+        return codes, column.size
+    return codes - (codes > unknown), column.size - 1
+
+
 def _thresholds(
-    columns: Mapping[str, Column], relations: Relations, numbers: Mapping[str, Floats]
+    columns: Mapping[str, Column], codes: Mapping[str, Codes], numbers: Mapping[str, Floats]
 ) -> tuple[Threshold, ...]:
     """Values bound to one side of a number, among columns with a short list."""
-    listed = [n for n, c in columns.items() if c.kind in LISTED and n not in relations.determined]
-    short = {n: (relations.codes[n], columns[n].size) for n in listed if 2 <= columns[n].size <= 30}
+    listed = [n for n, c in columns.items() if c.kind in LISTED and n in codes]
+    short = {n: (codes[n], columns[n].size) for n in listed if 2 <= columns[n].size <= 30}
     wide = {n: x for n, x in numbers.items() if columns[n].kind == "integer" and columns[n].size > 12}
     return thresholds(short, wide)
 
@@ -392,7 +403,7 @@ def _zero_block(column: Column, at: Threshold, rows: int) -> str:
     """Two structural zeros that say: these values on this side of the number, the others on that."""
     texts = column.cell_texts
     low = [texts[c] for c in at.codes]
-    high = [t for i, t in enumerate(texts) if i not in at.codes]
+    high = [t for i, t in enumerate(texts) if i not in at.codes and (i != column.unknown or not column.knows_unknown)]
     first, last = f"{at.first:.10g}", f"{at.last:.10g}"
     few = low if len(low) <= len(high) else high
     side = f"up to {last}" if few is low else f"from {first} on"

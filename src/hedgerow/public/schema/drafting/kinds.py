@@ -25,11 +25,14 @@ from hedgerow.public.schema.bins import Bins
 from hedgerow.public.schema.column import NO, YES, Kind
 from hedgerow.public.schema.drafting import names
 from hedgerow.public.schema.drafting.codebook import CodeBookEntry
-from hedgerow.public.schema.drafting.lists import MOST_LABELS, are_whole, sketch_list
+from hedgerow.public.schema.drafting.lists import MOST_LABELS, are_whole, sketch_list, with_unknown
 from hedgerow.public.schema.drafting.numbers import FEW, ONE_BY_ONE, bins_between, set_apart, sketch_amount
 from hedgerow.public.schema.drafting.profile import Profile
 from hedgerow.public.schema.drafting.sketch import NumberRange, Sketch
 from hedgerow.public.schema.structure import Reason
+
+_AMOUNT = re.compile(r"-?[$€£]?-?\d{1,3}(,\d{3})+(\.\d+)?|-?[$€£]-?\d+(\.\d+)?")
+"""A number with commas, a currency sign, or both."""
 
 
 def guess(profile: Profile) -> Sketch | Reason:
@@ -48,10 +51,9 @@ def guess(profile: Profile) -> Sketch | Reason:
     if isinstance(out, Reason):
         return out
     gaps = profile.blank + profile.known - known.known
-    if not gaps and not out.missing:
-        return out
     said = f"Missing in {_share(gaps, profile.rows)} of the rows." if gaps else ""
-    return replace(out, missing=True, missing_values=tuple(sorted(marks)), gaps=said)
+    out = replace(out, missing=out.missing or gaps > 0, missing_values=tuple(sorted(marks)), gaps=said)
+    return with_unknown(out)
 
 
 def _guess_known(profile: Profile) -> Sketch | Reason:
@@ -65,9 +67,12 @@ def _guess_known(profile: Profile) -> Sketch | Reason:
     if (number := sketch_amount(profile)) is not None:
         return number
     listed = sketch_list(profile)
-    if isinstance(listed, Sketch) and any(re.fullmatch(r"[$€£]?-?\d{1,3}(,\d{3})+(\.\d+)?", v) for v in values):
-        return _doubted(listed, "CHECK: numbers with commas are read as texts: write them plainly to bin them.")
-    return listed
+    if not any(_AMOUNT.fullmatch(v) for v in values[:MOST_LABELS]):
+        return listed
+    doubt = "CHECK: numbers with commas or currency signs are read as texts: write them plainly to bin them."
+    if isinstance(listed, Reason):
+        return replace(listed, notes=(*listed.notes, doubt))
+    return _doubted(listed, doubt)
 
 
 def _dates(profile: Profile) -> Sketch | None:
@@ -201,7 +206,8 @@ def sketch_entry(entry: CodeBookEntry) -> Sketch | Reason:
     if isinstance(sketch, Reason):
         return sketch
     missing = entry.missing or bool(entry.missing_values)
-    return replace(sketch, description=entry.description, missing=missing, missing_values=entry.missing_values)
+    sketch = replace(sketch, description=entry.description, missing=missing, missing_values=entry.missing_values)
+    return with_unknown(sketch)
 
 
 def _by_type(entry: CodeBookEntry) -> Sketch | Reason:
@@ -221,7 +227,7 @@ def _by_type(entry: CodeBookEntry) -> Sketch | Reason:
 def is_run(entry: CodeBookEntry, values: tuple[str, ...]) -> bool:
     """Whether these are numbers one after the other, without labels, of a column that counts: years."""
     counting = names.says(entry.name, names.QUANTITY) and not names.says(entry.name, names.CODE)
-    if not counting or not values or not are_whole(values):
+    if not counting or entry.coded or not values or not are_whole(values):
         return False
     plain = all(v == w for v, w in entry.pairs)
     return plain and [int(v) for v in values] == list(range(int(values[0]), int(values[0]) + len(values)))
@@ -315,7 +321,8 @@ def with_table(entry: CodeBookEntry, profile: Profile) -> Sketch | Reason:
     values = tuple(dict.fromkeys(v for v, _ in entry.pairs if v not in marks))
     extra = names.naturally(v for v in profile.values[:1_000] if v not in values and v not in marks)
     sketch = _listed(entry, values, extra)
-    return replace(sketch, missing=seen.missing, missing_values=seen.missing_values, gaps=seen.gaps)
+    missing = seen.missing if seen.gaps or seen.missing_values else False  # or else only what is unknown was taken so
+    return with_unknown(replace(sketch, missing=missing, missing_values=seen.missing_values, gaps=seen.gaps))
 
 
 def _covers(entry: CodeBookEntry, profile: Profile) -> bool:

@@ -3,10 +3,12 @@
 import re
 from dataclasses import replace
 
-from hedgerow.public.schema.column import Kind
+from hedgerow.public.schema.bins import Bins
+from hedgerow.public.schema.column import LISTED, Kind
 from hedgerow.public.schema.drafting import names
 from hedgerow.public.schema.drafting.profile import Profile
 from hedgerow.public.schema.drafting.sketch import Sketch
+from hedgerow.public.schema.resolve import MOST_OUTSIDE
 from hedgerow.public.schema.structure import Reason
 from hedgerow.public.toml import value
 
@@ -24,16 +26,42 @@ def sketch_list(profile: Profile) -> Sketch | Reason:
     scale = names.in_order(values)
     steps = names.says(profile.name, names.ORDER) and are_whole(values) and profile.distinct > 2  # a grade, a decile
     kind: Kind = "ordered" if scale or steps else "categorical"
+    text = not are_whole(values) or names.says(profile.name, names.WRITTEN_CODE)
     sketch = Sketch(
         profile.name,
         kind,
         values=scale or names.naturally(values),
-        other=_other(values) if is_open(profile) else None,
-        type="integer" if are_whole(values) else "text",
+        type="text" if text else "integer",
         remarks=(_counted(profile, kind),),
     )
+    sketch = with_unknown(sketch)
     hints = (*_prefix_hint(profile), *_collapse_hint(profile, sketch.other or _other(values)))
     return replace(sketch, remarks=(*sketch.remarks, *_why(profile, sketch)), hints=hints)
+
+
+def with_unknown(sketch: Sketch) -> Sketch:
+    """The sketch with a cell for what it does not know, which nobody can take for a value.
+
+    A list of texts has the cell ``other``.  Whole numbers, dates, yes and no are taken as missing when they are not
+    known, so that the column keeps its type; so is a year beyond the bins, where a larger number is in the last bin.
+
+    >>> with_unknown(Sketch("state", "categorical", values=("TX", "Other"))).other
+    'not listed'
+    >>> with_unknown(Sketch("race", "categorical", values=("1", "2"), type="integer")).missing
+    True
+    """
+    if sketch.kind in LISTED and sketch.type == "text":
+        return sketch if sketch.other is not None else replace(sketch, other=_free_word(sketch))
+    year = sketch.kind == "integer" and names.says(sketch.name, names.YEAR) and (sketch.bins or Bins()).width == 1
+    return replace(sketch, missing=True, other=None, beyond="unknown" if year else sketch.beyond)
+
+
+def _free_word(sketch: Sketch) -> str:
+    """A word for what is not listed that is no value, label or mark of the column, in capital or small letters."""
+    taken = {t.casefold() for t in (*sketch.values, *sketch.labels, *sketch.missing_values)}
+    cut = {v.casefold() for v in sketch.values} if sketch.prefix else set[str]()
+    words = (OTHER, "not listed", *(f"not listed {i}" for i in range(2, len(taken) + 4)))
+    return next(w for w in words if w not in taken and w[: sketch.prefix or None].strip() not in cut)
 
 
 def is_open(profile: Profile) -> bool:
@@ -72,11 +100,12 @@ def _why(profile: Profile, sketch: Sketch) -> list[str]:
     elif names.says(profile.name, names.ORDER) and profile.distinct > 2:
         out.append('If their order has meaning, sort them from low to high and say kind = "ordered".')
     once = int((profile.counts["n"] == 1).sum())
-    if sketch.other and once:
+    place = f"go to `{sketch.other}`" if sketch.other else "are taken as missing"
+    if is_open(profile) and once:
         said = "1 was" if once == 1 else f"{once} were"
-        out.append(f"{said} seen only once, so there may be more: values not listed go to `{sketch.other}`.")
-    elif sketch.other:
-        out.append(f"A long list is rarely complete: values not listed go to `{sketch.other}`.")
+        out.append(f"{said} seen only once, so there may be more: values not listed {place}.")
+    elif is_open(profile):
+        out.append(f"A long list is rarely complete: values not listed {place}.")
     return out
 
 
@@ -125,17 +154,17 @@ def _sketch_many(profile: Profile) -> Sketch | Reason:
     many = f"{profile.distinct:,}" if profile.complete else f"More than {profile.distinct:,}"
     cut = prefix_of(profile.values)
     if cut and len({v[:cut] for v in profile.values}) <= MOST_LABELS:
-        return Sketch(
+        sketch = Sketch(
             profile.name,
             "categorical",
             values=names.naturally({v[:cut] for v in profile.values}),
-            other=OTHER,
             prefix=cut,
             remarks=(
                 f"{many} values, too many to list. They look like codes, so they are cut to their first "
                 f"{cut} positions. A decoded record has the cut code.",
             ),
         )
+        return with_unknown(sketch)
     top = profile.counts.filter(profile.counts["n"] >= 10).head(_LISTED)
     share = int(top["n"].sum()) / max(profile.rows, 1)
     if share < 0.05:
@@ -144,13 +173,10 @@ def _sketch_many(profile: Profile) -> Sketch | Reason:
             "published from counts. To keep a part of it, make a column with a short list of values."
         )
         return Reason(profile.name, (note,), left_out="free text")
-    return Sketch(
-        profile.name,
-        "categorical",
-        values=names.naturally(top["value"].to_list()),
-        other=OTHER,
-        remarks=(
-            f"{many} values, too many to list: these {top.height} are the most frequent, with {share:.0%} of the "
-            f"rows. The rest go to `{OTHER}`. Shorten or lengthen the list as you need.",
-        ),
+    sketch = with_unknown(Sketch(profile.name, "categorical", values=names.naturally(top["value"].to_list())))
+    said = (
+        f"{many} values, too many to list: these {top.height} are the most frequent, with {share:.0%} of the "
+        f"rows. The rest go to `{sketch.other}`, and `outside` is the share that may. Shorten or lengthen the list "
+        "as you need."
     )
+    return replace(sketch, outside=min(round(1 - share + MOST_OUTSIDE, 2), 1.0), remarks=(said,))

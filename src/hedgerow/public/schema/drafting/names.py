@@ -32,6 +32,9 @@ CODE = _set(
     "ethnicity hispanic sex gender group area nationality language religion marital citizenship citizen "
     "origin diagnosis icd plan relationship"
 )
+WRITTEN_CODE = _set("zip zipcode postcode fips puma naics sic soc tract icd msa")
+"""Codes that stay as they are written, leading zeros and all, however many there are."""
+YEAR = frozenset(["year", "yr", "fy"])
 ORDER = _set(
     "grade level education educ edu degree rank rating stage severity decile quartile quintile band bracket tier step"
 )

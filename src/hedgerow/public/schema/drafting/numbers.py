@@ -36,7 +36,6 @@ _EVEN, _BODY = 100, 50
 _LARGEST = 2.0**51
 _SPIKE, _CROWDED, _TAIL = 0.05, 0.25, 1.5
 _LADDER = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), Fraction(7))
-_YEAR = frozenset(["year", "yr", "fy"])
 _MARKS = frozenset([1, 7, 8, 9, 97, 98, 99, 997, 998, 999, 9998, 9999, 99999, 999999])
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 Floats = npt.NDArray[np.float64]
@@ -209,9 +208,10 @@ def sketch_amount(profile: Profile) -> Sketch | None:
     padded = any(re.fullmatch(r"0\d+", v) for v in profile.values[:MOST_LABELS])
     codes = names.says(profile.name, names.CODE)
     amount = names.says(profile.name, names.QUANTITY) and not codes
+    written = whole and names.says(profile.name, names.WRITTEN_CODE) and not names.says(profile.name, names.QUANTITY)
     few = profile.distinct <= FEW and whole
     listed = whole and profile.distinct <= MOST_LABELS and (codes or not amount and _look_like_codes(values, counts))
-    if padded or (few and not amount) or listed:
+    if padded or written or (few and not amount) or listed:
         return None
     if not profile.complete:  # the ends of all rows, should the sample have missed them
         values, counts = _with_ends(values, counts, (profile.low, profile.high))
@@ -247,9 +247,9 @@ def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *
     remarks = []
     if binning.decode == "public":
         remarks.append('decode = "public" writes back the very values of the public table.')
-    if is_year := whole and names.says(profile.name, _YEAR) and profile.distinct < ONE_BY_ONE:
+    if is_year := whole and names.says(profile.name, names.YEAR) and profile.distinct < ONE_BY_ONE:
         remarks.append(
-            "CHECK: does the confidential table have other years? They would be counted as the first or the last."
+            "CHECK: does the confidential table have other years? They would be taken as missing: raise high."
         )
     if len(words) > 5:
         remarks.append(f"{len(words)} texts are no numbers; they are coded as missing.")
