@@ -81,10 +81,10 @@ def hostile_job(folder: Path, kind: str, job: str = "") -> Path:
     frame.drop(PAY).write_parquet(folder / "target.parquet")
     quoted = ", ".join('"' + "".join(f"\\u{ord(c):04x}" for c in label) + '"' for label in LABELS)
     (folder / "schema.toml").write_text(
-        f'[columns."{PAY}"]\nkind = "categorical"\nvalues = [{quoted}]\n'
-        '[columns."sex\\u001b]0;owned\\u0007"]\nkind = "categorical"\nvalues = ["F", "M"]\n'
-        '[columns."area\\nline"]\nkind = "categorical"\nvalues = ["n", "s"]\n'
-        f'[columns."{GRADE}"]\nkind = "ordered"\nvalues = ["1", "2", "3"]\n',
+        f'[columns."{PAY}"]\nkind = "categorical"\nvalues = [{quoted}]\nmissing = true\n'
+        '[columns."sex\\u001b]0;owned\\u0007"]\nkind = "categorical"\nvalues = ["F", "M"]\nother = "M"\n'
+        '[columns."area\\nline"]\nkind = "categorical"\nvalues = ["n", "s"]\nother = "s"\n'
+        f'[columns."{GRADE}"]\nkind = "ordered"\nvalues = ["1", "2", "3"]\nother = "3"\n',
         "utf-8",
     )
     said = KINDS[kind] | {"job": f"{job}\n{KINDS[kind]['job']}"}

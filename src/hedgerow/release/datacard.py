@@ -1,10 +1,10 @@
 """What the data card says beside what all pages share: the files, how it was made, limits, cells in CSV files."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hedgerow.figures import many
-from hedgerow.public import formulas, line_ends
+from hedgerow.public import Column, formulas, line_ends
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.origin import kind_of, listed, match_words, row_words, synthetic_columns, target_name
@@ -95,8 +95,30 @@ def _limits(contents: Contents) -> tuple[str, ...]:
         *([dropped] if contents.statement.guarantee.unit == "person" else []),
         "Small cells carry noise as large as themselves. Look at the 95 % figures in the report before using one.",
         "Standard errors from ordinary formulas are too small: they know neither the noise nor the drawing.",
+        *_unknown(contents.schema.columns),
         match_words(contents),
     )
+
+
+def _unknown(columns: Sequence[Column]) -> Iterator[str]:
+    """Where values are counted that the schema does not know, and numbers beyond its bins."""
+    apart = {"missing": [c.name for c in columns if c.knows_unknown and c.other is None]}
+    for c in columns:
+        if c.knows_unknown and c.other is not None:
+            apart.setdefault(repr(c.other), []).append(c.name)
+    told = [f"{where} in {listed(names)}" for where, names in apart.items() if names]
+    if told:
+        yield f"Values that the schema does not know are in a cell of their own: {'; '.join(told)}."
+    merged = [
+        f"{c.cell_labels[c.unknown]!r} in {c.name}" for c in columns if c.unknown is not None and not c.knows_unknown
+    ]
+    if merged:
+        yield (
+            f"As the schema declares, values that it does not know were counted as {listed(merged)}: nothing tells "
+            "them from true ones."
+        )
+    if clamped := [c.name for c in columns if c.bin_count and c.beyond == "outer"]:
+        yield f"Values of {listed(clamped)} beyond the bins of the schema were counted in the outer bins."
 
 
 def _cells(contents: Contents) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.figures import percent
-from hedgerow.public import LISTED, Column, Condition, Zero
+from hedgerow.public import LISTED, Column, Condition, Zero, unknown_rule
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.origin import kind_of, made_sentence, origin
@@ -189,8 +189,12 @@ def _about(column: Column) -> tuple[tuple[str, str], ...]:
         said.append(("missing", "is a value of its own"))
     if column.missing_values:
         said.append(("read as missing", ", ".join(repr(v) for v in column.missing_values)))
-    if column.other is not None:
-        said.append(("anything else", f"was put under {column.other}"))
+    if column.places_unknown:
+        own = ", a cell of its own" if column.knows_unknown else ""
+        said.append(("what the schema does not know", f"was {unknown_rule(column)}{own}"))
+    if column.bin_count:
+        outer = "in the outer bins" if column.beyond == "outer" else "as what the schema does not know"
+        said.append(("beyond the bins", f"was counted {outer}"))
     if column.determined_by:
         said.append(("determined by", ", ".join(column.determined_by) + " (looked up, not measured)"))
     return tuple(said)
