@@ -44,4 +44,5 @@ def written(drawn: Draft) -> str:
 def fits(drawn: Draft, table: Any) -> tuple[Schema, dict[str, ColumnFit]]:
     """The drafted schema, resolved on a table, and how the table fits it."""
     found = Schema.loads(written(drawn)).check(table)
+    assert isinstance(found.schema, Schema)
     return found.schema, {f.name: f for f in found.columns}
