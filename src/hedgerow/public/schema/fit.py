@@ -61,14 +61,14 @@ class ColumnFit:
             outer = column.beyond == "outer"
             named, beyond = named | (~np.isnan(number) & (outer | ~beyond)), beyond & outer
         outside = ~named & ~gap
-        found = (*self.strangers, *text.filter(pl.Series(outside)).unique(maintain_order=True).head(_SHOWN))
+        found = (*self.strangers, *text.filter(pl.Series(outside)).unique(maintain_order=True).head(_SHOWN + 1))
         return ColumnFit(
             self.name,
             self.rows + len(series),
             self.missing + int(gap.sum()),
             self.outside + int(outside.sum()),
             self.clamped + int(beyond.sum()),
-            tuple(dict.fromkeys(found))[:_SHOWN],
+            tuple(dict.fromkeys(found))[: _SHOWN + 1],
         )
 
     def joined(self, join: Join, columns: Sequence[Column], frame: pl.DataFrame) -> "ColumnFit":
@@ -76,13 +76,13 @@ class ColumnFit:
         codes = [c.coded.encode(frame[c.name]).astype(np.intp) for c in columns]
         place = np.ravel_multi_index(codes, tuple(c.size for c in columns))
         odd = ~np.isin(place, join.allowed_cells(columns))
-        shown = frame.select(join.columns).filter(pl.Series(odd)).unique(maintain_order=True).head(_SHOWN).rows()
+        shown = frame.select(join.columns).filter(pl.Series(odd)).unique(maintain_order=True).head(_SHOWN + 1).rows()
         found = (*self.strangers, *(", ".join(map(str, row)) for row in shown))
         return ColumnFit(
             self.name,
             self.rows + len(frame),
             outside=self.outside + int(odd.sum()),
-            strangers=tuple(dict.fromkeys(found))[:_SHOWN],
+            strangers=tuple(dict.fromkeys(found))[: _SHOWN + 1],
         )
 
     @property
@@ -157,7 +157,7 @@ class TableFit:
 
     def _lines(self, f: ColumnFit) -> list[str]:
         of = f"of {f.rows:,} rows have"
-        shown = f" ({', '.join(map(repr, f.strangers))}{', ...' if f.outside > len(f.strangers) else ''})"
+        shown = f" ({', '.join(map(repr, f.strangers[:_SHOWN]))}{', ...' if len(f.strangers) > _SHOWN else ''})"
         if any(j.name == f.name for j in self.schema.joined):
             said = f"{f.outside:,} {of} a combination of {f.name} that the schema does not list{shown}"
             return [f"{said}: {join_rule(self.schema, f.name)}"] if f.outside else []
