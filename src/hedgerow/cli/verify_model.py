@@ -1,6 +1,7 @@
 """``hedgerow verify-model``: does a coefficient from the synthetic file hold in the confidential table?"""
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,7 +77,9 @@ def _foreseen(check: "ModelCheck") -> str:
     coefficient, share, chance = found
     where = "synthetic file" if check.synthetic is not None else "public table"
     lines += [
-        f"expect     in the {where} the coefficient is {coefficient:.4g} and {100 * share:.0f} % of the parts agree;",
+        f"expect     in the {where} the coefficient is "
+        + (f"{coefficient:.4g}" if coefficient is not None and isfinite(coefficient) else "not determined")
+        + f" and {100 * share:.0f} % of the parts agree;",
         "           if the confidential table is alike: "
         + ", ".join(f"'{word}' {100 * p:.0f} %" for word, p in chance.items()),
     ]
@@ -100,9 +103,10 @@ def _plan_json(check: "ModelCheck") -> dict[str, object]:
 def _text(answer: "Answer", out: Path) -> str:
     a = answer.agreement
     low, high = a.interval(0.9)
+    beyond = "" if 0 <= a.noisy <= a.parts else ", which noise took beyond what there can be"
     return (
         f"claim      {answer.claim}\n"
-        f"answer     {a.verdict}: {a.noisy} of {a.parts} parts agree, noise included\n"
+        f"answer     {a.verdict}: of {a.parts} parts {a.noisy} agree by the noisy count{beyond}\n"
         f"share      {a.estimate:.2f} of parts of this size agree (90 % interval {low:.2f} to {high:.2f});\n"
         f"           that most do has probability {a.most_agree:.3f}\n"
         f"cost       epsilon {float(answer.budget.epsilon):g} for {answer.unit}; in the ledger as {answer.run}\n"

@@ -29,7 +29,7 @@ class Effect:
     Attributes:
         factors: one or two names.
         share: the part of all variation of the error that goes with it.
-        by_chance: the part that would go with it if nothing but chance mattered.
+        by_chance: the part that would go with it if nothing but chance mattered; NaN where that is not known.
         ratio: its mean square over that between seeds (F); infinite or NaN without repeated seeds.
         largest: for one factor, the largest minus the smallest mean error of its levels; for two, the largest
             departure of a mean from what the two alone would give.
@@ -57,7 +57,7 @@ class Effects:
         mean: the mean error over all runs.
         single: the factors.
         pairs: the pairs of factors.
-        by_chance: the part of all variation that is between runs of the same cell.
+        by_chance: the part of all variation that is between runs of the same cell; NaN where each has one run.
     """
 
     measure: str
@@ -126,7 +126,7 @@ def effects_on(results: pl.DataFrame, measure: str, factors: Sequence[str]) -> E
         mean,
         tuple(sorted(single, key=lambda e: -e.share)),
         tuple(sorted(pairs, key=lambda e: -e.share)),
-        float((within**2).sum()) / total if total > 0 else 0.0,
+        float("nan") if spare <= 0 else float((within**2).sum()) / total if total > 0 else 0.0,
     )
 
 
@@ -174,7 +174,10 @@ def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> FindingResult
         return FindingResult(finding.says, None, "no run succeeded")
     if finding.check == "interact":
         pair = next(e for e in found.pairs if set(e.factors) == set(finding.factors))
-        figures = f"{100 * pair.share:.1f} % of the variation, {pair.ratio:.1f} times what chance gives"
+        figures = f"{100 * pair.share:.1f} % of the variation"
+        if np.isnan(found.by_chance):
+            return FindingResult(finding.says, None, f"{figures}; one run of each cell does not tell chance apart")
+        figures += f", {pair.ratio:.1f} times what chance gives"
         return FindingResult(finding.says, bool(pair.ratio >= STRONG), figures)
     place = {"first": 1, "second": 2}[finding.check]
     ranking = ", ".join(f"{e.name} {100 * e.share:.0f} %" for e in found.single)
@@ -192,10 +195,11 @@ def _compared(finding: Finding, here: pl.DataFrame, measure: str, free: list[str
         return FindingResult(finding.says, None, f"no pair of runs differs only in {factor}")
     gain = before - after
     mean = float(gain.mean())
-    spread = float(gain.std(ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
+    moved = "falls" if mean >= 0 else "rises"
+    figures = f"mean error {before.mean():.4f} at {one}, {after.mean():.4f} at {two}; it {moved} by {abs(mean):.4f}"
+    if len(gain) < 2:
+        return FindingResult(finding.says, None, f"{figures}; one pair of runs does not tell chance apart")
+    spread = float(gain.std(ddof=1)) / np.sqrt(len(gain))
     helps = mean >= HELPS * float(before.mean()) and not mean < 2 * spread
-    figures = (
-        f"mean error {before.mean():.4f} at {one}, {after.mean():.4f} at {two}; it falls by {mean:.4f} "
-        f"(standard error {spread:.4f}, {len(gain)} pairs of runs)"
-    )
+    figures += f" (standard error {spread:.4f}, {len(gain)} pairs of runs)"
     return FindingResult(finding.says, helps == (finding.check == "helps"), figures)

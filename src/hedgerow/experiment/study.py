@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import isnan
 from pathlib import Path
 from typing import Any, final
 
@@ -200,11 +201,16 @@ def page(study: Study, drawn: list[Path]) -> str:
 def _effect_lines(e: Effects) -> list[str]:
     if not e.single:
         return ["No run succeeded."]
-    lines = [f"Mean error {e.mean:.4g}; {100 * e.by_chance:.1f} % of its variation is chance.", ""]
+    chance = (
+        "each cell has one run, so what chance does is not known: give the experiment more seeds"
+        if isnan(e.by_chance)
+        else f"{100 * e.by_chance:.1f} % of its variation is chance"
+    )
+    lines = [f"Mean error {e.mean:.4g}; {chance}.", ""]
     lines += ["| rank | effect | share of variation | by chance | largest difference |", "|---|---|---|---|---|"]
     for group in (e.single, e.pairs):
         for rank, x in enumerate(group[:10], 1):
-            chance = f"{100 * x.by_chance:.1f} %" if x.by_chance == x.by_chance else "?"
+            chance = "not known" if isnan(x.by_chance) else f"{100 * x.by_chance:.1f} %"
             lines.append(f"| {rank} | {x.name} | {100 * x.share:.1f} % | {chance} | {x.largest:.4g} |")
     return lines
 
@@ -305,8 +311,9 @@ def draw_effects(path: Path, effects: Effects) -> None:
         Bar(
             e.name,
             100 * e.share,
-            f"{e.name}: {100 * e.share:.1f} %; chance alone gives {100 * e.by_chance:.1f} %",
-            dot=100 * e.by_chance,
+            f"{e.name}: {100 * e.share:.1f} %"
+            + ("" if isnan(e.by_chance) else f"; chance alone gives {100 * e.by_chance:.1f} %"),
+            dot=None if isnan(e.by_chance) else 100 * e.by_chance,
             kind="bar" if len(e.factors) == 1 else "bar soft",
         )
         for e in rows
@@ -315,7 +322,7 @@ def draw_effects(path: Path, effects: Effects) -> None:
     keys = [
         Key("a factor alone", "bar"),
         Key("two factors, beyond each alone", "bar soft"),
-        Key("what chance alone gives", "dot"),
+        *([] if isnan(effects.by_chance) else [Key("what chance alone gives", "dot")]),
     ]
     notes = ["% of the variation of the error between runs"]
     write_sheet(path, sheet([Section(f"{effects.measure}: what matters", [("", chart)], notes=notes, keys=keys)]))

@@ -29,9 +29,15 @@ def one_line(text: str) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as a percentage, with a digit more when it is small."""
-    if share is None:
+    """A share as a percentage, with a digit more when it is small; beyond ten times the whole it only says so.
+
+    >>> percent(0.483), percent(0.012), percent(6.5e11)
+    ('48 %', '1.2 %', 'over 1,000 %')
+    """
+    if share is None or not isfinite(share):
         return "-"
+    if share > 10:
+        return "over 1,000 %"
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %" if share >= 0.001 else "below 0.1 %"
 
 
@@ -56,7 +62,7 @@ def beside(value: float | None, limit: float, *, share: bool = False) -> str:
     ('0.011', '0.0203', '0.020', '15.04 %')
     """
     show = percent if share else small
-    if value is None or not isfinite(value) or value == limit or show(value) != show(limit):
+    if value is None or not isfinite(value) or value == limit or show(value) != show(limit) or (share and value > 10):
         return show(value)
     factor, unit = (100, " %") if share else (1, "")
     places = next((p for p in range(9) if f"{factor * value:.{p}f}" != f"{factor * limit:.{p}f}"), 9)

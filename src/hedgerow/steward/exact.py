@@ -18,7 +18,20 @@ from markupsafe import Markup
 from hedgerow import __version__
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import NOTHING, JobError, TableMismatch
-from hedgerow.figures import LinePoint, Trace, Twin, aligned, beside, lines, one_line, percent, render, small, twins
+from hedgerow.figures import (
+    LinePoint,
+    Trace,
+    Twin,
+    aligned,
+    beside,
+    lines,
+    many,
+    one_line,
+    percent,
+    render,
+    small,
+    twins,
+)
 from hedgerow.job import JobValues
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public import (
@@ -180,8 +193,9 @@ def use_lines(found: Sequence[ExactUse]) -> list[str]:
     rows = []
     for r in map(use_row, found):
         word = r["word"].upper() if r["kind"] == "missed" else r["word"]
-        rows.append((r["name"], r["tolerance"], r["foretold"], r["error"], f"{r['like']} sample", word))
-    return aligned(head, rows, left=(0, 5))
+        like = r["like"] if r["like"] == "-" else f"{r['like']} sample"
+        rows.append((r["name"], r["tolerance"], r["foretold"], r["error"], like, word))
+    return [*aligned(head, rows, left=(0, 5)), *(f"{u.verdict.use.name}: {n}" for u in found if (n := _near_0(u)))]
 
 
 def use_row(u: ExactUse) -> dict[str, str]:
@@ -189,7 +203,7 @@ def use_row(u: ExactUse) -> dict[str, str]:
     v, show = u.verdict, percent if u.verdict.use.as_share else small
     return {
         "name": v.use.name,
-        "what": v.use.what,
+        "what": v.use.what + (f". {near}" if (near := _near_0(u)) else ""),
         "tolerance": show(v.use.tolerance),
         "foretold": "-" if u.forecast is None else _band(u.forecast),
         "error": beside(v.error, v.use.tolerance, share=v.use.as_share),
@@ -197,6 +211,16 @@ def use_row(u: ExactUse) -> dict[str, str]:
         "word": v.word,
         "kind": v.mark,
     }
+
+
+def _near_0(u: ExactUse) -> str:
+    """What to say of relative errors that are large because they are relative to next to nothing; else nothing."""
+    near = np.abs(u.true) <= 0.01 * np.abs(u.true).max(initial=0.0)
+    if u.verdict.use.within != "relative" or not (near.any() or (u.verdict.error or 0) > 10):
+        return ""
+    which = f"{near.sum()} of {many(len(near), 'figure')}" if near.any() else "What it is relative to"
+    verb = "are" if near.sum() > 1 else "is"
+    return f"{which} {verb} near 0, where a relative error says little: state a plain tolerance"
 
 
 def _band(v: Verdict) -> str:
@@ -359,6 +383,7 @@ def page_of(job: JobValues, found: tuple[ExactUse, ...]) -> str:
         "cards": [_card(u) for u in found],
         "timed": any(u.lines for u in found),
         "missed": sum(u.verdict.expected_met is False for u in found),
+        "open": sum(u.verdict.expected_met is None for u in found),
     }
     return render("hedgerow.steward", "steward-report.html.j2", names)
 

@@ -9,6 +9,7 @@ import pytest
 
 from hedgerow.experiment.effects import effects_on, judge
 from hedgerow.experiment.grid import Finding, Grid
+from hedgerow.experiment.study import _effect_lines, draw_effects
 
 
 def results(seeds: int = 3, noise: float = 0.01, *, interact: float = 0.0) -> pl.DataFrame:
@@ -115,3 +116,18 @@ def test_findings_hold_when_they_do_and_only_then(tmp_path: Path) -> None:
         True,
         True,
     ]
+
+
+def test_one_run_of_each_cell_does_not_tell_what_chance_does(tmp_path: Path) -> None:
+    """'0.0 % of its variation is chance' stood there, and an interaction was judged."""
+    frame = results(seeds=1)
+    found = effects_on(frame, "m", ["a", "b", "c"])
+    assert np.isnan(found.by_chance) and all(np.isnan(e.by_chance) for e in found.single)
+    said = "\n".join(_effect_lines(found))
+    assert (
+        "% of its variation is chance" not in said and "give the experiment more seeds" in said and "nan" not in said
+    )
+    draw_effects(tmp_path / "effects.svg", found)
+    drawn = (tmp_path / "effects.svg").read_text("utf-8")
+    assert "nan" not in drawn and "what chance alone gives" not in drawn
+    assert "% of its variation is chance" in "\n".join(_effect_lines(effects_on(results(), "m", ["a", "b", "c"])))

@@ -9,7 +9,8 @@ import pytest
 
 from hedgerow.api.job import Job
 from hedgerow.errors import JobError
-from hedgerow.steward.exact import NAME, exact_uses, write_report
+from hedgerow.steward.exact import NAME, ExactUse, exact_uses, use_lines, use_row, write_report
+from hedgerow.uses import ExactVerdict, Mean
 from tests.end_to_end.conftest import ROWS, Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
 from tests.end_to_end.conftest import job as job
@@ -95,3 +96,22 @@ def test_a_release_that_holds_the_page_does_not_verify(hedgerow: Command, releas
     page = released.parent / "release-INSIDE-ONLY" / NAME
     (released.parent / "release" / NAME).write_bytes(page.read_bytes())
     assert hedgerow("verify", released.parent / "release").code == 6
+
+
+def near_zero(error: float, *figures: float) -> ExactUse:
+    use = Mean("pay", by=["sex"], relative=0.05)
+    true = np.array(figures)
+    names = tuple("abcdef"[: len(true)])
+    return ExactUse(ExactVerdict(use, error, None, ""), None, names, true, np.empty(0), true[None, :] + 0.3)
+
+
+def test_a_relative_error_of_next_to_nothing_is_no_absurd_figure() -> None:
+    """65180051874045 % stood where the mean of a group was near 0."""
+    found = near_zero(6.5e11, 40.0, 1e-12, 30.0)
+    row = use_row(found)
+    assert row["error"] == "over 1,000 %" and row["word"] == "missed"
+    assert "1 of 3 figures is near 0, where a relative error says little" in row["what"]
+    lines = use_lines([found])
+    assert "near 0" in lines[-1] and "- sample" not in lines[1]
+    assert "What it is relative to is near 0" in use_row(near_zero(6.5e11, 1e-12))["what"]
+    assert "near 0" not in use_row(near_zero(0.02, 40.0, 30.0))["what"]

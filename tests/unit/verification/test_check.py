@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from hedgerow.api.job import Job
+from hedgerow.cli.verify_model import _text
 from hedgerow.errors import JobError
 from hedgerow.ledger.book import BudgetExhausted, Ledger
-from hedgerow.model_check import AgreementPosterior, ModelCheck, carry_out, prepare
+from hedgerow.model_check import AgreementPosterior, Answer, ModelCheck, carry_out, prepare
 from hedgerow.private import verification as mechanism
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -192,3 +193,12 @@ def test_the_share_is_that_of_the_sampling_law_of_a_part() -> None:
     for effect, share in ((0.2, 0.5), (0.46, 0.84), (0.0, 0.22)):
         counts = [share_that_agrees(effect, rng) for _ in range(60)]  # parts are drawn unseeded: five standard errors
         assert np.mean(counts) / 25 == pytest.approx(share, abs=0.06)
+
+
+@pytest.mark.parametrize(("noisy", "beyond"), [(52, True), (-2, True), (47, False), (50, False)])
+def test_no_more_parts_agree_than_there_are(noisy: int, beyond: bool) -> None:
+    """'52 of 50 parts agree' stood there."""
+    agreement = AgreementPosterior(noisy, 50, Noise("laplace", Fraction(2)))
+    said = _text(Answer("sex[F] < 0", agreement, Budget(1), "one record", "t", "r"), Path("answer.json"))
+    assert f"of 50 parts {noisy} agree by the noisy count" in said
+    assert ("which noise took beyond what there can be" in said) == beyond
