@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs bench mutants release format clean
+.PHONY: demo test check docs bench mutants fuzz release format clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,9 @@ docs: $(VENV)/.dev  ## the site, into docs/_site/index.html; a warning is an err
 
 mutants: $(VENV)/.dev  ## plant every known privacy bug and see that the tests catch it
 	$(BIN)/python -m tests.privacy.mutants
+
+fuzz: $(VENV)/.dev  ## 1,000 mutated jobs, schemas, tables, grids and bundles against the command line; a seed repeats a finding
+	$(BIN)/python -m tests.fuzz --cases 1000
 
 bench: $(VENV)/.dev  ## ratios measured within one run
 	$(BIN)/python bench/count.py

@@ -44,6 +44,14 @@ BAD: dict[str, tuple[Damage, int, str]] = {
     "a DuckDB file without a table": (_edit('"secret.csv"', '"duckdb:secret.db"'), 2, "duckdb:FILE#TABLE"),
     "missing schema": (_edit('"schema.toml"', '"nowhere.toml"'), 2, "nowhere.toml"),
     "not TOML": (_edit("[budget]", "[budget"), 2, "TOML"),
+    "a job that nests too deeply": (_edit("[budget]", f"x = {'[' * 3000}\n[budget]"), 2, "nests too deeply"),
+    "a schema that nests too deeply": (_schema("[columns.pay]", f"x = {'[' * 3000}\n[columns.pay]"), 2, "too deeply"),
+    "a whole number beyond 64 bits": (
+        _edit("rows_per_person = 2", f"rows_per_person = {10**30}"),
+        2,
+        "beyond 64 bits",
+    ),
+    "a width beyond 64 bits": (_schema("width = 10", f"width = {10**400}"), 2, "beyond 64 bits"),
     "unknown key": (_edit("[budget]", "[budget]\nepsillon = 2"), 2, "epsillon"),
     "unknown recipe": (_edit('"independent"', '"magic"'), 2, "magic"),
     "unknown relation": (_edit('"add-remove"', '"bounded"'), 2, "relation"),
@@ -168,3 +176,37 @@ def test_tables_in_duckdb_files_are_found_beside_the_job(hedgerow: Command, job:
     assert run.code == 0, run.err
     assert hedgerow("verify", job.parent / "release").code == 0
     assert "public.db#people" in (job.parent / "release" / "statement.json").read_text()
+
+
+def test_a_fault_that_nobody_foresaw_is_told_without_its_own_words(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Panic(BaseException):
+        """As a library of another language raises it."""
+
+    for fault in (KeyError("pay of me: 81726354"), Panic("81726354"), MemoryError("81726354")):
+
+        def fail(*args: object, fault: BaseException = fault, **more: object) -> None:
+            raise fault
+
+        monkeypatch.setattr("hedgerow.api.job.Job.load", fail)
+        monkeypatch.delenv("HEDGEROW_TRACEBACK", raising=False)
+        ended = hedgerow("plan", job)
+        assert ended.code == 1
+        assert "81726354" not in ended.out + ended.err
+        assert "Traceback" not in ended.err
+        assert ended.err.startswith("Memory ran out" if isinstance(fault, MemoryError) else "This is a fault of ours")
+        monkeypatch.setenv("HEDGEROW_TRACEBACK", "1")
+        with pytest.raises(type(fault)):
+            hedgerow("plan", job)
+
+
+def test_dpsyn_without_groups_is_planned_whatever_its_regime(hedgerow: Command, job: Path) -> None:
+    _edit('"independent"', '"dpsyn"')(job)
+    _edit("delta = 0", "delta = 1e-6\n[public]\ntable = 'public.csv'")(job)
+    frame(ROWS).write_csv(job.parent / "public.csv")
+    for rows in (60, 5_000, 10**6):
+        text = job.read_text().replace("unit =", f"assumed_rows = {rows}\nunit =", 1)
+        planned = job.with_name(f"{rows}.toml")
+        planned.write_text(text)
+        assert hedgerow("plan", planned).code in (0, 5)

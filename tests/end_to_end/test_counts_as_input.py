@@ -185,3 +185,22 @@ def test_too_many_records_to_write_out_are_refused_in_words() -> None:
     with pytest.raises(TableMismatch, match="no column m"):
         expanded(open_source(table()), "m")
     assert Public(table(), count="n").count == "n"
+
+
+def test_a_schema_is_drafted_and_tables_are_compared_by_record(tmp_path: Path) -> None:
+    table().write_csv(tmp_path / "public.csv")
+    out = tmp_path / "drafted.toml"
+    assert "Is it a table of counts?" in call("schema", "init", tmp_path / "public.csv", "--out", out)[1]
+    code, said = call("schema", "init", tmp_path / "public.csv", "--out", out, "--force", "--count", "n")
+    assert code == 0 and "Is it a table of counts?" not in said
+    assert [c.name for c in Schema.load(out).columns] == ["state", "sex"]
+    assert Schema.draft(table(), count="n").columns == Schema.load(out).columns
+    rows = table().select(pl.exclude("n").repeat_by("n").explode())
+    rows.write_csv(tmp_path / "rows.csv")
+    only = ("--schema", out, "--json", "--only", "one-way")
+    near, far = (
+        json.loads(call("compare", tmp_path / "public.csv", tmp_path / "rows.csv", *only, *more)[1])
+        for more in (("--count", "n"), ())
+    )
+    assert near != far
+    assert call("compare", tmp_path / "rows.csv", tmp_path / "rows.csv", *only)[0] == 0

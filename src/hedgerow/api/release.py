@@ -141,15 +141,16 @@ class Release:
         drawn = sample(self.folder, copies=copies, seed=seed, public=public, target=target, job=self._job)
         return drawn.records or drawn.counts
 
-    def compare(self, table: Any, *, seed: int = 0, **options: Any) -> Comparison:
+    def compare(self, table: Any, *, seed: int = 0, count: str = "", **options: Any) -> Comparison:
         """How close the release is to a PUBLIC table, a path or a frame: all metrics, or those ``only`` names.
 
         ``options`` are those of ``hedgerow compare``: only, model, by, logistic, cluster, group, joint, private,
-        label.  Columns that were attached to given rows are known to be private.
+        label.  Columns that were attached to given rows are known to be private.  ``count`` names the column that
+        says how many records a line of ``table`` stands for.
         """
         schema, metrics = self.schema, metrics_from(**{"private": self.private, **options})
         synthetic = [CodedTable.read(copy, schema, role="target") for copy in self._as_records()]
-        public = CodedTable.read(table, schema, role="target")
+        public = CodedTable.read(table, schema, "target", count)
         return compare(public, synthetic, rng=np.random.default_rng(seed), metrics=metrics)
 
     def _as_records(self) -> list[pl.DataFrame]:

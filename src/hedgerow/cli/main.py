@@ -1,6 +1,9 @@
 """The ``hedgerow`` command. A refusal is one paragraph and its exit code, never a traceback."""
 
+import os
 import sys
+import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,3 +53,24 @@ def main() -> None:
     except KeyboardInterrupt:
         show.echo("Stopped. A run that had begun is continued with: hedgerow run JOB.toml --resume", err=True)
         sys.exit(1)
+    except BaseException as fault:  # also a panic of a library, which is no Exception
+        if isinstance(fault, SystemExit | GeneratorExit) or os.environ.get("HEDGEROW_TRACEBACK"):
+            raise
+        show.echo(_fault(fault), err=True)
+        sys.exit(1)
+
+
+def _fault(fault: BaseException) -> str:
+    """What is said of an error that nobody foresaw: where it was, never its own words, which may quote a row."""
+    ours = [f for f in traceback.extract_tb(fault.__traceback__) if "hedgerow" in Path(f.filename).parts]
+    where = f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    if isinstance(fault, MemoryError):
+        return (
+            f"Memory ran out{where}. Take fewer columns or bins, or a machine with more. If a run had begun, what\n"
+            "it was answered is saved: continue with hedgerow run JOB.toml --resume."
+        )
+    return (
+        f"This is a fault of ours: {type(fault).__name__}{where}. Please report these words and what you typed. The\n"
+        "error's own text is not shown, because it may quote a row; HEDGEROW_TRACEBACK=1 shows it to you alone.\n"
+        "If a run had begun, what it was answered is saved: continue with hedgerow run JOB.toml --resume."
+    )

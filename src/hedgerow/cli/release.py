@@ -102,6 +102,7 @@ def compare(
         Path | None,
         typer.Option("--csv", help="Write the numbers of each measure to this folder.", metavar="DIR"),
     ] = None,
+    count: Annotated[str, typer.Option(help="The column of A that says how many records a line stands for.")] = "",
     only: Only = None,
     model: Model = "",
     by: By = "",
@@ -126,7 +127,7 @@ def compare(
     metrics = metrics_from(only=only or (), group=group, joint=joint, **options)
     with show.progress() as watch:
         watch("reading the tables")
-        settled, first, copies = _read(a, b, schema)
+        settled, first, copies = _read(a, b, schema, count)
         found = compared(first, copies, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
         if out is not None:
             write_page(out, page(found))
@@ -141,9 +142,9 @@ def compare(
         show.echo(f"The report is in {out}")
 
 
-def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, CodedTable, list[CodedTable]]":
+def _read(a: str, b: list[str], given: Path | None, count: str = "") -> "tuple[Schema, CodedTable, list[CodedTable]]":
     """The schema, table A, and the copies."""
-    from hedgerow.public import CodedTable, Schema, open_source, resolved_on
+    from hedgerow.public import CodedTable, Schema, expanded_public, open_source, resolved_on
 
     files, beside = list[str](), list[Path]()
     for name in b:
@@ -156,11 +157,12 @@ def _read(a: str, b: list[str], given: Path | None) -> "tuple[Schema, CodedTable
             beside += [folder / "schema.toml"] if (folder / "schema.toml").is_file() else []
         else:
             files.append(name)
-    source = open_source(a)
+    source = expanded_public(open_source(a), count)
     place = given or (beside[0] if beside else None)
-    schema = Schema.load(place) if place else Schema.draft(a)
+    schema = Schema.load(place) if place else Schema.draft(a, count=count)
     schema = resolved_on(schema, source)
-    return schema, *_tables(CodedTable, schema, a, files)
+    table = CodedTable.read(a, schema, "target", count)
+    return schema, table, [CodedTable.read(f, schema, role="target") for f in files]
 
 
 def _private(b: list[str]) -> tuple[str, ...]:
@@ -171,12 +173,6 @@ def _private(b: list[str]) -> tuple[str, ...]:
         if (folder / "statement.json").is_file():
             return Release(folder).private
     return ()
-
-
-def _tables(
-    reader: "type[CodedTable]", schema: "Schema", a: str, files: list[str]
-) -> "tuple[CodedTable, list[CodedTable]]":
-    return reader.read(a, schema, role="target"), [reader.read(f, schema, role="target") for f in files]
 
 
 def write_page(path: Path, text: str) -> None:

@@ -20,6 +20,7 @@ def init(
     public: Annotated[str, typer.Argument(help="A PUBLIC table of any format, or a code book.", metavar="PUBLIC")],
     out: Annotated[str, typer.Option(help="The schema file to write; - for stdout.")] = "schema.toml",
     codebook: Annotated[str | None, typer.Option(help="A code book with labels for the table.")] = None,
+    count: Annotated[str, typer.Option(help="The column that says how many records a line stands for.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Write over a file that exists.")] = False,
 ) -> None:
     """Draft a schema from a public table or code book: kinds, bins, labels, suggestions as comments.
@@ -35,13 +36,25 @@ def init(
     from hedgerow.public import Schema
 
     _must_be_public(public, "A draft would publish its labels, its range and its gaps without paying for them.")
-    drafted = Schema.draft(public, codebook)
+    drafted = Schema.draft(public, codebook, count)
     if out == "-":
         show.echo(drafted.dumps(reasons=True), end=False)
     else:
         drafted.save(out)
-    for line in _summary(drafted, public, out):
+    for line in [*_summary(drafted, public, out), *([] if count else _ask(drafted, public))]:
         show.echo(line, err=True)
+
+
+def _ask(drafted: "Schema", public: str) -> list[str]:
+    """Whether the table is one of counts, where it looks so."""
+    from hedgerow.public import looks_aggregated, open_source
+
+    assert drafted.reasons is not None, "a draft has reasons"
+    column = looks_aggregated(open_source(public)) if drafted.reasons.origin[0][0] == "table" else ""
+    return [
+        f"Is it a table of counts? No two lines are alike but for {column}. If each stands for {column} records,",
+        f"draft it again with --count {column}, and write count = ... into the job (docs/job.md).",
+    ] * bool(column)
 
 
 def _summary(drafted: "Schema", public: str, out: str) -> list[str]:

@@ -15,7 +15,7 @@ from hedgerow.errors import NOTHING, JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
 from hedgerow.job import JobValues
 from hedgerow.job.file import known_keys, name_of_recipe, values_of
-from hedgerow.public import nearest
+from hedgerow.public import nearest, read_toml
 from hedgerow.recipes import RECIPES
 from hedgerow.uses import Table
 
@@ -283,7 +283,7 @@ def _product(factor: Factor, level: Any, base: Any) -> float:
 
 def _toml(path: Path, what: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return read_toml(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         raise JobError(f"There is no readable {what} file at {path}. {NOTHING}") from None
     except tomllib.TOMLDecodeError as wrong:

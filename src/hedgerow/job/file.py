@@ -37,6 +37,7 @@ from hedgerow.public import (
     key_lines,
     line_of,
     nearest,
+    read_toml,
     same_file,
 )
 from hedgerow.recipes import RECIPES, AbstractRecipe, default_recipe
@@ -189,7 +190,7 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
 def tables(text: str, path: Path) -> dict[str, Any]:
     """The tables of a TOML text."""
     try:
-        return tomllib.loads(text)
+        return read_toml(text)
     except tomllib.TOMLDecodeError as wrong:
         raise JobError(f"{path}: this is not TOML: {wrong}. Nothing was read or spent.") from None
 

@@ -47,5 +47,5 @@ from hedgerow.public.table import (
     total_variation,
     typed_as,
 )
-from hedgerow.public.toml import document, key_lines, line_of
+from hedgerow.public.toml import document, key_lines, line_of, read_toml
 from hedgerow.public.write import for_spreadsheets, formulas, line_ends, write_table

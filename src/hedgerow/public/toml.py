@@ -18,6 +18,7 @@ at = [0.5, 0.9]
 """
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -35,6 +36,28 @@ _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 _MARKS = re.compile(
     r'"""(?:\\.|[^\\])*?"""|' + r"'''.*?'''|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|#[^\n]*|[\[\]{}]|\n", re.DOTALL
 )
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    Raises:
+        TOMLDecodeError: it is none, also when it nests too deeply or holds a whole number beyond 64 bits.
+    """
+    try:
+        if _fits(tables := tomllib.loads(text)):
+            return tables
+    except tomllib.TOMLDecodeError:
+        raise
+    except (RecursionError, ValueError):
+        pass
+    raise tomllib.TOMLDecodeError("it nests too deeply, or a whole number in it is beyond 64 bits")
+
+
+def _fits(x: Any) -> bool:
+    """Whether all whole numbers in ``x`` have 64 bits, as TOML asks."""
+    inside = x.values() if isinstance(x, dict) else x if isinstance(x, list) else ()
+    return all(map(_fits, inside)) and not (isinstance(x, int) and not -(1 << 63) <= x < 1 << 63)
 
 
 def document(data: Mapping[str, Any]) -> str:

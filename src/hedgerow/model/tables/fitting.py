@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from hedgerow.counting.kernel import compiled
 
 Floats = npt.NDArray[np.float64]
 Pair = tuple[int, int]
@@ -185,7 +186,7 @@ def rake_rows(
     return weight
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scale(columns, axes, sizes, target, weight, power, spare):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Move the weight of every row towards what its cell lacks."""
     now, cell, n = np.zeros(len(target)), np.empty(_CHUNK, np.int32), len(weight)
@@ -203,7 +204,7 @@ def _scale(columns, axes, sizes, target, weight, power, spare):  # type: ignore[
             weight[low + r] *= now[cell[r]]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _find(columns, axes, sizes, low, high, cell):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The cells of some rows in a table."""
     cell[:] = 0

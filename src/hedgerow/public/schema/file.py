@@ -224,7 +224,7 @@ def read(body: str, name: str) -> Declaration:
         SchemaError: with one line for every problem of the file.
     """
     try:
-        tables = tomllib.loads(body)
+        tables = toml.read_toml(body)
     except tomllib.TOMLDecodeError as wrong:
         raise SchemaError(_syntax(str(wrong), body, name)) from None
     reading = _Reading()

@@ -61,7 +61,7 @@ class Schema(Declaration):
             raise SchemaError("\n".join(p.text for p in wrong))
 
     @classmethod
-    def draft(cls, public: Any, codebook: Any = None) -> "Schema":
+    def draft(cls, public: Any, codebook: Any = None, count: str = "") -> "Schema":
         """A first version to read and to change, from what is PUBLIC; it says its ``reasons``.
 
         Never draft from the confidential table: its labels, its range and its gaps would be published unpaid.
@@ -69,6 +69,7 @@ class Schema(Declaration):
         Args:
             public: a frame (pandas, Polars, PyArrow), or the path of a public table of any format or of a code book.
             codebook: the path of a code book with labels for the table.
+            count: of a table of counts, the column that says how many records a line stands for; it is left out.
 
         Raises:
             JobError: it is no frame, or a file is absent, or is neither a table nor a code book that we know.
@@ -76,7 +77,7 @@ class Schema(Declaration):
         """
         from hedgerow.public.schema.drafting.draft import draft
 
-        made = draft(public, codebook)
+        made = draft(public, codebook, count)
         return cls._of(made.declaration, made.reasons)
 
     @classmethod

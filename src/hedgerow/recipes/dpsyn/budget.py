@@ -253,7 +253,7 @@ def plan_lines(
         "the paper's scales: " + ", ".join(f"{name} {scale:.6g}" for name, scale in scales.items()),
         f"noise here, priced in {budget.measure} and never above the promise: {ours}",
     ]
-    sizes = next(a for r in spends for a in r.asked if a.question.columns or len(spends) == 1)
+    sizes = next((a for r in spends for a in r.asked if a.question.columns), spends[-1].asked[0])
     if delta > 0 and law_of(sizes.noise).variance > 2.2 * (theta / split.group) ** 2:
         lines.append(
             "the promise does not bear the paper's noise on group sizes, because Laplace noise is dear in zCDP: "

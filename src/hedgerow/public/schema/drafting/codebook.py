@@ -178,7 +178,7 @@ def _plain(header: str) -> str:
 def _from_json(path: Path) -> CodeBook:
     try:
         book: Any = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as wrong:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as wrong:
         place = f" (line {wrong.lineno}: {wrong.msg})" if isinstance(wrong, json.JSONDecodeError) else ""
         raise JobError(
             f"{path} is not JSON{place}, so no code book can be read from it. Correct the file, or draft from "

@@ -30,6 +30,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import NOTHING, JobError, TableMismatch
+from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Coding
 from hedgerow.public.files import STATISTICAL, Source, file_hash, open_source
 from hedgerow.public.schema.column import BINNED, LISTED, Column
@@ -49,12 +50,13 @@ Codes = npt.NDArray[np.integer]
 Floats = npt.NDArray[np.float64]
 
 
-def draft(public: Any, codebook: Any = None) -> Draft:
+def draft(public: Any, codebook: Any = None, count: str = "") -> Draft:
     """The draft of a schema from a public table or a code book, or from a table with its code book.
 
     Args:
         public: a frame (pandas, Polars, PyArrow), or the path of a public table or of a code book.
         codebook: the path of a code book with labels for the table.
+        count: of a table of counts, the column that says how many records a line stands for.
 
     Raises:
         JobError: a file is absent, or is neither a table nor a code book that we know.
@@ -65,6 +67,8 @@ def draft(public: Any, codebook: Any = None) -> Draft:
             f"codebook is the path of a file, not a {type(codebook).__name__}: write a CSV of column, value, label, "
             f'or JSON, and type codebook="book.csv". {NOTHING}'
         )
+    if count:
+        return _from_table(expanded_public(open_source(public), count), codebook)
     if not isinstance(public, str | Path):
         return _from_table(public, codebook)
     public = str(public)
