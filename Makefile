@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs bench mutants fuzz release format clean
+.PHONY: demo test check docs bench mutants kills fuzz release format clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,9 @@ mutants: $(VENV)/.dev  ## plant every known privacy bug and see that the tests c
 
 fuzz: $(VENV)/.dev  ## 1,000 mutated jobs, schemas, tables, grids and bundles against the command line; a seed repeats a finding
 	$(BIN)/python -m tests.fuzz --cases 1000
+
+kills: $(VENV)/.dev  ## kill 1,000 runs at every call on a file or the ledger, and see that nothing is lost
+	$(BIN)/python -m tests.privacy.kills 1000
 
 bench: $(VENV)/.dev  ## ratios measured within one run
 	$(BIN)/python bench/count.py

@@ -9,7 +9,7 @@ from hypothesis import settings
 
 ROOMS = (
     "public counting private ledger answers model simulate records recipes evaluate stand_in planning job release "
-    "steward pipeline"
+    "steward run_gate pipeline"
 )
 beartype_packages(
     [f"hedgerow.{room}" for room in ROOMS.split()],

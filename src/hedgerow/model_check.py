@@ -6,10 +6,10 @@ is like that.  Then one noisy count is bought.
 """
 
 import json
-import os
 import uuid
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from math import lgamma
 from pathlib import Path
 from typing import Any, Literal, final
@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.errors import NOTHING, JobError, SchemaError
+from hedgerow.errors import NOTHING, JobError, LedgerError, SchemaError
 from hedgerow.job import JobValues
-from hedgerow.ledger.book import RunAccount
 from hedgerow.pipeline import PreparedJob
-from hedgerow.private.gate import Gate
 from hedgerow.private.verification import verify_model
 from hedgerow.public import (
     Budget,
@@ -38,6 +36,9 @@ from hedgerow.public import (
     open_source,
     same_file,
 )
+from hedgerow.release.journal import Journal
+from hedgerow.release.manifest import write_whole
+from hedgerow.run_gate import account_of, opened
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "cannot tell"]
@@ -323,21 +324,32 @@ def prepare(job: JobValues, model: str, text: str, *, epsilon: str, **more: Any)
 
 
 def carry_out(check: ModelCheck, out: Path) -> Answer:
-    """Book the check, ask, and write the answer to ``out`` before anything is done with it."""
-    road, job = check.road, check.road.job
+    """Book the check, ask, and write the answer to ``out`` before anything is done with it.
+
+    A check of the same claim that was cut short there goes on, and pays nothing twice.
+    """
+    road, job, budget = check.road, check.road.job, check.budget
     if out.exists():
         raise JobError(f"{out} exists already. Choose another place with --out. {NOTHING}")
     if not out.parent.is_dir():
         raise JobError(f"There is no folder {out.parent} for the answer. {NOTHING}")
-    source, claim, run = open_source(job.confidential.table), check.claim, uuid.uuid4().hex[:16]
-    tariff = Tariff(road.schema.coding, road.guarantee, check.budget.measure)
-    gate = Gate(source, tariff, check.budget, RunAccount(road.ledger(), table=job.table, run=run))
-    found = verify_model(gate, claim, check.parts, check.budget.total)
-    agreement = AgreementPosterior(int(found.counts[0]), check.parts, found.noise)
-    answer = Answer(claim.text, agreement, check.budget, _unit(road), job.table, run)
-    unfinished = out.with_name(f".{out.name}.part")
-    unfinished.write_text(json.dumps(answer.to_json(), indent=2) + "\n", "utf-8")
-    os.replace(unfinished, out)
+    source, claim, journal = open_source(job.confidential.table), check.claim, Journal.beside(out)
+    tariff = Tariff(road.schema.coding, road.guarantee, budget.measure)
+    digest = sha256(repr((road.digest, check.spend.digest, budget)).encode()).hexdigest()
+    with journal.held("the same command"):
+        run = journal.resume(digest) if journal.exists else uuid.uuid4().hex[:16]
+        account = account_of(road.ledger(), job.table, run, journal, ())
+        try:
+            gate, kept = opened(source, tariff, budget, account, journal=journal, run=run, digest=digest)
+            known = kept[0].measurements[0] if kept else None
+            found = known or verify_model(gate, claim, check.parts, budget.total)
+        except LedgerError as lost:
+            raise LedgerError(f"{lost}\n{account.standing()}") from lost
+        agreement = AgreementPosterior(int(found.counts[0]), check.parts, found.noise)
+        answer = Answer(claim.text, agreement, budget, _unit(road), job.table, run)
+        text = json.dumps(answer.to_json(), indent=2) + "\n"
+        write_whole(out, lambda file: file.write(text.encode()))
+        journal.finish()
     return answer
 
 

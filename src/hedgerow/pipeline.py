@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
@@ -15,26 +15,22 @@ import polars as pl
 
 from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
-from hedgerow.errors import HedgerowError, JobError, Refused
+from hedgerow.errors import JobError, LedgerError, Refused
 from hedgerow.job import JobValues
 from hedgerow.job.file import published_text, read_published
 from hedgerow.job.recipe import ForeignRecipe, name_of
 from hedgerow.job.remarks import job_remarks
 from hedgerow.job.values import Public, Target
-from hedgerow.ledger.book import Ledger, RunAccount
+from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
-from hedgerow.private import Gate, relabel, urns
 from hedgerow.public import (
-    Budget,
     CodedTable,
     Guarantee,
     PublicData,
     PublicInput,
-    Relation,
     Role,
     Schema,
-    Source,
     Statement,
     Tariff,
     expanded_public,
@@ -46,9 +42,12 @@ from hedgerow.records import Copies as Copies
 from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
-from hedgerow.release.measurements import Journal, flatten
+from hedgerow.release.journal import Journal, is_finished
+from hedgerow.release.measurements import flatten
 from hedgerow.release.origin import given_columns
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
+from hedgerow.run_gate import account_of, opened, recording
+from hedgerow.run_gate import open_gate as open_gate
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, lacking, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in
 from hedgerow.uses import Verdict
@@ -301,7 +300,39 @@ def run(
     watch("checking the job and its public tables")
     prepared = PreparedJob(job)
     folder = job.out if out is None else Path(out).resolve()
-    journal = Journal(folder.with_name(folder.name + ".run"))
+    journal = Journal.beside(folder)
+    if resume and is_finished(folder) and not journal.exists:
+        return folder
+    with journal.held():
+        if resume and is_finished(folder):
+            journal.finish()
+            return folder
+        _must_be_free(folder, journal, resume)
+        source = open_source(job.confidential.table)
+        name = journal.resume(prepared.digest) if resume else uuid.uuid4().hex[:16]
+        plan = _with_forecast(prepared, forecast, watch)  # every public mistake shows before anything is booked
+        if not resume and not confirm(prepared, plan):
+            raise Refused("You said no. No confidential row was read and nothing was spent.")
+        record = _Account(job.stated_recipe, published_text(job, prepared.schema))
+        account = account_of(prepared.ledger(), job.table, name, journal, record.replies)
+        try:
+            gate, kept = opened(
+                source, prepared.tariff, job.budget, account, journal=journal, run=name, digest=prepared.digest
+            )
+            record.replies.extend(kept)
+            asked = replace(recording(gate, kept, job.table, name), keep=record.replies.append, tell=watch)
+            fitted = job.recipe.fit(asked, prepared.public)
+        except LedgerError as lost:
+            raise LedgerError(f"{lost}\n{account.standing()}") from lost
+        drawn = draw_copies(fitted, prepared.public, copies=job.copies, seed=job.seed, watch=watch)
+        watch("writing the release")
+        contents = _contents(prepared, record, name, drawn, plan.verdicts, account.anchor())
+        write_bundle(folder, contents, draft=journal.bundle)
+        journal.finish()
+    return folder
+
+
+def _must_be_free(folder: Path, journal: Journal, resume: bool) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise JobError(
             f"{folder} is not empty. Choose another place with --out (in Python: job.run(FOLDER)), or move it away.\n"
@@ -309,25 +340,10 @@ def run(
         )
     if journal.exists and not resume:
         raise JobError(
-            f"An unfinished run stands in {journal.folder}: it has paid already.\nType the same command with --resume"
-            " (in Python: job.run(..., resume=True)),\n"
+            f"An unfinished run stands in {journal.folder}: what it has paid for is kept there.\n"
+            "Type the same command with --resume (in Python: job.run(..., resume=True)),\n"
             "or delete that folder to start anew at full cost. No confidential row was read and nothing was spent."
         )
-    source = open_source(job.confidential.table)
-    name = journal.resume(prepared.digest) if resume else uuid.uuid4().hex[:16]
-    plan = _with_forecast(prepared, forecast, watch)  # every public mistake shows before anything is booked
-    if not resume and not confirm(prepared, plan):
-        raise Refused("You said no. No confidential row was read and nothing was spent.")
-    account = _Account(job.stated_recipe, published_text(job, prepared.schema))
-    gate = _open(prepared, source, name, journal, account.replies)
-    gate.tell = watch
-    fitted = job.recipe.fit(gate, prepared.public)
-    drawn = draw_copies(fitted, prepared.public, copies=job.copies, seed=job.seed, watch=watch)
-    watch("writing the release")
-    anchor = RunAccount(prepared.ledger(), table=job.table, run=name).anchor()
-    write_bundle(folder, _contents(prepared, account, name, drawn, plan.verdicts, anchor))
-    journal.finish()
-    return folder
 
 
 def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
@@ -350,34 +366,6 @@ class _Account:
     recipe: str
     job: str
     replies: list[Reply] = field(default_factory=list)
-
-
-def _open(
-    prepared: PreparedJob, source: Source, name: str, journal: Journal, replies: list[Reply]
-) -> RecordedAnswers:
-    """The gate of a run, its answers kept in the journal, those already there not asked again."""
-    record, resumed = journal.answers(), journal.exists
-    replies.extend(record)
-    journal.start(name, prepared.digest)  # before booking: a promise whose journal was lost would be paid twice
-    try:
-        account = RunAccount(prepared.ledger(), table=prepared.job.table, run=name)
-        gate = Gate(source, prepared.tariff, prepared.job.budget, account)
-    except HedgerowError:
-        if not resumed:
-            journal.finish()
-        raise
-
-    def keep(answered: Reply) -> None:
-        journal.keep(len(replies), answered)
-        replies.append(answered)
-
-    return replace(recording(gate, record, prepared.job.table, name), keep=keep)
-
-
-def recording(gate: Gate, record: list[Reply], table: str, run: str) -> RecordedAnswers:
-    """The gate with all that it can be asked for, its answers recorded."""
-    draw, drawn = partial(urns.draw_urn, gate), partial(relabel.measure_relabelled, gate)
-    return RecordedAnswers(gate.tariff, gate.budget, record, gate, urns=draw, relabel=drawn, table=table, run=run)
 
 
 def _contents(
@@ -478,21 +466,3 @@ def recorded(folder: Path) -> tuple[Statement, list[Reply]]:
         for i, spend in enumerate(statement.spends)
     ]
     return statement, record
-
-
-def open_gate(
-    table: Any,
-    schema: Schema,
-    budget: Budget,
-    *,
-    relation: Relation = "add-remove",
-    ledger: str | Path = "ledger.db",
-    name: str = "",
-    **promise: Any,
-) -> RecordedAnswers:
-    """A gate by itself, for benchmarks and tests of recipes; ``promise`` takes the other fields of ``Guarantee``."""
-    guarantee = replace(Guarantee(**promise), relation=relation)
-    called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
-    tariff = Tariff(schema.coding, guarantee, budget.measure)
-    account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
-    return recording(Gate(open_source(table), tariff, budget, account), [], called, run)

@@ -1,14 +1,26 @@
 """The whole road as a steward walks it: plan, run, verify, sample, ledger; a crash on the way."""
 
 import json
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from hedgerow import pipeline
+from hedgerow.api.job import Job
+from hedgerow.errors import VerifyFailed
+from hedgerow.ledger.book import Ledger
+from hedgerow.pipeline import PreparedJob
 from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows
+from hedgerow.release.bundle import BundleReader
+from hedgerow.release.journal import Journal
+from hedgerow.steward import ledger_book
 from tests.end_to_end.conftest import Command
 
 
@@ -109,15 +121,115 @@ def test_a_crash_while_counting_is_resumed_at_no_cost(
     assert _spends(hedgerow, job) == paid
 
 
-def test_a_crash_once_noise_was_drawn_must_be_paid_again(
+@pytest.mark.parametrize(
+    "moment", ["while noise is drawn", "before it is saved", "before it is marked", "before the answer"]
+)
+def test_a_crash_around_the_draw_loses_nothing_and_gives_one_answer(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    mark = Ledger.mark_drawn
+
+    def crash(*args: object, **more: object) -> None:
+        raise MemoryError("crash")
+
+    def marked_then_crash(*args: Any) -> None:
+        mark(*args)
+        crash()
+
+    with monkeypatch.context() as patch:
+        if moment == "while noise is drawn":
+            patch.setattr(noise, "draw", crash)
+        elif moment == "before it is saved":
+            patch.setattr(Journal, "keep", crash)
+        else:
+            patch.setattr(Ledger, "mark_drawn", crash if moment == "before it is marked" else marked_then_crash)
+        with pytest.raises(MemoryError):
+            hedgerow("run", job, "--yes")
+    saved = [p.read_bytes() for p in sorted((job.parent / "release.run").glob("answer-*.parquet"))]
+    assert bool(saved) == (moment in ("before it is marked", "before the answer"))
+    resumed = hedgerow("run", job, "--yes", "--resume")
+    assert resumed.code == 0, resumed.err
+    entries = _entries(hedgerow, job)
+    assert [e["kind"] for e in entries] == ["format", "promise", "spend", "rows", "draw"], "paid once, drawn once"
+    answers = pl.read_parquet(job.parent / "release" / "measurements.parquet")
+    for once in saved:
+        assert pl.read_parquet(once).equals(answers), "a saved answer must not be drawn again"
+    assert hedgerow("verify", job.parent / "release", "--ledger", job.parent / "ledger.db").code == 0
+    assert sorted(p.name for p in job.parent.iterdir() if "release" in p.name) == ["release"]
+
+
+def test_an_answer_that_was_not_paid_for_is_not_taken_up(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(noise, "draw", lambda *a: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         with pytest.raises(MemoryError):
             hedgerow("run", job, "--yes")
-    refused = hedgerow("run", job, "--yes", "--resume")
-    assert refused.code == 4, "an answer may exist: taking it again for free would be a second draw"
+    (file,) = (job.parent / "release.run").glob("answer-*.json")
+    file.write_text(file.read_text().replace('"chosen"', ' "chosen"'))
+    forged = hedgerow("run", job, "--yes", "--resume")
+    assert forged.code == 4 and "has another answer already" in forged.err
+    (tables,) = (job.parent / "release.run").glob("answer-*.parquet")
+    tables.write_bytes(tables.read_bytes()[:-1] + b"x")
+    damaged = hedgerow("run", job, "--yes", "--resume")
+    assert damaged.code == 2 and "are damaged" in damaged.err
+
+
+def test_a_finished_run_says_that_it_is_finished(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "finish", lambda self: (_ for _ in ()).throw(MemoryError("crash")))
+        with pytest.raises(MemoryError):
+            hedgerow("run", job, "--yes")
+    before = {p.name: p.read_bytes() for p in (job.parent / "release").iterdir()}
+    for _ in range(2):  # with what was left of its work, and without
+        again = hedgerow("run", job, "--yes", "--resume")
+        assert again.code == 0 and "finished" in again.out and "nothing was spent" in again.out
+        assert not (job.parent / "release.run").exists()
+    assert {p.name: p.read_bytes() for p in (job.parent / "release").iterdir()} == before
+
+
+def test_a_second_run_into_the_same_folder_is_kept_out_while_the_first_is_at_work(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock of the operating system: also of another process, and it ends with the process that has it."""
+    seen, draw = list[Any](), pipeline.draw_copies
+
+    def meanwhile(*args: Any, **more: Any) -> Any:
+        code = "import sys; sys.argv[0] = 'hedgerow'; from hedgerow.cli.main import main; main()"
+        for words in ([], ["--resume"]):
+            command = [sys.executable, "-c", code, "run", str(job), "--yes", *words]
+            seen.append(subprocess.run(command, capture_output=True, text=True, check=False))
+        return draw(*args, **more)
+
+    monkeypatch.setattr(pipeline, "draw_copies", meanwhile)
+    assert hedgerow("run", job, "--yes").code == 0
+    for other in seen:
+        assert other.returncode == 2 and "Another run is at work" in other.stderr, other.stderr
+        assert "No confidential row was read and nothing was spent" in other.stderr
+    assert [e["kind"] for e in _entries(hedgerow, job)].count("promise") == 1
+    assert hedgerow("verify", job.parent / "release").code == 0
+
+
+def test_what_came_to_stand_in_the_folder_during_a_run_is_not_moved_away(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, draw = job.parent / "release", pipeline.draw_copies
+
+    def meanwhile(*args: Any, **more: Any) -> Any:
+        release.mkdir()
+        (release / "thesis.txt").write_text("years of work")
+        return draw(*args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "draw_copies", meanwhile)
+        refused = hedgerow("run", job, "--yes")
+    assert refused.code == 2 and "--resume" in refused.err
+    assert (release / "thesis.txt").read_text() == "years of work"
+    release.rename(job.parent / "thesis")
+    assert hedgerow("run", job, "--yes", "--resume").code == 0
+    assert sorted(p.name for p in job.parent.iterdir() if p.name.startswith((".", "release"))) == ["release"]
 
 
 def test_answers_left_behind_by_another_run_are_not_used(
@@ -162,8 +274,46 @@ def test_without_a_terminal_or_yes_nothing_is_spent(hedgerow: Command, job: Path
     assert not _spends(hedgerow, job)
 
 
-def _spends(hedgerow: Command, job: Path) -> list[str]:
+def _entries(hedgerow: Command, job: Path) -> list[dict[str, Any]]:
     shown = hedgerow("ledger", "show", "--url", job.parent / "ledger.db", "--json")
-    entries = json.loads(shown.out)
-    rows = entries["entries"] if isinstance(entries, dict) else entries
-    return [json.dumps(e, sort_keys=True) for e in rows if e["kind"] == "spend"]
+    return list(json.loads(shown.out)["entries"])
+
+
+def _spends(hedgerow: Command, job: Path) -> list[str]:
+    return [json.dumps(e, sort_keys=True) for e in _entries(hedgerow, job) if e["kind"] == "spend"]
+
+
+def test_ctrl_c_says_how_to_go_on_and_python_keeps_its_keyboard_interrupt(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PreparedJob, "forecast", pressed)
+        early = hedgerow("run", job, "--yes")
+    assert early.code == 130 and "Nothing was booked" in early.err and "--resume" not in early.err
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "draw_copies", pressed)
+        late = hedgerow("run", job, "--yes", "--out", job.parent / "my release")
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            Job.load(job).run(job.parent / "other")
+    assert "resume=True" in " ".join(stopped.value.__notes__)
+    assert late.code == 130
+    typed = late.err.splitlines()[-1].strip()
+    assert typed.startswith("hedgerow run ") and typed.endswith(" --resume"), late.err
+    assert hedgerow(*shlex.split(typed)[1:]).code == 0, "what is printed works as it is printed"
+    assert len(_spends(hedgerow, job)) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_book, "show", pressed)
+        other = hedgerow("ledger", "show", "--url", job.parent / "ledger.db")
+    assert other.code == 130 and "--resume" not in other.err
+
+
+def test_drawn_requests_that_a_statement_lacks_are_reported(hedgerow: Command, job: Path) -> None:
+    assert hedgerow("run", job, "--yes").code == 0
+    url, release = job.parent / "ledger.db", job.parent / "release"
+    assert hedgerow("verify", release, "--ledger", url).code == 0
+    statement = BundleReader(release).statement
+    with pytest.raises(VerifyFailed, match=r"1 request\(s\) more that this run drew .* measure 3 table"):
+        ledger_book.booking_of(str(url), replace(statement, spends=()))

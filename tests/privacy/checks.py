@@ -101,7 +101,7 @@ def check_run(
         frame(rows).write_csv(place / "secret.csv")
         with watched(tape, play=play, public=list(place.glob("public.csv"))) as requests:
             outcomes.append((requests, *run_job(job)))
-        check_order(requests)
+        check_order(requests, saved=True)
     (here, bytes_here, said_here), (there, bytes_there, said_there) = outcomes
     budget = Budget("1.5", delta)
     check_price(here, there, budget.measure, budget.total)

@@ -88,11 +88,14 @@ def _measure_with(patch: Patch, answer: Callable[[Counts, Noise], Any]) -> None:
 
     def measure(self: Gate, questions: Any, cost: Fraction, **more: Any) -> tuple[Measurement, ...]:
         asked = self.tariff.measure_all(questions, cost, **more)
-        counts = self._counted(asked, questions)
-        return tuple(
-            Measurement(a.question, answer(true, a.noise), a.noise)
-            for a, true in zip(asked.asked, counts, strict=True)
-        )
+
+        def draw(counts: tuple[Counts, ...]) -> tuple[Measurement, ...]:
+            return tuple(
+                Measurement(a.question, answer(true, a.noise), a.noise)
+                for a, true in zip(asked.asked, counts, strict=True)
+            )
+
+        return self._answered(asked, questions, draw)
 
     patch.setattr(Gate, "measure", measure)
 
@@ -227,18 +230,56 @@ def rows_without_a_person_count(patch: Patch) -> None:
 def read_before_booking(patch: Patch) -> None:
     """Rows are counted first and paid for afterwards."""
 
-    def counted(self: Gate, asked: Spend, questions: Any) -> Any:
+    def answered(self: Gate, asked: Spend, questions: Any, draw: Callable[..., Any]) -> Any:
         counts = self._rows.count(CountPlan(questions, self.tariff.coding))
         self._account.book(asked)
-        self._account.mark_drawn(asked)
-        return counts
+        return self._account.keep(asked, draw(counts))
 
-    patch.setattr(Gate, "_counted", counted)
+    patch.setattr(Gate, "_answered", answered)
 
 
 def draw_not_marked(patch: Patch) -> None:
     """A killed run could draw again for free until it likes the answer."""
-    patch.setattr(RunAccount, "mark_drawn", lambda self, asked: None)
+    patch.setattr(RunAccount, "mark", lambda self, asked, saved: None)
+
+
+def marked_before_it_is_saved(patch: Patch) -> None:
+    """A kill between the two loses what was paid: the request is drawn, and its answer is nowhere."""
+
+    def keep(self: RunAccount, asked: Spend, answer: Any) -> Any:
+        self.mark(asked, "")
+        self._save(asked, answer)
+        return answer
+
+    patch.setattr(RunAccount, "keep", keep)
+
+
+def marked_before_the_noise(patch: Patch) -> None:
+    """The same, with the drawing itself between the two."""
+
+    def booked(self: Gate, asked: Spend, count: Callable[[], Any], draw: Callable[..., Any]) -> Any:
+        self._account.book(asked)
+        found = count()
+        self._account.keep(asked, ())
+        return draw(found)
+
+    patch.setattr(Gate, "_booked", booked)
+
+
+def marked_and_never_saved(patch: Patch) -> None:
+    """The ledger says that the answer exists, and the work folder does not have it."""
+    patch.setattr(RunAccount, "keep", lambda self, asked, answer: (self.mark(asked, ""), answer)[1])
+
+
+def drawn_again_after_it_was_saved(patch: Patch) -> None:
+    """What is given out is not what was saved and marked, but a second draw."""
+    original = Gate._booked
+
+    def booked(self: Gate, asked: Spend, count: Callable[[], Any], draw: Callable[..., Any]) -> Any:
+        original(self, asked, count, draw)
+        return draw(count())
+
+    patch.setattr(Gate, "_booked", booked)
 
 
 def error_on_a_value_outside_the_schema(patch: Patch) -> None:
@@ -267,16 +308,18 @@ def count_in_a_message(patch: Patch) -> None:
 
 def noise_scale_from_the_data(patch: Patch) -> None:
     """Less noise where there is more data."""
-    original = Gate._counted
+    original = Gate._answered
 
-    def counted(self: Gate, asked: Spend, questions: Any) -> Any:
-        counts = original(self, asked, questions)
-        factor = Fraction(1, 1 + int(counts[0].sum()))
-        for a in asked.asked:
-            object.__setattr__(a, "noise", Noise(a.noise.law, a.noise.scale * factor))
-        return counts
+    def answered(self: Gate, asked: Spend, questions: Any, draw: Callable[..., Any]) -> Any:
+        def scaled(counts: tuple[Counts, ...]) -> Any:
+            factor = Fraction(1, 1 + int(counts[0].sum()))
+            for a in asked.asked:
+                object.__setattr__(a, "noise", Noise(a.noise.law, a.noise.scale * factor))
+            return draw(counts)
 
-    patch.setattr(Gate, "_counted", counted)
+        return original(self, asked, questions, scaled)
+
+    patch.setattr(Gate, "_answered", answered)
 
 
 def true_counts_beside_the_answers(patch: Patch) -> None:
@@ -351,6 +394,10 @@ MUTANTS: tuple[Mutant, ...] = (
     rows_without_a_person_count,
     read_before_booking,
     draw_not_marked,
+    marked_before_it_is_saved,
+    marked_before_the_noise,
+    marked_and_never_saved,
+    drawn_again_after_it_was_saved,
     error_on_a_value_outside_the_schema,
     count_in_a_message,
     noise_scale_from_the_data,

@@ -232,11 +232,10 @@ def priced_as_if_a_row_moved_one_count(patch: Patch) -> None:
 def counted_before_it_is_booked(patch: Patch) -> None:
     """Rows are read first, and the request is booked afterwards."""
 
-    def booked(self: Gate, spend: Spend, count: Callable[[], Any]) -> Any:
+    def booked(self: Gate, spend: Spend, count: Callable[[], Any], draw: Callable[..., Any]) -> Any:
         found = count()
         self._account.book(spend)
-        self._account.mark_drawn(spend)
-        return found
+        return self._account.keep(spend, draw(found))
 
     patch.setattr(Gate, "_booked", booked)
 

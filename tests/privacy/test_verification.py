@@ -124,4 +124,4 @@ def test_the_gate_takes_claims_so(tmp_path: Path) -> None:
     gate = Gate(open_source(frame(())), Tariff(schema.coding, Guarantee(), "pure"), budget, account)
     with pytest.raises(JobError, match="no claim"):
         verification.verify_model(gate, sly(claim_of(MODELS[0], CLAIMS[0])), 3, budget.total)
-    assert [e.kind for e in book.entries()] == ["promise"], "nothing but the promise is booked"
+    assert [e.kind for e in book.entries()] == ["format", "promise"], "nothing but the promise is booked"

@@ -54,7 +54,7 @@ def check_verification(guarantee: Guarantee, delta: str, pair: Pair, claim: Clai
     budget = Budget("1", delta)
     here, there = (_run(guarantee, budget, rows, claim, tape) for rows in (pair.here, pair.there))
     for seen in (here, there):
-        rank = {"book": 0, "read": 1, "mark": 2, "noise": 3}
+        rank = {"book": 0, "read": 1, "noise": 2, "mark": 3}
         order = [rank[s] for s in seen.steps]
         assert order == sorted(order) and set(order) == {0, 1, 2, 3}, f"out of order: {seen.steps}"
         assert seen.steps.count("noise") == 1, "not one draw of noise"
@@ -113,9 +113,9 @@ def _watched(seen: Seen, parts: list[int]) -> Iterator[None]:
         seen.cost += cost
         spend(self, run, request, cost, what)
 
-    def watched_mark(self: Ledger, run: str, request: str) -> None:
+    def watched_mark(self: Ledger, run: str, request: str, answer: str = "") -> None:
         seen.steps.append("mark")
-        mark(self, run, request)
+        mark(self, run, request, answer)
 
     def watched_read(self: Source, columns: Any, *rest: Any) -> Iterator[pl.DataFrame]:
         seen.steps.append("read")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.answers import Reply
 from hedgerow.counting.plan import CountPlan
 from hedgerow.ledger.book import Ledger
 from hedgerow.private import entropy, noise, relabel, urns
@@ -24,6 +25,7 @@ from hedgerow.public.costs.accounting import Measure, floor_sqrt
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.urn import Urn, exp_floor
 from hedgerow.public.files import Source
+from hedgerow.release.journal import Journal
 from tests.oracles import dirichlet_multinomial as dm
 
 
@@ -38,6 +40,7 @@ class Request:
     choice: tuple[list[int], Fraction] | None = None
     drawn: tuple[Urn, Counts, int, Counts] | None = None
     words: int = 0
+    saved: list[tuple[Any, str]] = field(default_factory=list)
 
 
 @dataclass
@@ -58,7 +61,7 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
     free = {file.resolve(strict=True): _bytes_of(file) for file in public}
     requests = [Request()]  # the first holds whatever happens outside a request
     counts, chosen = iter(list(tape.counts)), iter(list(tape.chosen))
-    spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
+    spend, mark, read, keep = Ledger.spend, Ledger.mark_drawn, Source.batches, Journal.keep
     count, draw, choose, words = ConfidentialRows.count, noise.draw, noise.exponential_choice, entropy.words
     measure, draw_tables, from_urn, below = Gate.measure, urns.draw_urn, urns.draw, entropy.below
     count_drawn, measure_drawn, draw_labels = relabel.counted, relabel.measure_relabelled, relabel.relabelled
@@ -67,9 +70,14 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
         requests.append(Request(cost, ["book"]))
         spend(self, run, request, cost, what)
 
-    def watched_mark(self: Ledger, run: str, request: str) -> None:
+    def watched_mark(self: Ledger, run: str, request: str, answer: str = "") -> None:
         requests[-1].steps.append("mark")
-        mark(self, run, request)
+        mark(self, run, request, answer)
+
+    def watched_save(self: Journal, position: int, answered: Reply, *rest: Any) -> str:
+        requests[-1].steps.append("save")
+        requests[-1].saved.append((answered.measurements, keep(self, position, answered, *rest)))
+        return requests[-1].saved[-1][1]
 
     def watched_read(self: Source, columns: Any, *rest: Any) -> Iterator[Any]:
         file = Path(self.name)
@@ -159,6 +167,7 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Ledger, "spend", watched_spend)
         patch.setattr(Ledger, "mark_drawn", watched_mark)
+        patch.setattr(Journal, "keep", watched_save)
         patch.setattr(Source, "batches", watched_read)
         patch.setattr(ConfidentialRows, "count", watched_count)
         patch.setattr(noise, "draw", watched_draw)
@@ -187,6 +196,9 @@ def _own_words(codes: Any, turn: int) -> Any:
 
 def _check_answers(request: Request, answers: tuple[Measurement, ...]) -> None:
     """Every answer is its exact count plus noise of its own, drawn for every cell, in whole numbers."""
+    for kept, _ in request.saved:
+        same = len(kept) == len(answers) and all(a is b for a, b in zip(kept, answers, strict=True))
+        assert same, "another answer was given out than was saved"
     assert len(request.noises) == len(answers), "not every table got noise of its own"
     for answer, true, (law, drawn) in zip(answers, request.counted, request.noises, strict=True):
         assert answer.counts.dtype == np.int64, "an answer is not whole numbers"
@@ -227,14 +239,18 @@ def urn_loss(here: Request, there: Request) -> Fraction:
     return max(worst)
 
 
-def check_order(requests: list[Request]) -> None:
-    """Nothing is read outside a request, and every request is booked, read, marked, drawn, in this order."""
+def check_order(requests: list[Request], *, saved: bool = False) -> None:
+    """Nothing is read outside a request; every request is booked, read, drawn, saved, marked, in this order.
+
+    With ``saved`` there is a work folder, and every answer must be in it.
+    """
     assert not requests[0].steps, "something was read or drawn outside a request"
-    rank = {"book": 0, "read": 1, "count": 1, "mark": 2, "noise": 3}
+    rank = {"book": 0, "read": 1, "count": 1, "noise": 2, "save": 3, "mark": 4}
     for request in requests[1:]:
         steps = [rank[s] for s in request.steps]
         assert steps == sorted(steps), f"out of order: {request.steps}"
         assert "noise" not in request.steps or request.steps.count("mark") == 1, "noise without a mark"
+        assert not saved or request.steps.count("save") == request.steps.count("mark"), "an answer was not saved"
 
 
 def loss(here: Request, there: Request, measure: Measure) -> Fraction:

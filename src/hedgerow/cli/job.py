@@ -1,6 +1,7 @@
 """``hedgerow plan``, ``rehearse`` and ``run``: the verbs of a job."""
 
 import json
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -159,6 +160,7 @@ def run(
 ) -> None:
     """Carry a job out and write its release."""
     from hedgerow.api.job import Job
+    from hedgerow.release.journal import is_finished
 
     with show.progress() as watch:
 
@@ -169,10 +171,26 @@ def run(
             return True
 
         loaded = Job.load(job)
-        release = loaded.run(out, resume=resume, forecast=not no_forecast, confirm=confirm, watch=watch)
+        finished = resume and is_finished(loaded.out if out is None else Path(out).resolve())
+        try:
+            release = loaded.run(out, resume=resume, forecast=not no_forecast, confirm=confirm, watch=watch)
+        except KeyboardInterrupt as stopped:
+            watch.pause()
+            show.echo(_stopped(stopped, job, out), err=True)
+            raise typer.Exit(130) from None
     folder = release.folder
     if as_json:
-        show.echo(json.dumps({"release": str(folder)}))
+        show.echo(json.dumps({"release": str(folder), "finished_before": finished}))
     else:
+        if finished:
+            show.echo(f"This run was finished before; there was nothing left to do. {NOTHING}")
         show.echo(f"The release is in {folder}: {release.in_short}.")
         show.echo(f"Open {folder / 'report.html'}; check it: {show.program()} verify {folder}")
+
+
+def _stopped(stopped: KeyboardInterrupt, job: str, out: str | None) -> str:
+    """What to type after Ctrl-C: of a run that has begun, how to go on with it."""
+    if not getattr(stopped, "__notes__", None):
+        return f"\nStopped. Nothing was booked. {NOTHING}"
+    words = [show.program(), "run", job, *([] if out is None else ["--out", out]), "--resume"]
+    return f"\nStopped. What was paid for is kept. Go on at no further cost with:\n{shlex.join(words)}"

@@ -51,8 +51,8 @@ def main() -> None:
         show.echo(str(refusal), err=True)
         sys.exit(refusal.exit_code)
     except KeyboardInterrupt:
-        show.echo("Stopped. A run that had begun is continued with: hedgerow run JOB.toml --resume", err=True)
-        sys.exit(1)
+        show.echo("Stopped.", err=True)
+        sys.exit(130)
     except BaseException as fault:  # also a panic of a library, which is no Exception
         if isinstance(fault, SystemExit | GeneratorExit) or os.environ.get("HEDGEROW_TRACEBACK"):
             raise

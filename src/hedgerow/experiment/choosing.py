@@ -6,11 +6,13 @@ the public table costs nothing and comes first; this is for when the two tables 
 """
 
 import json
+import shutil
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
+from hashlib import sha256
 from math import log
 from pathlib import Path
 from typing import Any, final
@@ -19,25 +21,28 @@ import numpy as np
 
 from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
-from hedgerow.errors import NOTHING, HedgerowError, JobError
+from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.job import JobValues
 from hedgerow.job.file import values_of
 from hedgerow.ledger.book import RunAccount
 from hedgerow.model.base import Fitted
-from hedgerow.pipeline import Copies, PreparedJob, draw_copies, recording
+from hedgerow.pipeline import Copies, PreparedJob, draw_copies
 from hedgerow.private.gate import Gate
-from hedgerow.private.selection import choose_run
-from hedgerow.public import Budget, Choice, Counts, Marginal, Stopping, Tariff, document, open_source
+from hedgerow.private.selection import Chosen, choose_run
+from hedgerow.public import Budget, Choice, Counts, Marginal, Spend, Stopping, Tariff, document, open_source
 from hedgerow.release import measurements
-from hedgerow.release.bundle import complete
+from hedgerow.release.bundle import complete, put_in_place
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
+from hedgerow.release.journal import Journal
 from hedgerow.release.measurements import flatten
+from hedgerow.run_gate import opened, recording
 from hedgerow.stand_in import Parts, fit_once, lacking
 
 _VARIED = ("job.recipe",)
+_BEST = "best"  # what the files of the best run's answers are called in the work folder
 
 
 @final
@@ -162,22 +167,64 @@ def prepare(path: str | Path, *, epsilon: str, stopping: Stopping) -> Choosing:
 
 
 def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
-    """Book the choice, make it, and write the best run: its noisy answers first, then records drawn from them."""
+    """Book the choice, make it, and write the best run: its noisy answers first, then records drawn from them.
+
+    The same choice that was cut short there goes on, and pays nothing twice.
+    """
     if folder.exists():
         raise JobError(f"{folder} exists already. Choose another place with --out. {NOTHING}")
-    road, job = choosing.road, choosing.job
-    recipes, choice, run = [j.recipe for j in choosing.jobs], choosing.choice, uuid.uuid4().hex[:16]
-    source, account = (
-        open_source(job.confidential.table),
-        RunAccount(road.ledger(), table=job.table, run=run),
-    )
+    road, job, journal = choosing.road, choosing.job, Journal.beside(folder)
+    recipes, choice, source = [j.recipe for j in choosing.jobs], choosing.choice, open_source(job.confidential.table)
+    settings = [(c.levels, j.stated_recipe) for c, j in zip(choosing.candidates, choosing.jobs, strict=True)]
+    facts = (road.digest, choosing.budget, choosing.stopping, choosing.tables, settings)
+    digest = sha256(repr(facts).encode()).hexdigest()
+    with journal.held("the same command"):
+        run = journal.resume(digest) if journal.exists else uuid.uuid4().hex[:16]
+        account = RunAccount(road.ledger(), table=job.table, run=run, save=partial(_save, journal))
 
-    def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Reply]]:
-        recorded = recording(gate, [], job.table, run)
-        return _estimates(recipes[which].fit(recorded, road.public), choice.tables), recorded.record
+        def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Reply]]:
+            recorded = recording(gate, [], job.table, run)
+            return _estimates(recipes[which].fit(recorded, road.public), choice.tables), recorded.record
 
-    gate = Gate(source, choosing.tariff, choosing.budget, account)
-    chosen = choose_run(gate, choice, trial, choosing.budget.total)
+        try:
+            tariff, budget = choosing.tariff, choosing.budget
+            gate, _ = opened(source, tariff, budget, account, journal=journal, run=run, digest=digest)
+            known = _saved(journal, account, choice.price(road.guarantee, budget.total))
+            chosen = known or choose_run(gate, choice, trial, budget.total)
+        except LedgerError as lost:
+            raise LedgerError(f"{lost}\n{account.standing()}") from lost
+        made = _publish(choosing, folder, journal.bundle, run, account.anchor(), chosen)
+        journal.finish()
+    if chosen.made is None:
+        raise JobError(
+            "The best run failed: the recipe could not use its noisy answers. The choice has been paid for."
+        )
+    return made
+
+
+def _save(journal: Journal, spend: Spend, best: Chosen) -> str:
+    """Put the best run on disk: its noisy answers, then what was chosen and how it scored."""
+    answers = [journal.keep(i, reply, _BEST) for i, reply in enumerate(best.made or ())]
+    made = None if best.made is None else answers
+    return journal.note("choice.json", {"candidate": best.candidate, "score": best.score, "answers": made})
+
+
+def _saved(journal: Journal, account: RunAccount, spend: Spend) -> Chosen | None:
+    """The best run of a choice that was cut short after it was made; it is marked if it was not."""
+    if (found := journal.noted("choice.json")) is None:
+        return None
+    facts, saved = found
+    kept = journal.answers(_BEST)
+    if facts["answers"] not in (None, [sha for _, sha in kept]):
+        raise JobError(f"The answers kept in {journal.folder} are damaged. Put back a copy of that folder. {NOTHING}")
+    account.mark(spend, saved)
+    made = None if facts["answers"] is None else [reply for reply, _ in kept]
+    return Chosen(facts["candidate"], facts["score"], made)
+
+
+def _publish(choosing: Choosing, folder: Path, draft: Path, run: str, anchor: str, chosen: Chosen) -> ChoiceStatement:
+    """Write the folder of a choice that was made and paid for."""
+    road, job, recipes = choosing.road, choosing.job, [j.recipe for j in choosing.jobs]
     best = RecordedAnswers(choosing.tariff, choosing.of_run, chosen.made or [], table=job.table, run=run)
     made = ChoiceStatement(
         choosing.budget.total,
@@ -189,20 +236,19 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
         best.statement(
             public_inputs=road.inputs,
             recipe=recipes[chosen.candidate].stated,
-            anchor=account.anchor(),
+            anchor=anchor,
             version=__version__,
         ),
     )
-    folder.mkdir(parents=True)
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
     if chosen.made is not None:
-        measurements.save(folder / "measurements.parquet", flatten(chosen.made))
-    (folder / NAME).write_text(made.dumps(), "utf-8")
-    if chosen.made is None:
-        raise JobError(
-            "The best run failed: the recipe could not use its noisy answers. The choice has been paid for."
-        )
-    drawn = draw_copies(recipes[chosen.candidate].fit(best, road.public), road.public, copies=1, seed=job.seed)
-    _fill(folder, choosing, made, drawn)
+        measurements.save(draft / "measurements.parquet", flatten(chosen.made))
+    (draft / NAME).write_text(made.dumps(), "utf-8")
+    if chosen.made is not None:
+        drawn = draw_copies(recipes[chosen.candidate].fit(best, road.public), road.public, copies=1, seed=job.seed)
+        _fill(draft, choosing, made, drawn)
+    put_in_place(draft, folder)
     return made
 
 

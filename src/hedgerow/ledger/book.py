@@ -7,7 +7,7 @@ One list of entries that only grows, each sealed with the hash of the one before
     promise  one run's whole (epsilon, delta), and the total that its requests may cost
     spend    the price of one request, booked before a row is read for it
     rows     the fingerprint of the rows that a run has read: of all of them together, under the secret key
-    draw     the answer to that request exists: it cannot be taken again for free
+    draw     the answer to that request is saved, and this is its hash: it cannot be taken again for free
     same     these names were found to hold the same rows: they share one account
 
 Each call is one exclusive transaction, on disk before it returns, in the same words on both engines.
@@ -27,7 +27,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from hedgerow.errors import LedgerError, MissingExtra, Refused, VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -42,12 +42,14 @@ KINDS: dict[str, frozenset[str]] = {
     "promise": frozenset({"run", "epsilon", "delta", "measure", "total", "guarantee", "purpose"}),
     "spend": frozenset({"run", "request", "cost", "what"}),
     "rows": frozenset({"run", "rows"}),
-    "draw": frozenset({"run", "request"}),
+    "draw": frozenset({"run", "request", "answer"}),
     "same": frozenset({"names"}),
 }
 """Every kind of entry, and the facts that it may state."""
 _UNREAD = "No confidential row was read and nothing was spent."
 _UNDRAWN = "Rows were read, but no noise was drawn and no answer exists. What was booked stays booked."
+_UNBOOKED = "No confidential row was read for this request, and it is not booked."
+_UNMARKED = "Its answer was given to nobody. What was booked stays booked, and is not paid twice by the same run."
 _OTHER_ROWS = "Put it back as it was and resume, or start a new run at full cost.\n" + _UNDRAWN
 _NEWER = "It was\nwritten by a later version: use that one, so that no rule of it is passed over. " + _UNREAD
 _CHANGED = "it, or one before it, was changed. Put back a copy that holds: nothing is booked until then."
@@ -59,6 +61,8 @@ _MAKE = (
 )
 _AFTER = "SELECT seq, at, tab, kind, body, previous, hash FROM hedgerow_entries WHERE seq > ? ORDER BY seq"
 _Sql = Callable[..., Any]
+T = TypeVar("T")
+Save = Callable[[Spend, Any], str]
 
 # In what the engines differ: placeholder, exclusive transaction, list of tables, refusal of changes.
 _Engine = tuple[str, tuple[str, ...], str, str]
@@ -179,7 +183,7 @@ class Ledger:
 
     def spend(self, run: str, request: str, cost: Fraction, what: str) -> None:
         """Book one request before rows are read for it; one that is booked but not drawn is not paid twice."""
-        with self._exclusive() as sql:
+        with self._exclusive(_UNBOOKED) as sql:
             mine = self._of(run)
             if self._undrawn(run, request) == cost:
                 return
@@ -193,12 +197,18 @@ class Ledger:
             facts = {"run": run, "request": request, "cost": cost, "what": what}
             self._append(sql, mine[0].tab, "spend", facts)
 
-    def mark_drawn(self, run: str, request: str) -> None:
-        """Book, after counting and before any noise is drawn, that from here on an answer may exist."""
-        with self._exclusive(_UNDRAWN) as sql:
+    def mark_drawn(self, run: str, request: str, answer: str = "") -> None:
+        """Book, once the answer is saved and before anyone sees it, that it exists; ``answer`` is its hash.
+
+        An answer that stands already is not booked twice, so that a run killed before this call makes up for it.
+        """
+        with self._exclusive(_UNMARKED) as sql:
+            facts = {"run": run, "request": request, "answer": answer}
+            if answer and any(e.kind == "draw" and e.facts == facts for e in self._of(run)):
+                return
             if self._undrawn(run, request) is None:
-                raise LedgerError(f"This request is not booked, or drawn already: book it again. {_UNDRAWN}")
-            self._append(sql, self._of(run)[0].tab, "draw", {"run": run, "request": request})
+                raise LedgerError(f"This request is not booked, or has another answer already. {_UNMARKED}")
+            self._append(sql, self._of(run)[0].tab, "draw", facts)
 
     def recognise(self, tab: str, fingerprint: str, run: str = "") -> None:
         """Note whose rows these are; names of the same rows share one account, and the smallest of their caps.
@@ -274,6 +284,22 @@ class Ledger:
         """What the requests of ``run`` have cost so far."""
         with self._exclusive():
             return _sum(self._of(run), "cost")
+
+    def promised(self, run: str) -> LedgerEntry:
+        """The promise of ``run``, which it has made: it is known to this process, also when the ledger is gone."""
+        return next(e for e in self._of(run) if e.kind == "promise")
+
+    def standing(self, run: str) -> str:
+        """What is booked for ``run`` as far as this process knows, in words; nothing if it has promised nothing."""
+        if not (mine := self._of(run)):
+            return "Nothing is booked for this run."
+        drawn, spends = (sum(e.kind == kind for e in mine) for kind in ("draw", "spend"))
+        said, of = (f"{float(x):.6g}" for x in (_sum(mine, "cost"), Fraction(mine[0].facts["total"])))
+        unit = "epsilon" if mine[0].facts["measure"] == "pure" else "rho"
+        return (
+            f"Booked for this run on {mine[0].tab}: epsilon {float(Fraction(mine[0].facts['epsilon'])):g} promised; "
+            f"of {unit} {of}, {said} is spent on {spends} request(s), {drawn} of them answered."
+        )
 
     def _of(self, run: str) -> list[LedgerEntry]:
         return [e for e in self._known if e.facts.get("run") == run]
@@ -385,10 +411,13 @@ def _sum(entries: list[LedgerEntry], fact: str) -> Fraction:
 
 @final
 class RunAccount:
-    """The account of the run called ``run`` on the table that the steward calls ``table``."""
+    """The account of the run called ``run`` on the table that the steward calls ``table``.
 
-    def __init__(self, ledger: Ledger, *, table: str, run: str) -> None:
-        self._ledger, self._table, self._run = ledger, table, run
+    ``save`` puts an answer on disk, so that no crash loses it, and gives the hash of what it wrote.
+    """
+
+    def __init__(self, ledger: Ledger, *, table: str, run: str, save: Save = lambda spend, answer: "") -> None:
+        self._ledger, self._table, self._run, self._save = ledger, table, run, save
 
     def promise(self, budget: Budget, guarantee: Guarantee) -> None:
         """Book all that this run may cost, or refuse; a promise that stands already is not booked twice."""
@@ -410,10 +439,19 @@ class RunAccount:
         """Refuse if these rows are known under other names whose cap is used up."""
         self._ledger.recognise(self._table, fingerprint, self._run)
 
+    def keep(self, spend: Spend, answer: T) -> T:
+        """Save the answer, then mark its request: from here on it exists, and cannot be taken again for free."""
+        self.mark(spend, self._save(spend, answer))
+        return answer
+
+    def mark(self, spend: Spend, saved: str) -> None:
+        """Mark an answer that is saved, by its hash; one that is marked already is not marked twice."""
+        self._ledger.mark_drawn(self._run, spend.digest, saved)
+
     def anchor(self) -> str:
         """The hash of this run's promise in the ledger: booked before a row was read, so it tells nothing of them."""
-        return next(e.hash for e in self._ledger.entries() if e.kind == "promise" and e.facts["run"] == self._run)
+        return self._ledger.promised(self._run).hash
 
-    def mark_drawn(self, spend: Spend) -> None:
-        """From here on an answer may exist: this request cannot be taken again for free."""
-        self._ledger.mark_drawn(self._run, spend.digest)
+    def standing(self) -> str:
+        """What is booked for this run, as this process saw it last: also when the ledger is gone."""
+        return self._ledger.standing(self._run)

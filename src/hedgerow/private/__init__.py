@@ -6,7 +6,7 @@ The core, at most 1,000:
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
     rows.py      the confidential rows: streamed, capped per person, counted
-    gate.py      price, book, count, mark, add noise, answer
+    gate.py      price, book, count, draw, save and mark, answer
 
     hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py

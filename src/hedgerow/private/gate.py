@@ -1,4 +1,4 @@
-"""The gate: price, book, count, mark, add noise, answer. Nothing else touches the rows."""
+"""The gate: price, book, count, draw, save and mark, answer. Nothing else touches the rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -34,8 +34,8 @@ class Account(Protocol):
     def recognise(self, fingerprint: str) -> None:
         """Refuse if these rows are known under other names whose cap is used up."""
 
-    def mark_drawn(self, spend: Spend) -> None:
-        """From here on an answer may exist: this request cannot be taken again for free."""
+    def keep(self, spend: Spend, answer: T) -> T:
+        """Save the answer, then mark its request: from here on it exists, and cannot be taken again for free."""
 
 
 @final
@@ -45,8 +45,9 @@ class Gate:
     Neighbours: two tables that differ in one unit in the way of ``guarantee.relation``.  All answers of
     one run together are epsilon-DP (pure) or rho-zCDP with the total of ``budget``, however each question
     depends on the answers before it.  Order of every request: the price is computed from public facts; it
-    is booked; only then rows are read and counted; the draw is marked; only then noise is drawn.  So a
-    process killed at any moment leaves either a booked request without an answer, or a paid one.
+    is booked; only then rows are read and counted, and noise is drawn; the answer is saved, then marked in
+    the ledger; only then is it given out.  So a process killed at any moment leaves a paid request whose one
+    answer is saved, or one whose answer nobody has seen and which may be taken again.
     """
 
     def __init__(self, source: RowSource, tariff: Tariff, budget: Budget, account: Account) -> None:
@@ -73,11 +74,14 @@ class Gate:
         spend = self.tariff.measure_all(questions, cost, weights=weights, law=law)
         for a in spend.asked:
             noise.check(a.noise)
-        counts = self._counted(spend, [a.question for a in spend.asked])
-        return tuple(
-            Measurement(a.question, true + noise.draw(a.noise, true.size), a.noise)
-            for a, true in zip(spend.asked, counts, strict=True)
-        )
+
+        def noisy(counts: tuple[Counts, ...]) -> tuple[Measurement, ...]:
+            return tuple(
+                Measurement(a.question, true + noise.draw(a.noise, true.size), a.noise)
+                for a, true in zip(spend.asked, counts, strict=True)
+            )
+
+        return self._answered(spend, [a.question for a in spend.asked], noisy)
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The question whose estimate is furthest from the truth, chosen with noise.
@@ -92,20 +96,21 @@ class Gate:
             cells = q.leaves * self.tariff.coding.cells(q.columns)
             if e.shape != (cells,) or max(int(e.max()), -int(e.min())) > (1 << 61) // cells:  # no sum overflows
                 raise JobError(f"The estimate of {q} must be one count per cell. Nothing was read or spent.")
-        counts = self._counted(spend, questions)
-        scores = [int(np.abs(true - e).sum()) for e, true in zip(plain, counts, strict=True)]
-        return questions[noise.exponential_choice(scores, spend.rate)]
 
-    def _counted(self, spend: Spend, questions: Sequence[Marginal]) -> tuple[Counts, ...]:
+        def furthest(counts: tuple[Counts, ...]) -> Marginal:
+            scores = [int(np.abs(true - e).sum()) for e, true in zip(plain, counts, strict=True)]
+            return questions[noise.exponential_choice(scores, spend.rate)]
+
+        return self._answered(spend, questions, furthest)
+
+    def _answered(self, spend: Spend, questions: Sequence[Marginal], draw: Callable[..., T]) -> T:
         plan = CountPlan(questions, self.tariff.coding)
-        return self._booked(spend, lambda: self._rows.count(plan))
+        return self._booked(spend, lambda: self._rows.count(plan), draw)
 
-    def _booked(self, spend: Spend, count: Callable[[], T]) -> T:
-        """What ``count`` finds: booked before, marked after."""
+    def _booked(self, spend: Spend, count: Callable[[], object], draw: Callable[..., T]) -> T:
+        """What ``draw`` makes of what ``count`` finds: booked before, saved and marked after."""
         self._account.book(spend)
         if not self._recognised:
             self._account.recognise(self._rows.fingerprint(self._account.key()))
             self._recognised = True
-        found = count()
-        self._account.mark_drawn(spend)
-        return found
+        return self._account.keep(spend, draw(count()))

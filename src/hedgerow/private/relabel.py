@@ -27,11 +27,14 @@ def measure_relabelled(
     (laws, spend), plan = price(gate.tariff, questions, laws, cost), CountPlan(questions, coding)
     for a in spend.asked:
         noise.check(a.noise)
-    counts = gate._booked(spend, lambda: counted(gate._rows, coding, plan, laws))  # noqa: SLF001
-    return tuple(
-        Measurement(a.question, true + noise.draw(a.noise, true.size), a.noise)
-        for a, true in zip(spend.asked, counts, strict=True)
-    )
+
+    def noisy(counts: tuple[Counts, ...]) -> tuple[Measurement, ...]:
+        return tuple(
+            Measurement(a.question, true + noise.draw(a.noise, true.size), a.noise)
+            for a, true in zip(spend.asked, counts, strict=True)
+        )
+
+    return gate._booked(spend, lambda: counted(gate._rows, coding, plan, laws), noisy)  # noqa: SLF001
 
 
 def counted(rows: ConfidentialRows, coding: Coding, plan: CountPlan, laws: Sequence[LabelLaw]) -> tuple[Counts, ...]:

@@ -17,6 +17,7 @@ import polars as pl
 from hedgerow.errors import JobError, Refused
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
+from hedgerow.private.rows import T
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Counts, Marginal
 from hedgerow.public.costs.spend import Spend
@@ -40,7 +41,7 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
     """The best of a random number of runs of ``trial``, each with a setting drawn anew and its own small budget.
 
     ``trial`` is given the number of a setting and a gate, and returns estimated counts of ``choice.tables`` and
-    whatever is to be kept.  Order: price, book, count, mark; then every draw, of runs, settings and noise.
+    whatever is to be kept.  Order: price, book, count; every draw, of runs, settings and noise; save, mark, answer.
     """
     if gate.tariff.measure != "pure":
         raise JobError("A choice with random stopping is priced in pure epsilon: use a budget without delta.")
@@ -49,22 +50,28 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
     law, (for_answers, _) = spend.asked[0].noise, choice.each(cost)
     noise.check(law)
     budget = Budget(str(for_answers))
-    true = gate._counted(spend, choice.tables)  # noqa: SLF001  a mechanism of this room: booked, counted, marked
-    best = Chosen(0, _WORST - 1, None)  # worse than any run, and there is one
-    for _ in range(number_of_runs(choice.stopping)):
-        which = entropy.below(len(choice.candidates))
-        inner = Gate(gate._rows._source, gate.tariff, budget, _Purse(budget.total))  # noqa: SLF001
-        inner._recognised = True  # noqa: SLF001  by the request that was booked
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                estimates, made = trial(which, inner)
-            off = sum(_distance(t, estimates[q]) for t, q in zip(true, choice.tables, strict=True))
-            score = int(noise.draw(law, 1)[0]) - off
-        except (Exception, pl.exceptions.PanicException):  # whatever it was, it must not tell of a run thrown away
-            made, score = None, _WORST
-        if score > best.score:
-            best = Chosen(which, score, made)
-    return best
+
+    def best_of(true: tuple[Counts, ...]) -> Chosen:
+        best = Chosen(0, _WORST - 1, None)  # worse than any run, and there is one
+        for _ in range(number_of_runs(choice.stopping)):
+            which = entropy.below(len(choice.candidates))
+            inner = Gate(gate._rows._source, gate.tariff, budget, _Purse(budget.total))  # noqa: SLF001
+            inner._recognised = True  # noqa: SLF001  by the request that was booked
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    estimates, made = trial(which, inner)
+                off = sum(_distance(t, estimates[q]) for t, q in zip(true, choice.tables, strict=True))
+                score = int(noise.draw(law, 1)[0]) - off
+            except (
+                Exception,
+                pl.exceptions.PanicException,
+            ):  # whatever it was, it must not tell of a run thrown away
+                made, score = None, _WORST
+            if score > best.score:
+                best = Chosen(which, score, made)
+        return best
+
+    return gate._answered(spend, choice.tables, best_of)  # noqa: SLF001  a mechanism of this room
 
 
 def number_of_runs(stopping: Stopping) -> int:
@@ -111,5 +118,6 @@ class _Purse:
     def recognise(self, fingerprint: str) -> None:
         """Done before the first run."""
 
-    def mark_drawn(self, spend: Spend) -> None:
-        """Marked already, with all other runs."""
+    def keep(self, spend: Spend, answer: T) -> T:
+        """Saved and marked with the best of all runs, if it is that."""
+        return answer

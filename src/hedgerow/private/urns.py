@@ -19,9 +19,12 @@ def draw_urn(gate: Gate, question: Marginal, urn: Urn, cost: Fraction) -> tuple[
     logarithm of that, times the rows of a unit.  Nothing but the drawn counts exists after the draw.
     """
     spend = price_urn(gate.tariff, question, urn, cost)
-    (true,) = gate._counted(spend, [question])  # noqa: SLF001  a mechanism of this room: booked, counted, marked
     groups = gate.tariff.coding.cells(question.columns[: urn.groups])
-    return tuple(Measurement(question, z, spend.asked[0].noise) for z in draw(urn, true, groups))
+
+    def drawn(counts: tuple[Counts, ...]) -> tuple[Measurement, ...]:
+        return tuple(Measurement(question, z, spend.asked[0].noise) for z in draw(urn, counts[0], groups))
+
+    return gate._answered(spend, [question], drawn)  # noqa: SLF001  a mechanism of this room: booked, saved, marked
 
 
 def draw(urn: Urn, counts: Counts, groups: int) -> Counts:

@@ -24,15 +24,19 @@ _PART = "\0part"  # no column of a file has this name
 
 
 def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measurement:
-    """The number of ``parts`` parts in which the claim holds, with noise. Order: price, book, count, mark, draw."""
+    """The number of ``parts`` parts in which the claim holds, with noise. Order: as the gate's."""
     claim = plain(claim, gate.tariff.coding)
     spend = claim.price(gate.tariff, parts, cost)
     asked = spend.asked[0]
     noise.check(asked.noise)
     coding = Coding((*gate.tariff.coding.columns, CodedColumn(_PART, "text", parts, 0, 0)), gate.tariff.coding.joined)
     plan = CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], coding)  # known before a row is seen
-    true = gate._booked(spend, lambda: agreeing(gate._rows, coding, plan, claim, parts))  # noqa: SLF001
-    return Measurement(Marginal((f"parts of {parts} that agree",)), true + noise.draw(asked.noise, 1), asked.noise)
+
+    def noisy(true: Counts) -> Measurement:
+        question = Marginal((f"parts of {parts} that agree",))
+        return Measurement(question, true + noise.draw(asked.noise, 1), asked.noise)
+
+    return gate._booked(spend, lambda: agreeing(gate._rows, coding, plan, claim, parts), noisy)  # noqa: SLF001
 
 
 def agreeing(rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Claim, parts: int) -> Counts:

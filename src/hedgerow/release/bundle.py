@@ -190,20 +190,20 @@ def _no_number(text: str) -> NoReturn:
 __all__ = ["Contents", "read_bundle", "write_bundle"]
 
 
-def write_bundle(directory: Path | str, contents: Contents, *, replace: bool = False) -> None:
+def write_bundle(directory: Path | str, contents: Contents, *, draft: Path | None = None) -> None:
     """Write the bundle of ``contents`` at ``directory``.
 
-    It is put together beside its place and moved there in one step.  Only an empty folder is replaced,
-    or another bundle when ``replace`` is asked for.
+    It is put together beside its place, in ``draft``, and moved there in one step.  Nothing but an empty folder ever
+    makes way for it, however late something else came to stand there.
     """
     place = Path(directory).resolve()
-    _must_be_free(place, replace)
-    draft = place.with_name(f".{place.name}.{os.getpid()}.partial")
+    _must_be_free(place)
+    draft = draft or place.with_name(f".{place.name}.{os.getpid()}.partial")
     try:
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
         _fill(draft, contents)
-        _move(draft, place)
+        put_in_place(draft, place)
     except OSError as wrong:
         raise cannot_write(place, wrong) from None
     finally:
@@ -228,36 +228,27 @@ def _write(data: bytes, file: BinaryIO) -> None:
     file.write(data)
 
 
-def _must_be_free(place: Path, replace: bool) -> None:
-    if not place.exists() or (place.is_dir() and not any(place.iterdir())):
-        return
-    if not (place.is_dir() and (place / manifest.NAME).is_file() and (place / "statement.json").is_file()):
+def _must_be_free(place: Path) -> None:
+    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
+        holds = "holds a release already" if (place / manifest.NAME).is_file() else "exists and is not a release"
         raise JobError(
-            f"{place} exists and is not a release. Choose another place with --out, or move it away.\n"
-            "Nothing was written; writing reads no confidential row and spends nothing."
-        )
-    if not replace:
-        raise JobError(
-            f"{place} holds a release already. Choose another place with --out, or move it away.\n"
+            f"{place} {holds}. Choose another place with --out, or move it away and go on with --resume.\n"
             "Nothing was written; writing reads no confidential row and spends nothing."
         )
 
 
-def _move(draft: Path, place: Path) -> None:
-    """Put the finished folder in its place; a bundle that stood there goes only when the new one stands."""
+def put_in_place(draft: Path, place: Path) -> None:
+    """Put the finished folder in its place. Only an empty folder gives way: the system refuses any other."""
     for path in (*draft.iterdir(), draft):
         settle(path)
-    old = place.with_name(f".{place.name}.{os.getpid()}.old")
-    if place.exists():
-        os.rename(place, old)
+    if os.name == "nt" and place.is_dir():  # nothing is replaced there, not even an empty folder
+        place.rmdir()
     try:
         os.rename(draft, place)
     except OSError:
-        if old.exists():
-            os.rename(old, place)
+        _must_be_free(place)
         raise
     settle(place.parent)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def read_bundle(directory: Path | str) -> Contents:

@@ -4,6 +4,7 @@
 sums, and so would notice a mistake of the ledger as well as a forged entry with a good seal.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -137,6 +138,13 @@ def booking_of(url: str, statement: Statement) -> str:
     for i, spend in enumerate(statement.spends):
         if (spend.digest, spend.cost) not in paid or spend.digest not in drawn:
             raise VerifyFailed(f"Request {i + 1} ({spend}) was not paid for, or not drawn, in this ledger.")
+    stated = Counter(spend.digest for spend in statement.spends)
+    if more := Counter(e.facts["request"] for e in mine if e.kind == "draw") - stated:
+        what = {e.facts["request"]: e.facts["what"] for e in mine if e.kind == "spend"}
+        raise VerifyFailed(
+            f"The ledger has {more.total()} request(s) more that this run drew and the statement lacks: "
+            f"{'; '.join(what[request] for request in more)}."
+        )
     return f"entry {promise.seq}: epsilon {float(said[0]):g}; {len(statement.spends)} request(s) paid and drawn"
 
 

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import html
 import json
-import os
 import re
 import socket
 import time
@@ -129,14 +128,14 @@ def test_refuses_what_cannot_be_released(contents: dict[str, Any]) -> None:
 def test_never_writes_over_what_is_not_a_release(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(JobError, match="exists and is not a release"):
-        write_bundle(tmp_path, a_release(rows=20), replace=True)
+        write_bundle(tmp_path, a_release(rows=20))
     (tmp_path / "file").write_text("")
     with pytest.raises(JobError, match="exists and is not a release"):
-        write_bundle(tmp_path / "file", a_release(rows=20), replace=True)
+        write_bundle(tmp_path / "file", a_release(rows=20))
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-def test_replaces_a_release_only_when_asked(tmp_path: Path) -> None:
+def test_never_replaces_a_release(tmp_path: Path) -> None:
     place = tmp_path / "release"
     place.mkdir()  # an empty folder is as good as none
     write_bundle(place, a_release(rows=20))
@@ -144,12 +143,10 @@ def test_replaces_a_release_only_when_asked(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="holds a release already"):
         write_bundle(place, a_release(rows=30))
     assert _bytes(place) == before
-    write_bundle(place, a_release(rows=30), replace=True)
-    assert _bytes(place) != before
     assert [p.name for p in tmp_path.iterdir()] == ["release"]
 
 
-@pytest.mark.parametrize("stage", ["write_tables", "pages", "write_whole", "_move"])
+@pytest.mark.parametrize("stage", ["write_tables", "pages", "write_whole", "put_in_place"])
 def test_a_failure_leaves_no_half_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
     place, contents = tmp_path / "release", a_release(rows=20)
     write_bundle(place, contents)
@@ -160,27 +157,29 @@ def test_a_failure_leaves_no_half_bundle(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(bundle, stage, full)
     with pytest.raises(JobError, match="No space left on device"):
-        write_bundle(place, contents, replace=True)
-    with pytest.raises(JobError, match="No space left on device"):
         write_bundle(tmp_path / "new", contents)
     assert _bytes(place) == before
     assert [p.name for p in tmp_path.iterdir()] == ["release"]
 
 
-def test_when_the_last_step_fails_the_old_bundle_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = tmp_path / "release"
-    write_bundle(place, a_release(rows=20))
-    before, rename = _bytes(place), os.rename
+def test_what_came_to_stand_there_meanwhile_is_never_moved_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two writers, neither of which saw the other when it began: the second is refused, and the first stays whole."""
+    place, fill = tmp_path / "release", bundle._fill
+    other = a_release(rows=20)
 
-    def refuse(source: Path, goal: Path) -> None:
-        if str(source).endswith(".partial"):
-            raise OSError(5, "Input/output error")
-        rename(source, goal)
+    def slowly(folder: Path, contents: Contents) -> None:
+        monkeypatch.setattr(bundle, "_fill", fill)
+        write_bundle(place, other)
+        fill(folder, contents)
 
-    monkeypatch.setattr(os, "rename", refuse)
-    with pytest.raises(JobError, match="Input/output error"):
-        write_bundle(place, a_release(rows=30), replace=True)
-    assert _bytes(place) == before
+    monkeypatch.setattr(bundle, "_fill", slowly)
+    with pytest.raises(JobError, match="holds a release already"):
+        write_bundle(place, a_release(rows=30), draft=tmp_path / "draft")
+    write_bundle(tmp_path / "same", other)
+    assert _bytes(place) == _bytes(tmp_path / "same")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["release", "same"]
 
 
 def test_the_data_package_is_valid_and_its_records_fit_it(written: Path) -> None:

@@ -6,15 +6,16 @@ from pathlib import Path
 from hedgerow.answers import Reply
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Spend
-from hedgerow.release.measurements import Journal
+from hedgerow.release.journal import Journal
 
 
 def test_a_choice_comes_back_whole(tmp_path: Path) -> None:
     tree = Tree.of(("age",), 2, [0], [0], [-1, -2])
     candidates = (Marginal(("sex",)), Marginal(("sex",), tree), Marginal((), tree, "sex"))
     journal = Journal(tmp_path / "run")
+    journal.folder.mkdir()
     journal.start("r", "j")
     spend = Spend("select", (), Fraction(1), candidates, Fraction(1, 2))
     for position, chosen in enumerate(candidates):
         journal.keep(position, Reply(spend, chosen=chosen))
-    assert [a.chosen for a in journal.answers()] == list(candidates)
+    assert [a.chosen for a, _ in journal.answers()] == list(candidates)
