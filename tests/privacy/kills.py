@@ -106,7 +106,7 @@ class Killer:
     def install(self) -> None:
         for name in TOUCHES:
             setattr(os, name, self.watch(name, getattr(os, name)))
-        builtins.open = io.open = self.watch("open", io.open)  # type: ignore[assignment]
+        builtins.open = io.open = self.watch("open", io.open)
         fcntl.flock = self.watch("flock", fcntl.flock)
         tick, connect = self.tick, sqlite3.connect
 
