@@ -117,7 +117,7 @@ class Killer:
                 tick(f"after {text[:24]}")
                 return made
 
-        sqlite3.connect = lambda *given, **named: connect(*given, factory=Connection, **named)  # type: ignore[assignment]
+        sqlite3.connect = lambda *given, **named: connect(*given, factory=Connection, **named)
 
 
 class Ended(NamedTuple):
@@ -126,7 +126,7 @@ class Ended(NamedTuple):
 
 
 def process(work: Callable[[], dict[str, Any]], seconds: float | None = None) -> Ended:
-    """Do ``work`` in a process of its own, which is killed after so many seconds; what it says when it ends itself."""
+    """Do ``work`` in a process of its own, killed after so many seconds; what it says when it ends by itself."""
     read, write = os.pipe()
     if not (pid := os.fork()):
         try:
@@ -147,7 +147,7 @@ def process(work: Callable[[], dict[str, Any]], seconds: float | None = None) ->
 
 
 def carry_out(folder: Path, at: int = 0) -> dict[str, Any]:
-    """Run the job, or go on with it, as a steward would who finds the folder so; killed at a call if ``at`` is above 0."""
+    """Run the job, or go on with it, as a steward would who finds the folder so; killed at call ``at``, if any."""
     killer, job, place = Killer(folder, at), job_in(folder), folder / "release"
     killer.install()
     job.run(resume=Journal.beside(place).exists or is_finished(place), forecast=False)
@@ -237,7 +237,8 @@ def killed(kills: int, seed: int = 1) -> Iterator[tuple[Tally, list[str]]]:
     warm_up()
     quick = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=quick) as room:
-        whole = process(lambda folder=new_folder(room): carry_out(folder))  # type: ignore[misc]
+        folder = new_folder(room)
+        whole = process(lambda: carry_out(folder))
         assert "fault" not in whole.said, whole.said["fault"]
         calls = whole.said["calls"]
         trials = max(kills * 5 // 9, 1)
@@ -251,13 +252,14 @@ def killed(kills: int, seed: int = 1) -> Iterator[tuple[Tally, list[str]]]:
 
 def main() -> int:
     """Kill as often as is asked for, and say what came of it."""
-    wanted, tally, calls = int(sys.argv[1]) if len(sys.argv) > 1 else 1000, Tally(), list[str]()
-    for tally, calls in killed(wanted):
+    tally, moments = Tally(), 0
+    for tally, calls in killed(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
+        moments = len(calls)
         if tally.runs % 50 == 0:
             sys.stdout.write(f"{tally.kills} kills, {len(tally.wrong)} wrong\n")
             sys.stdout.flush()
     sys.stdout.write(
-        f"{tally.kills} kills of {tally.runs} runs, over {len(calls)} moments of a run; {tally.after_paying} of them "
+        f"{tally.kills} kills of {tally.runs} runs, over {moments} moments of a run; {tally.after_paying} of them "
         f"after something was paid.\nLost, drawn twice, over the cap, broken or left behind: {len(tally.wrong)}.\n"
     )
     sys.stdout.write("\n".join(tally.wrong) + "\n" if tally.wrong else "")
