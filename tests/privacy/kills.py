@@ -117,7 +117,7 @@ class Killer:
                 tick(f"after {text[:24]}")
                 return made
 
-        sqlite3.connect = lambda *given, **named: connect(*given, factory=Connection, **named)
+        sqlite3.connect = lambda *given, **named: connect(*given, factory=Connection, **named)  # type: ignore[assignment]
 
 
 class Ended(NamedTuple):
