@@ -301,7 +301,7 @@ def run(
     prepared = PreparedJob(job)
     folder = job.out if out is None else Path(out).resolve()
     journal = Journal.beside(folder)
-    if resume and is_finished(folder) and not journal.exists:
+    if resume and is_finished(folder) and not journal.folder.exists():
         return folder
     with journal.held():
         if resume and is_finished(folder):

@@ -183,7 +183,10 @@ def test_a_finished_run_says_that_it_is_finished(
         with pytest.raises(MemoryError):
             hedgerow("run", job, "--yes")
     before = {p.name: p.read_bytes() for p in (job.parent / "release").iterdir()}
-    for _ in range(2):  # with what was left of its work, and without
+    for left in ("all", "half", "nothing"):  # of its work
+        if left == "half":
+            (job.parent / "release.run").mkdir()
+            (job.parent / "release.run" / "answer-00000.json").write_text("{}")
         again = hedgerow("run", job, "--yes", "--resume")
         assert again.code == 0 and "finished" in again.out and "nothing was spent" in again.out
         assert not (job.parent / "release.run").exists()

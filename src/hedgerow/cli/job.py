@@ -192,5 +192,5 @@ def _stopped(stopped: KeyboardInterrupt, job: str, out: str | None) -> str:
     """What to type after Ctrl-C: of a run that has begun, how to go on with it."""
     if not getattr(stopped, "__notes__", None):
         return f"\nStopped. Nothing was booked. {NOTHING}"
-    words = [show.program(), "run", job, *([] if out is None else ["--out", out]), "--resume"]
-    return f"\nStopped. What was paid for is kept. Go on at no further cost with:\n{shlex.join(words)}"
+    words = ["run", job, *([] if out is None else ["--out", out]), "--resume"]
+    return f"\nStopped. What was paid for is kept. Go on at no further cost with:\n{show.program()} {shlex.join(words)}"
