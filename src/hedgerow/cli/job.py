@@ -193,4 +193,6 @@ def _stopped(stopped: KeyboardInterrupt, job: str, out: str | None) -> str:
     if not getattr(stopped, "__notes__", None):
         return f"\nStopped. Nothing was booked. {NOTHING}"
     words = ["run", job, *([] if out is None else ["--out", out]), "--resume"]
-    return f"\nStopped. What was paid for is kept. Go on at no further cost with:\n{show.program()} {shlex.join(words)}"
+    return (
+        f"\nStopped. What was paid for is kept. Go on at no further cost with:\n{show.program()} {shlex.join(words)}"
+    )
