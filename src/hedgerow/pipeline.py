@@ -25,6 +25,7 @@ from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
 from hedgerow.public import (
+    Budget,
     CodedTable,
     Guarantee,
     PublicData,
