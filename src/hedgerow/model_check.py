@@ -36,9 +36,7 @@ from hedgerow.public import (
     open_source,
     same_file,
 )
-from hedgerow.release.journal import Journal
-from hedgerow.release.manifest import write_whole
-from hedgerow.run_gate import account_of, opened
+from hedgerow.run_gate import Journal, account_of, opened
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "cannot tell"]
@@ -338,7 +336,7 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
     digest = sha256(repr((road.digest, check.spend.digest, budget)).encode()).hexdigest()
     with journal.held("the same command"):
         run = journal.resume(digest) if journal.exists else uuid.uuid4().hex[:16]
-        account = account_of(road.ledger(), job.table, run, journal, ())
+        account = account_of(road.ledger(), job.table, run, journal)
         try:
             gate, kept = opened(source, tariff, budget, account, journal=journal, run=run, digest=digest)
             known = kept[0].measurements[0] if kept else None
@@ -347,8 +345,7 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
             raise LedgerError(f"{lost}\n{account.standing()}") from lost
         agreement = AgreementPosterior(int(found.counts[0]), check.parts, found.noise)
         answer = Answer(claim.text, agreement, budget, _unit(road), job.table, run)
-        text = json.dumps(answer.to_json(), indent=2) + "\n"
-        write_whole(out, lambda file: file.write(text.encode()))
+        journal.write(out, json.dumps(answer.to_json(), indent=2) + "\n")
         journal.finish()
     return answer
 

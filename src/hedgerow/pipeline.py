@@ -21,7 +21,6 @@ from hedgerow.job.file import published_text, read_published
 from hedgerow.job.recipe import ForeignRecipe, name_of
 from hedgerow.job.remarks import job_remarks
 from hedgerow.job.values import Public, Target
-from hedgerow.ledger.book import Ledger
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
 from hedgerow.public import (
@@ -43,11 +42,11 @@ from hedgerow.records import Copies as Copies
 from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import Contents, write_bundle
-from hedgerow.release.journal import Journal, is_finished
 from hedgerow.release.measurements import flatten
 from hedgerow.release.origin import given_columns
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
-from hedgerow.run_gate import account_of, opened, recording
+from hedgerow.run_gate import Journal, Ledger, account_of, opened, recording
+from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, lacking, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in

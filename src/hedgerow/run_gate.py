@@ -1,29 +1,254 @@
-"""The gate of a run: its page in the ledger, and its answers in the run's work folder before anyone sees them."""
+"""The gate of a run: its page in the ledger, and its answers in the run's work folder before anyone sees them.
 
+The work folder, ``RELEASE.run``, is for one process at a time:
+
+    lock        held by the process that is at work here; the operating system lets go of it when that process ends
+    run.json    the run's name in the ledger, and a hash of all that its answers depend on
+    answer-*    each answer: its tables as Parquet, then the request and the hash of the tables as JSON
+    best-*      of a choice among settings, the answers of the best run; choice.json which it was
+    bundle      the release while it is put together; it is moved to its place in one step
+
+Every file is written beside its place, synced and renamed, and the folder is synced: a file is there in full or not
+at all.  The JSON of an answer is written last, and its hash is what the ledger marks: an answer without it was
+never given to anybody.  The folder holds noisy answers only, so it is as public as the release.
+"""
+
+import hashlib
+import json
+import os
+import shutil
 import uuid
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from hedgerow.answers import RecordedAnswers, Reply
-from hedgerow.errors import HedgerowError, LedgerError
-from hedgerow.ledger.book import Ledger, RunAccount
-from hedgerow.private import Gate, relabel, urns
-from hedgerow.public import Budget, Guarantee, Marginal, Relation, Schema, Source, Spend, Tariff, open_source
-from hedgerow.release.journal import Journal
+from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError, VerifyFailed
+from hedgerow.ledger.book import Ledger as Ledger
+from hedgerow.ledger.book import RunAccount as RunAccount
+from hedgerow.ledger.book import Save
+from hedgerow.private import Gate as Gate
+from hedgerow.private import relabel, urns
+from hedgerow.public import (
+    Budget,
+    Guarantee,
+    Marginal,
+    Relation,
+    Schema,
+    Source,
+    Spend,
+    Tariff,
+    open_source,
+    question_from_json,
+    question_to_json,
+    spend_from_json,
+    spend_to_json,
+)
+from hedgerow.release.manifest import NAME, facts_of, settle, write_whole
+from hedgerow.release.measurements import load, save
+
+_OURS = ("answer-*", "best-*", "choice.json", ".*.partial", "lock")
 
 
-def account_of(ledger: Ledger, table: str, run: str, journal: Journal, replies: Sequence[Reply]) -> RunAccount:
-    """The page of a run in the ledger; its answers go to the journal, each numbered by those before it."""
+@final
+@dataclass(frozen=True)
+class Journal:
+    """What a run needs to go on after a crash."""
 
-    def save(spend: Spend, answer: Any) -> str:
+    folder: Path
+
+    @classmethod
+    def beside(cls, place: Path) -> "Journal":
+        """The journal of the run that writes to ``place``."""
+        return cls(place.with_name(place.name + ".run"))
+
+    @property
+    def exists(self) -> bool:
+        """Whether an unfinished run stands here."""
+        return (self.folder / "run.json").exists()
+
+    @property
+    def bundle(self) -> Path:
+        """Where the release is put together."""
+        return self.folder / "bundle"
+
+    @contextmanager
+    def held(
+        self, how: str = "the same command with --resume (in Python: job.run(..., resume=True))"
+    ) -> Iterator[None]:
+        """Keep every other process out while this one is at work; nothing is left behind of what was not begun.
+
+        ``how`` an unfinished run is gone on with is added to whatever interrupts the work from the keyboard.
+        """
+        handle = self._lock()
+        try:
+            yield
+        except KeyboardInterrupt as stopped:
+            if self.exists:
+                stopped.add_note(f"What was paid for is kept in {self.folder}. Go on at no further cost with {how}.")
+            raise
+        finally:
+            if not self.exists:
+                self._clear()
+            os.close(handle)
+
+    def _lock(self) -> int:
+        for _ in range(100):  # who finishes takes the folder away, perhaps just now
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            except FileNotFoundError:
+                continue
+            except OSError as wrong:
+                raise JobError(
+                    f"Cannot write in {self.folder.parent}: {wrong.strerror}. Choose another place. {NOTHING}"
+                ) from None
+            if not _locked(handle):
+                os.close(handle)
+                break
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(handle), os.stat(self.folder / "lock")):
+                    settle(self.folder.parent)
+                    return handle
+            os.close(handle)
+        raise JobError(
+            f"Another run is at work in {self.folder}. Wait until it has ended, or choose another place with --out\n"
+            f"(in Python: job.run(FOLDER)). {NOTHING}"
+        )
+
+    def start(self, run: str, job: str) -> None:
+        """Begin: the run's name in the ledger, and the hash of the job and its public inputs."""
+        if not self.exists:  # answers of another run, whose clearing away was cut short, are not ours
+            self._forget_answers()
+        self.note("run.json", {"run": run, "job": job})
+
+    def resume(self, job: str) -> str:
+        """The name of the run that was begun here, if it was begun by the same job."""
+        try:
+            begun = json.loads((self.folder / "run.json").read_text("utf-8"))
+            run, begun_by = str(begun["run"]), str(begun["job"])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise JobError(
+                f"There is no run to resume in {self.folder}. Start one without --resume.\n{NOTHING}"
+            ) from None
+        if begun_by != job:
+            raise JobError(
+                f"The run in {self.folder} was begun with another job file, schema or public table.\n"
+                f"Restore them to resume at no cost, or delete that folder to start anew at full cost.\n{NOTHING}"
+            )
+        return run
+
+    def keep(self, position: int, answered: Reply, stem: str = "answer") -> str:
+        """Write one answer; it is durable when this returns, and this is its hash."""
+        name, tables = f"{stem}-{position:05d}", None
+        if answered.measurements:
+            save(self.folder / f"{name}.parquet", [(position, m) for m in answered.measurements])
+            tables = facts_of(self.folder / f"{name}.parquet").sha256
+        chosen = None if answered.chosen is None else question_to_json(answered.chosen)
+        facts = {"position": position, "spend": spend_to_json(answered.spend), "chosen": chosen, "tables": tables}
+        return self.note(f"{name}.json", facts)
+
+    def answers(self, stem: str = "answer") -> list[tuple[Reply, str]]:
+        """Every answer kept so far, in order, with its hash."""
+        try:
+            files = sorted(self.folder.glob(f"{stem}-*.json")) if self.exists else []
+            kept = [self._answer(file, position) for position, file in enumerate(files)]
+        except (OSError, ValueError, KeyError, TypeError, VerifyFailed):
+            raise JobError(
+                f"The answers kept in {self.folder} are damaged. Put back a copy of that folder, or delete it to\n"
+                f"start anew at full cost. {NOTHING}"
+            ) from None
+        return kept
+
+    def _answer(self, file: Path, position: int) -> tuple[Reply, str]:
+        text = file.read_bytes()
+        data, tables = json.loads(text), file.with_suffix(".parquet")
+        if data["position"] != position or (data["tables"] and facts_of(tables).sha256 != data["tables"]):
+            raise ValueError(file.name)
+        found = tuple(m for _, m in load(tables)) if data["tables"] else ()
+        chosen = None if data["chosen"] is None else question_from_json(data["chosen"])
+        return Reply(spend_from_json(data["spend"]), found, chosen), hashlib.sha256(text).hexdigest()
+
+    def note(self, name: str, facts: dict[str, Any]) -> str:
+        """Write facts to a file; they are durable when this returns, and this is the hash of the file."""
+        text = (json.dumps(facts) + "\n").encode()
+        write_whole(self.folder / name, lambda file: file.write(text))
+        return hashlib.sha256(text).hexdigest()
+
+    def noted(self, name: str) -> tuple[dict[str, Any], str] | None:
+        """Facts that were written to a file, and its hash; None when there is none."""
+        file = self.folder / name
+        if not file.exists():
+            return None
+        text = file.read_bytes()
+        return dict(json.loads(text)), hashlib.sha256(text).hexdigest()
+
+    def write(self, place: Path, text: str) -> None:
+        """Put a text in its place, whole, beside this folder: what a run without a bundle gives."""
+        write_whole(place, lambda file: file.write(text.encode()))
+
+    def finish(self) -> None:
+        """The release stands: the journal is no longer needed."""
+        (self.folder / "run.json").unlink(missing_ok=True)  # first: what is left without it is nobody's
+        settle(self.folder)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Take away what is ours, and the folder if nothing else is in it."""
+        shutil.rmtree(self.bundle, ignore_errors=True)
+        for pattern in _OURS:
+            for file in sorted(self.folder.glob(pattern)):
+                file.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()
+
+    def _forget_answers(self) -> None:
+        for pattern in _OURS[:3]:
+            for file in sorted(self.folder.glob(pattern)):
+                file.unlink(missing_ok=True)
+
+
+def _locked(handle: int) -> bool:
+    """Take the lock of an open file if nobody has it."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def is_finished(place: Path) -> bool:
+    """Whether the run that writes to ``place`` has ended: the release stands, and no other run is unfinished."""
+    journal = Journal.beside(place)
+    try:
+        made = json.loads((place / "statement.json").read_text("utf-8"))
+        begun = json.loads((journal.folder / "run.json").read_text("utf-8")) if journal.exists else None
+        return (place / NAME).is_file() and (begun is None or begun["run"] == made["ledger"]["run"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def account_of(
+    ledger: Ledger, table: str, run: str, journal: Journal, replies: Sequence[Reply] = (), keep: Save | None = None
+) -> RunAccount:
+    """The page of a run in the ledger; answers go to the journal, numbered by those before, or to ``keep``."""
+
+    def kept(spend: Spend, answer: Any) -> str:
         if isinstance(answer, Marginal):
             return journal.keep(len(replies), Reply(spend, chosen=answer))
         return journal.keep(len(replies), Reply(spend, answer if isinstance(answer, tuple) else (answer,)))
 
-    return RunAccount(ledger, table=table, run=run, save=save)
+    return RunAccount(ledger, table=table, run=run, save=keep or kept)
 
 
 def opened(

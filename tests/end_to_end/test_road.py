@@ -19,7 +19,7 @@ from hedgerow.pipeline import PreparedJob
 from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.release.bundle import BundleReader
-from hedgerow.release.journal import Journal
+from hedgerow.run_gate import Journal
 from hedgerow.steward import ledger_book
 from tests.end_to_end.conftest import Command
 

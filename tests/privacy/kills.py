@@ -41,8 +41,8 @@ from hedgerow.model.records.models import fit_product
 from hedgerow.public import Budget, Marginal, Schema
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.release import measurements
-from hedgerow.release.journal import Journal, is_finished
 from hedgerow.release.verify import verify
+from hedgerow.run_gate import Journal, is_finished
 from hedgerow.steward import ledger_book
 from tests.privacy.world import COLUMNS, SCHEMA
 

@@ -25,7 +25,7 @@ from hedgerow.public.costs.accounting import Measure, floor_sqrt
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.urn import Urn, exp_floor
 from hedgerow.public.files import Source
-from hedgerow.release.journal import Journal
+from hedgerow.run_gate import Journal
 from tests.oracles import dirichlet_multinomial as dm
 
 

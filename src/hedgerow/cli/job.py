@@ -160,7 +160,7 @@ def run(
 ) -> None:
     """Carry a job out and write its release."""
     from hedgerow.api.job import Job
-    from hedgerow.release.journal import is_finished
+    from hedgerow.pipeline import is_finished
 
     with show.progress() as watch:
 

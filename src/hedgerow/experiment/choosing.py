@@ -26,19 +26,16 @@ from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
 from hedgerow.job import JobValues
 from hedgerow.job.file import values_of
-from hedgerow.ledger.book import RunAccount
 from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Copies, PreparedJob, draw_copies
-from hedgerow.private.gate import Gate
 from hedgerow.private.selection import Chosen, choose_run
 from hedgerow.public import Budget, Choice, Counts, Marginal, Spend, Stopping, Tariff, document, open_source
 from hedgerow.release import measurements
 from hedgerow.release.bundle import complete, put_in_place
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
-from hedgerow.release.journal import Journal
 from hedgerow.release.measurements import flatten
-from hedgerow.run_gate import opened, recording
+from hedgerow.run_gate import Gate, Journal, RunAccount, account_of, opened, recording
 from hedgerow.stand_in import Parts, fit_once, lacking
 
 _VARIED = ("job.recipe",)
@@ -180,7 +177,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     digest = sha256(repr(facts).encode()).hexdigest()
     with journal.held("the same command"):
         run = journal.resume(digest) if journal.exists else uuid.uuid4().hex[:16]
-        account = RunAccount(road.ledger(), table=job.table, run=run, save=partial(_save, journal))
+        account = account_of(road.ledger(), job.table, run, journal, keep=partial(_save, journal))
 
         def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Reply]]:
             recorded = recording(gate, [], job.table, run)

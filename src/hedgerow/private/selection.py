@@ -17,7 +17,6 @@ import polars as pl
 from hedgerow.errors import JobError, Refused
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
-from hedgerow.private.rows import T
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Counts, Marginal
 from hedgerow.public.costs.spend import Spend
@@ -47,9 +46,8 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
         raise JobError("A choice with random stopping is priced in pure epsilon: use a budget without delta.")
     choice = plain(choice)
     spend = choice.price(gate.tariff.guarantee, cost)
-    law, (for_answers, _) = spend.asked[0].noise, choice.each(cost)
+    law, budget = spend.asked[0].noise, Budget(str(choice.each(cost)[0]))
     noise.check(law)
-    budget = Budget(str(for_answers))
 
     def best_of(true: tuple[Counts, ...]) -> Chosen:
         best = Chosen(0, _WORST - 1, None)  # worse than any run, and there is one
@@ -62,10 +60,7 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
                     estimates, made = trial(which, inner)
                 off = sum(_distance(t, estimates[q]) for t, q in zip(true, choice.tables, strict=True))
                 score = int(noise.draw(law, 1)[0]) - off
-            except (
-                Exception,
-                pl.exceptions.PanicException,
-            ):  # whatever it was, it must not tell of a run thrown away
+            except (Exception, pl.exceptions.PanicException):  # it must not tell of a run thrown away
                 made, score = None, _WORST
             if score > best.score:
                 best = Chosen(which, score, made)
@@ -118,6 +113,6 @@ class _Purse:
     def recognise(self, fingerprint: str) -> None:
         """Done before the first run."""
 
-    def keep(self, spend: Spend, answer: T) -> T:
+    def keep(self, spend: Spend, answer: Any) -> Any:
         """Saved and marked with the best of all runs, if it is that."""
         return answer

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hedgerow.private import entropy
-from hedgerow.private.gate import Gate
+from hedgerow.private import Gate, entropy
 from hedgerow.public.costs.question import Counts, Marginal, Measurement
 from hedgerow.public.costs.urn import Urn, price_urn
 
@@ -18,11 +17,11 @@ def draw_urn(gate: Gate, question: Marginal, urn: Urn, cost: Fraction) -> tuple[
     One row multiplies the chance of any outcome by at most ``Urn.ratio``; ``price_urn`` refuses a cost below the
     logarithm of that, times the rows of a unit.  Nothing but the drawn counts exists after the draw.
     """
-    spend = price_urn(gate.tariff, question, urn, cost)
-    groups = gate.tariff.coding.cells(question.columns[: urn.groups])
+    spend, cells = price_urn(gate.tariff, question, urn, cost), gate.tariff.coding.cells
 
     def drawn(counts: tuple[Counts, ...]) -> tuple[Measurement, ...]:
-        return tuple(Measurement(question, z, spend.asked[0].noise) for z in draw(urn, counts[0], groups))
+        made = draw(urn, counts[0], cells(question.columns[: urn.groups]))
+        return tuple(Measurement(question, z, spend.asked[0].noise) for z in made)
 
     return gate._answered(spend, [question], drawn)  # noqa: SLF001  a mechanism of this room: booked, saved, marked
 

@@ -33,8 +33,7 @@ def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measur
     plan = CountPlan([Marginal((_PART, *q.columns)) for q in claim.questions], coding)  # known before a row is seen
 
     def noisy(true: Counts) -> Measurement:
-        question = Marginal((f"parts of {parts} that agree",))
-        return Measurement(question, true + noise.draw(asked.noise, 1), asked.noise)
+        return Measurement(asked.question, true + noise.draw(asked.noise, 1), asked.noise)
 
     return gate._booked(spend, lambda: agreeing(gate._rows, coding, plan, claim, parts), noisy)  # noqa: SLF001
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from hedgerow.answers import Reply
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.spend import Spend
-from hedgerow.release.journal import Journal
+from hedgerow.run_gate import Journal
 
 
 def test_a_choice_comes_back_whole(tmp_path: Path) -> None:

@@ -80,10 +80,8 @@ class Claim:
         if type(cost) is not Fraction or cost <= 0 or type(parts) is not int or not 2 <= parts <= 10_000:
             raise JobError(f"A check needs a cost above 0 and 2 to 10,000 parts; got {parts}. Nothing was spent.")
         if tariff.guarantee.count:
-            raise JobError(
-                "A check deals records out into parts, and a line that stands for several (count) is in one only.\n"
-                "Write one line per record and leave count out. Nothing was read or spent."
-            )
+            said = "A check deals records out into parts; a line that stands for several (count) is in one only."
+            raise JobError(f"{said}\nWrite one line per record and leave count out. Nothing was read or spent.")
         noise = noise_for(cost, None, tariff.measure, Guarantee())  # sensitivity 1, under every relation
         question = Marginal((f"parts of {parts} in which {self.text}",))
         return Spend("measure", (PricedQuestion(question, 1, noise, cost),), cost)
