@@ -121,6 +121,27 @@ def test_the_first_screen_has_uses_promise_odds_and_limits(pages: Path, browser:
     assert "at most about 73 chances in 100" in words and "like a" in words
 
 
+@pytest.mark.parametrize("name", [REPORT, "rehearsal/rehearsal.html", "personnel/report.html", INSIDE])
+def test_at_400_pixels_every_verdict_is_seen_beside_its_use(pages: Path, browser: Chromium, name: str) -> None:
+    browser.open(pages / name, wide=400)
+    tags = "[...document.querySelectorAll('table.uses .tag')]"
+    boxes = browser.run(f"{tags}.map((t) => {{ const b = t.getBoundingClientRect(); return [b.left, b.right]; }})")
+    assert boxes and all(0 <= left < right <= 400 for left, right in boxes)
+    assert browser.run(f"{tags}.every((t) => t.closest('.scroll') === null)"), "none has to be scrolled to"
+    words = browser.run("document.querySelector('table.uses').innerText")
+    assert "Expected: " in words or "It came out " in words or "no public table" in words
+    assert "tolerance" in words.lower()
+
+
+def test_long_tables_of_noise_fold_away_in_print_unless_opened(pages: Path, browser: Chromium) -> None:
+    browser.open(pages / "personnel/report.html", media="print")
+    long = "[...document.querySelectorAll('details.long')]"
+    assert browser.run(f"{long}.length") >= 3
+    shown = f"{long}.filter((d) => !d.open).map((d) => d.querySelector('.scroll, pre').offsetHeight)"
+    assert set(browser.run(shown)) == {0}
+    assert browser.run(f"{long}.filter((d) => d.open).every((d) => d.querySelector('.scroll').offsetHeight > 0)")
+
+
 def test_choosing_a_column_shows_that_one_and_all_again(pages: Path, browser: Chromium) -> None:
     browser.open(pages / REPORT)
     cards = "document.querySelectorAll('[data-choose^=Column] > .card')"

@@ -40,6 +40,7 @@ from hedgerow.figures.drawing import (
 from hedgerow.figures.page import render, table_html
 from hedgerow.figures.plots import Dot, LinePoint, Trace, lines, log_lines, log_scatter, scatter
 from hedgerow.figures.words import (
+    ABSURD,
     aligned,
     beside,
     many,

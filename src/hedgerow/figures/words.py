@@ -28,16 +28,20 @@ def one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+ABSURD = 10
+"""A share of something beyond which its size says nothing, but that what it is a share of is near 0."""
+
+
 def percent(share: float | None) -> str:
     """A share as a percentage, with a digit more when it is small; beyond ten times the whole it only says so.
 
-    >>> percent(0.483), percent(0.012), percent(6.5e11)
-    ('48 %', '1.2 %', 'over 1,000 %')
+    >>> percent(0.483), percent(0.012), percent(0.0001), percent(6.5e11)
+    ('48 %', '1.2 %', 'below 0.1 %', 'over 1,000 %')
     """
     if share is None or not isfinite(share):
         return "-"
-    if share > 10:
-        return "over 1,000 %"
+    if share > ABSURD:
+        return f"over {100 * ABSURD:,} %"
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.1f} %" if share >= 0.001 else "below 0.1 %"
 
 

@@ -161,7 +161,7 @@ def _column(contents: Contents, column: Column) -> dict[str, Any]:
         "cells": f"{column.size:,}",
         "description": column.description,
         "value_name": "begins at" if column.bin_count else "value",
-        "about": _about(column),
+        "about": _about(column, given=column.name in contents.given),
         "rows": tuple(
             {
                 "code": i,
@@ -176,10 +176,10 @@ def _column(contents: Contents, column: Column) -> dict[str, Any]:
     }
 
 
-def _about(column: Column) -> tuple[tuple[str, str], ...]:
+def _about(column: Column, *, given: bool) -> tuple[tuple[str, str], ...]:
     """What must be known to read the column, where it is not the usual."""
     said, usual = [], {"uniform": "every value equally likely", "midpoint": "the middle value"}
-    if column.bin_count:
+    if column.bin_count and not given:
         said.append(("within a cell", usual.get(column.decode, "values of the public table")))
     if column.unit is not None:
         said.append(("multiples of", str(column.unit)))

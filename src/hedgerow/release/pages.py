@@ -21,6 +21,7 @@ from hedgerow.figures import (
     heat,
     lines,
     log_scatter,
+    many,
     percent,
     printable,
     render,
@@ -135,7 +136,10 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "copies": len(contents.records),
         "count_figures": figures.count_figures(contents),
         "counts_drawn": contents.drawn,
+        "average_of": many(_rows(contents), "row" if contents.given else "synthetic record"),
+        "events_many": many(len(statement.spends), "request"),
         "measured": measured[:_MOST_TABLES],
+        "measured_many": many(len(measured), "table"),
         "measured_more": f"{len(measured) - _MOST_TABLES:,}" if len(measured) > _MOST_TABLES else "",
         "notes": words.notes(contents.verdicts),
         "ones": tuple(_column_panel(contents, one) for one in ones),
@@ -150,7 +154,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
 def _measured(contents: Contents) -> tuple[dict[str, Any], ...]:
     spends = contents.statement.spends
     costs = {(i, a.question): a.cost for i, s in enumerate(spends) for a in s.asked}
-    spent = contents.statement.spent
+    spent, rows = contents.statement.spent, _rows(contents)
     return tuple(
         {
             "request": i + 1,
@@ -158,15 +162,31 @@ def _measured(contents: Contents) -> tuple[dict[str, Any], ...]:
             "cells": f"{len(m.counts):,}",
             "noise": law_of(m.noise).words,
             "plus_minus": f"{law.half_width():,.0f}" if (law := law_of(m.noise)).added else "-",
-            "total": f"{int(m.counts.sum()):,}",
+            "average": small_count(rows / len(m.counts)),
             "share": percent(float(costs[i, m.question] / spent)) if (i, m.question) in costs else "-",
         }
         for i, m in contents.answers
     )
 
 
+def _rows(contents: Contents) -> int:
+    """How many records the release has, or stands for."""
+    return len(contents.records[0]) if contents.counts is None else int(contents.counts["count"].sum())
+
+
+def small_count(value: float) -> str:
+    """An average of counts.
+
+    >>> small_count(1234.5), small_count(3.21), small_count(0.004)
+    ('1,234', '3.2', 'below 0.1')
+    """
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.1 else "below 0.1"
+
+
 def _column_panel(contents: Contents, one: figures.OneWayTable) -> dict[str, Any]:
     about = next((c.description for c in contents.schema.columns if c.name == one.name), "")
+    if one.name in contents.given:
+        about = f"{about.rstrip('.')}. Given, not synthetic: the bars are the target's own rows.".removeprefix(". ")
     if one.source != one.name:
         about = f"{about.rstrip('.')}. Added up from the measured table {one.source}.".removeprefix(". ")
     rows = tuple(
@@ -202,11 +222,11 @@ def _total_note(contents: Contents, ones: tuple[figures.OneWayTable, ...]) -> st
 def _spent_sentence(statement: Statement) -> str:
     if not statement.spends:
         return "Nothing was asked of the confidential table, and nothing was spent."
-    many = f"{len(statement.spends)} request{'s' * (len(statement.spends) != 1)}"
+    asked = many(len(statement.spends), "request")
     if statement.budget.measure == "pure":
-        return f"{many}; costs are in epsilon and add up: {words.spent_words(statement)}."
+        return f"{asked}; costs are in epsilon and add up: {words.spent_words(statement)}."
     return (
-        f"{many}; costs are in rho (zero-concentrated differential privacy) and add up: "
+        f"{asked}; costs are in rho (zero-concentrated differential privacy) and add up: "
         f"{words.spent_words(statement)}."
     )
 
@@ -239,6 +259,7 @@ def _sections(contents: Contents, copies: tuple[CodedTable, ...]) -> dict[str, A
         "curves": () if contents.rehearsal is None else curves(contents.rehearsal),
         "rehearsed": None if contents.rehearsal is None else rehearsal_words(contents.rehearsal),
         "joints": tuple(_joint(contents, j) for j in found[:_MOST_JOINTS]),
+        "joint_many": many(len(found), "table"),
         "joint_rows": tuple(_joint_row(j) for j in found[:_MOST_LISTED]),
         "joints_more": f"{len(found) - _MOST_JOINTS:,}" if len(found) > _MOST_JOINTS else "",
         "relations": _relations(related),
@@ -250,7 +271,7 @@ def _sections(contents: Contents, copies: tuple[CodedTable, ...]) -> dict[str, A
 
 def _joint_row(j: figures.JointTable) -> tuple[str, ...]:
     inside = "all" if j.within == 1 else "over 99 %" if j.within >= 0.995 else percent(j.within)
-    return (j.name, f"{len(j.noisy):,}", f"{j.band:,.0f}", f"{j.distance:.4f}", inside)
+    return (j.name, f"{len(j.noisy):,}", inside, f"{j.band:,.0f}", f"{j.distance:.4f}")
 
 
 def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
@@ -367,9 +388,9 @@ def _over_time(use: AbstractUse, schema: Schema, places: Places, ranges: Sequenc
 
 def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:
     """What holds of every synthetic record, looked up in the records."""
-    said = [("schema", f"{len(contents.schema.columns)} columns, every value one that the schema allows")]
     if not contents.records:
-        return tuple(said)
+        return (("labels", "those of the schema and no others"),)
+    said = [("schema", f"{many(len(contents.schema.columns), 'column')}, every value one that the schema allows")]
     if kinds := [w for w, x in (("zeros", contents.schema.zeros), ("rules", contents.schema.rules)) if x]:
         broken = sum(int(violations(contents.schema, r).sum()) for r in contents.records)
         rows = sum(len(r) for r in contents.records)

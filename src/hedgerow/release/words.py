@@ -194,6 +194,8 @@ class UseRow:
     verdict: str
     kind: str
     note: str
+    plain: str
+    detail: str
 
 
 def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
@@ -274,16 +276,22 @@ def _use_row(v: Verdict) -> UseRow:
     def near(value: float | None) -> str:
         return beside(value, v.use.tolerance, share=v.use.as_share)
 
+    error, tolerance, like = near(v.error), show(v.use.tolerance), percent(v.like_sample)
+    band = "" if v.low is None else f"{near(v.low)} to {near(v.high)}"
+    runs, sample = f", in eight runs of ten {band}" * bool(band), f"; like a sample of {like}" * (like != "-")
+    known = f"Error {error}{runs}; tolerance {tolerance}{sample}" if v.error is not None else f"Tolerance {tolerance}"
     return UseRow(
         name=v.use.name,
         measured=v.use.what,
-        tolerance=show(v.use.tolerance),
-        error=near(v.error),
-        band="" if v.low is None else f"{near(v.low)} to {near(v.high)}",
-        like=percent(v.like_sample),
+        tolerance=tolerance,
+        error=error,
+        band=band,
+        like=like,
         verdict=v.word,
         kind=v.mark,
         note=v.note,
+        plain=v.in_words,
+        detail=f"{v.use.what}. {known}",
     )
 
 

@@ -209,6 +209,9 @@ def use_row(u: ExactUse) -> dict[str, str]:
         "error": beside(v.error, v.use.tolerance, share=v.use.as_share),
         "like": percent(v.like_sample),
         "word": v.word,
+        "verdict": v.word,
+        "plain": v.in_words,
+        "detail": _detail(u),
         "kind": v.mark,
     }
 
@@ -221,6 +224,16 @@ def _near_0(u: ExactUse) -> str:
     which = f"{near.sum()} of {many(len(near), 'figure')}" if near.any() else "What it is relative to"
     verb = "are" if near.sum() > 1 else "is"
     return f"{which} {verb} near 0, where a relative error says little: state a plain tolerance"
+
+
+def _detail(u: ExactUse) -> str:
+    """The same in the statistician's terms."""
+    use, like = u.verdict.use, percent(u.verdict.like_sample)
+    error = beside(u.verdict.error, use.tolerance, share=use.as_share)
+    allowed = percent(use.tolerance) if use.as_share else small(use.tolerance)
+    foretold = "" if u.forecast is None or u.forecast.error is None else f", foretold {_band(u.forecast)}"
+    sample, near = f"; like a sample of {like}" * (like != "-"), _near_0(u)
+    return f"{use.what}. Error {error}{foretold}; tolerance {allowed}{sample}" + f". {near}" * bool(near)
 
 
 def _band(v: Verdict) -> str:

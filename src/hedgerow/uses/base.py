@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, final
 import numpy as np
 
 from hedgerow.errors import NOTHING, JobError
-from hedgerow.figures import value_in_words
+from hedgerow.figures import ABSURD, percent, small, value_in_words
 from hedgerow.public import CodedTable, Floats, Places, Schema, nearest
 
 Within = Literal["total-variation", "relative", "absolute"]
@@ -192,6 +192,17 @@ class AbstractUse(ABC):
     def as_share(self) -> bool:
         """Whether errors are shares of something, to be shown in percent."""
         return self.within == "relative"
+
+    def size_in_words(self, error: float) -> str:
+        """How large an error is, as people say it."""
+        return percent(error) if self.as_share else small(error)
+
+    def error_in_words(self, error: float) -> str:
+        """What an error means to somebody who decides by it."""
+        of = " of the true figure" * self.as_share
+        where = f", in the worst {self.unit}" if self.over == "worst" else f", on average over {self.unit}s"
+        near = "; a true figure is near 0, and shares of it mean little" if self.as_share and error > ABSURD else ""
+        return f"off by about {self.size_in_words(error)}{of}{where if self.groups else ''}{near}"
 
     def check(self, schema: Schema) -> None:
         """Refuse a use that the schema cannot answer, before anything is done."""

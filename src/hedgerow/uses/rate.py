@@ -36,6 +36,10 @@ class Rate(AbstractColumnUse):
         """What is looked at."""
         return f"share of {self.of} = {' or '.join(self.values)}"
 
+    def size_in_words(self, error: float) -> str:
+        """A difference of shares is in percentage points."""
+        return super().size_in_words(error) if self.as_share else f"{100 * error:.2g} percentage points"
+
     def figures(self, table: CodedTable) -> Quantity:
         """The share of every group."""
         group, size, weight = table.cells(self.groups), table.schema.size(self.groups), table.counts

@@ -51,6 +51,22 @@ class Table(AbstractUse):
         """The same columns, each once."""
         return tuple(dict.fromkeys(self.columns))
 
+    def size_in_words(self, error: float) -> str:
+        """Total variation is the share of records that would have to change their cell."""
+        if self.within != "total-variation":
+            return super().size_in_words(error)
+        return f"{10_000 * error:,.0f} in 10,000" if error >= 0.0001 else "fewer than 1 in 10,000"
+
+    def error_in_words(self, error: float) -> str:
+        """How many are counted wrongly.
+
+        >>> Table(["sex"], tolerance=0.01).error_in_words(0.0017)
+        'about 17 in 10,000 records counted in a wrong cell'
+        """
+        if self.within != "total-variation":
+            return super().error_in_words(error)
+        return f"about {self.size_in_words(error)} records counted in a wrong cell"
+
     def figures(self, table: CodedTable) -> Quantity:
         """The count of every cell."""
         cells, size = table.cells(self.groups), table.schema.size(self.groups)

@@ -75,6 +75,7 @@ class Verdict:
     )
     sign_lost: ClassVar[str] = "sign expected to be lost"
     json_key: ClassVar[str] = "expected_to_be_met"
+    begins: ClassVar[str] = "Expected: "
 
     @property
     def expected_met(self) -> bool | None:
@@ -98,6 +99,17 @@ class Verdict:
         """The error, the tolerance, and the verdict or why there is none: for people."""
         show = percent if self.use.as_share else small
         return show(self.error), show(self.use.tolerance), self.note if self.expected_met is None else self.word
+
+    @property
+    def in_words(self) -> str:
+        """The error and what is allowed in words that people know; or why it was not judged."""
+        if self.error is None:
+            return self.note
+        use = self.use
+        said = f"{self.begins}{use.error_in_words(self.error)}; allowed: {use.size_in_words(use.tolerance)}"
+        if self.low is not None and self.high is not None and self.error <= use.tolerance < self.high:
+            said += f"; but one run in ten is off by {use.size_in_words(self.high)} or more"
+        return said
 
     def __repr__(self) -> str:
         error, tolerance, said = self.shown
@@ -132,3 +144,4 @@ class ExactVerdict(Verdict):
     words: ClassVar[Mapping[bool | None, str]] = MappingProxyType({True: "met", False: "missed", None: "not judged"})
     sign_lost: ClassVar[str] = "sign lost"
     json_key: ClassVar[str] = "met"
+    begins: ClassVar[str] = "It came out "

@@ -1,5 +1,6 @@
 """The promise in words: the odds are those of the relation, and nothing is rounded to look safer."""
 
+import re
 from fractions import Fraction
 from math import exp, isclose
 from pathlib import Path
@@ -17,7 +18,11 @@ from hedgerow.public.costs.question import Law, Marginal, Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release import words
-from hedgerow.release.words import grown, of_100, one_in, promise_of
+from hedgerow.release.pages import pages
+from hedgerow.release.words import grown, of_100, one_in, promise_of, use_rows
+from hedgerow.uses import Mean, Rate, Table, Verdict
+from hedgerow.uses.verdict import ExactVerdict
+from tests.unit.release.made import a_release
 
 
 def _statement(relation: str = "add-remove", epsilon: str = "1", delta: str = "0", **changes: object) -> Statement:
@@ -161,3 +166,44 @@ def test_the_table_of_odds_in_the_docs_is_the_one_we_print() -> None:
     for epsilon, once, twice in rows[start + 2 :][:5]:
         due = [of_100(grown(0.5, float(epsilon))), of_100(grown(0.5, 2 * float(epsilon)))]
         assert [once, twice] == due
+
+
+def test_a_use_is_said_in_words_that_people_know_and_in_the_statisticians_terms() -> None:
+    table, mean = Table(["sex", "agency"], tolerance=0.01), Mean("pay", by=["sex"], relative=0.03)
+    rate = Rate("sex", ["F"], tolerance=0.02)
+    (row,) = use_rows([Verdict(table, 0.0017, 0.5, "9 runs", 0.001, 0.003)])
+    assert row.plain == "Expected: about 17 in 10,000 records counted in a wrong cell; allowed: 100 in 10,000"
+    assert row.detail.startswith("sex x agency: total variation. Error 0.0017, in eight runs of ten 0.0010 to 0.0030")
+    (row,) = use_rows([Verdict(mean, 0.02, 0.5, "9 runs", 0.01, 0.05)])
+    assert row.plain == (
+        "Expected: off by about 2.0 % of the true figure, on average over groups; allowed: 3.0 %; "
+        "but one run in ten is off by 5.0 % or more"
+    ), "the mean is within the tolerance, and the verdict is not: it says why"
+    (row,) = use_rows([ExactVerdict(rate, 0.012, 0.5, "exact")])
+    assert row.plain == "It came out off by about 1.2 percentage points; allowed: 2 percentage points"
+    (row,) = use_rows([Verdict(table, None, None, "no public table")])
+    assert row.plain == "no public table"
+
+
+def test_no_page_shows_an_absurd_share() -> None:
+    mean = Mean("pay", by=["sex"], relative=0.03)
+    (row,) = use_rows([Verdict(mean, 6.5180051874045e11, 0.0, "a group's mean is near 0", groups=(("F", 6.5e11),))])
+    assert "over 1,000 %" in row.plain and "near 0" in row.plain and "over 1,000 %" in row.detail
+    contents = a_release(rows=50, verdicts=(Verdict(mean, 6.5e11, 0.0, "near 0", groups=(("F", 6.5e11),)),))
+    written = pages(contents, {})
+    for name in ("report.html", "DATACARD.md"):
+        assert not re.search(r"[0-9]{8,} ?%|[0-9]e\+?1[0-9]", re.sub(r"<svg.*?</svg>", "", written[name], flags=re.S))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_plurals_are_right_and_the_unit_is_said_plainly(rows: int) -> None:
+    guarantee = Guarantee(unit="person", person="id", rows_per_person=rows)
+    written = pages(a_release(rows=60, guarantee=guarantee), {})
+    for name in ("report.html", "DATACARD.md", "privacy-statement.md", "codebook.html"):
+        text = " ".join(written[name].split())
+        said = re.findall(
+            r"\b1 (?:rows|columns|tables|cells|uses|records|requests|copies|counts)\b|\btable\(s\)|rows at most", text
+        )
+        assert said == [], name
+    with_rows = "1 row counted" if rows == 1 else "4 rows counted"
+    assert f"protected by the promise, with at most {with_rows}" in written["report.html"]

@@ -60,8 +60,8 @@ class Marginal:
         return self.tree.leaves if self.tree else 1
 
     def __str__(self) -> str:
-        named = f"{self.leaves:,} leaves" * bool(self.tree), *self.columns, f"first {self.only}" * bool(self.only)
-        return " x ".join(filter(None, named)) or "total"
+        leaves = f"{self.leaves:,} lea{'f' if self.leaves == 1 else 'ves'}" * bool(self.tree)
+        return " x ".join(filter(None, (leaves, *self.columns, f"first {self.only}" * bool(self.only)))) or "total"
 
 
 TOTAL = Marginal(())  # the number of rows, a question like any other: under add-remove it is never free

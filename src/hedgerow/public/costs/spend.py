@@ -42,8 +42,8 @@ class Spend:
 
     def __str__(self) -> str:
         tables = [str(q) for q in (*(a.question for a in self.asked), *self.candidates)]
-        shown = ", ".join(tables[:3]) + ", ..." * (len(tables) > 3)
-        return f"{self.verb} {'one of ' * (self.verb == 'select')}{len(tables)} table(s): {shown}"
+        many = f"{'one of ' * (self.verb == 'select')}{len(tables)} table{'s' * (len(tables) != 1)}"
+        return f"{self.verb} {many}: {', '.join(tables[:3])}{', ...' * (len(tables) > 3)}"
 
 
 @dataclass(frozen=True)
