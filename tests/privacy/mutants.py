@@ -35,6 +35,7 @@ from tests.privacy.accounting_mutants import ACCOUNTING_MUTANTS
 from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
 from tests.privacy.count_mutants import COUNT_MUTANTS, check_counts
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
+from tests.privacy.unknown_mutants import UNKNOWN_MUTANTS, check_unknown
 from tests.privacy.urn_checks import check_crossing, check_urn_law
 from tests.privacy.urn_mutants import URN_MUTANTS
 from tests.privacy.world import GUARANTEES, Pair, Row
@@ -432,12 +433,15 @@ def trials() -> Iterator[tuple[str, Mutant, Callable[[], None]]]:
             yield f"{mutant.__name__} ({job})", mutant, partial(check_recipe, job)
     for mutant in COUNT_MUTANTS:
         yield mutant.__name__, mutant, check_counts
+    for mutant in UNKNOWN_MUTANTS:
+        yield mutant.__name__, mutant, check_unknown
 
 
 def main() -> int:
     """Run the checks without a patch, then under every mutant."""
     check_everything()
     check_counts()
+    check_unknown()
     check_accounting()
     for job in sorted({job for _, jobs in RECIPE_MUTANTS for job in jobs}):
         check_recipe(job)
