@@ -34,6 +34,7 @@ from hedgerow.public import (
     Statement,
     Tariff,
     expanded_public,
+    open_public,
     open_source,
     placed,
     same_file,
@@ -105,7 +106,7 @@ class PreparedJob:
                 "The schema takes bins, labels or combinations from a public table, but the job names none.\n"
                 "Add [public] table = '...', or write them out in the schema. Nothing was read or spent."
             )
-        source = expanded_public(open_source(self.job.public.table), self.job.public.count)
+        source = expanded_public(open_public(self.job.public.table), self.job.public.count)
         wanted = [c.name for c in written.columns if c.name in source.columns]
         return placed(written.resolved(pl.concat(source.batches(wanted))))
 
@@ -166,7 +167,7 @@ class PreparedJob:
     def person(self) -> pl.Series | None:
         """Whose each row of the public table is, as text; None when the unit is a record or it does not say."""
         part, person = self.job.public, self.guarantee.person
-        return persons(open_source(part.table), person) if part and person else None
+        return persons(open_public(part.table), person) if part and person else None
 
     @cached_property
     def inputs(self) -> tuple[PublicInput, ...]:

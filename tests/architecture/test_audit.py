@@ -42,6 +42,7 @@ WAYS: dict[str, Callable[[Path], Any]] = {
     "frame.csv": ROWS.write_csv,
     "frame.csv.gz": lambda path: path.write_bytes(gzip.compress(ROWS.write_csv().encode())),
     "frame.parquet": ROWS.write_parquet,
+    "frame.xlsx": ROWS.write_excel,
     "frame.arrow": ROWS.write_ipc,
     "frame.dta": lambda path: pyreadstat.write_dta(ROWS.fill_null("").to_pandas(), str(path)),
     "database": _database,

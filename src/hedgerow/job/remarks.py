@@ -5,7 +5,7 @@ import polars as pl
 
 from hedgerow.figures import many, percent
 from hedgerow.job.values import JobValues, file_exists
-from hedgerow.public import Guarantee, ask_for_counts, open_source
+from hedgerow.public import Guarantee, ask_for_counts, open_public
 
 
 def job_remarks(job: JobValues, guarantee: Guarantee, person: pl.Series | None) -> tuple[str, ...]:
@@ -22,7 +22,7 @@ def job_remarks(job: JobValues, guarantee: Guarantee, person: pl.Series | None) 
     if guarantee.unit == "person":
         found += _dropped(guarantee, person)
     if job.public is not None:
-        found += ask_for_counts(open_source(job.public.table), job.public.count, job.confidential.count)
+        found += ask_for_counts(open_public(job.public.table), job.public.count, job.confidential.count)
     return tuple(found)
 
 

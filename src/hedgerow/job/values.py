@@ -14,7 +14,7 @@ from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
 from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public import MOST_OUTSIDE, Budget, Guarantee, Relation, Schema, open_source
+from hedgerow.public import MOST_OUTSIDE, Budget, Guarantee, Relation, Schema, open_public, open_source
 from hedgerow.recipes import RECIPES, AbstractRecipe
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
@@ -96,7 +96,8 @@ class _Table:
             object.__setattr__(self, "table", absolute(self.table, Path.cwd()))
         else:
             refuse(self.table is None, f"{type(self).__name__} needs a table: a path, or a frame.")
-            open_source(self.table)  # the header only: a frame that could not be read is refused here
+            open_it = open_source if isinstance(self, Confidential) else open_public
+            open_it(self.table)  # the header only: a frame that could not be read is refused here
 
     @property
     def is_frame(self) -> bool:
@@ -160,6 +161,12 @@ class Confidential(_Table):
         known = self.relation is None or (isinstance(self.relation, str) and self.relation in get_args(Relation))
         refuse(
             not known, f"relation is {value_in_words(self.relation)}: choose add-remove, replace-one or label-change."
+        )
+        person = self.unit.column if isinstance(self.unit, Person) else ""
+        index = [*getattr(getattr(self.table, "index", None), "names", ())]
+        refuse(
+            bool(person) and person in index,
+            f"{person!r} is the index of the frame, and a person is named by a column: write frame.reset_index().",
         )
         object.__setattr__(self, "public_columns", _names("Confidential: public_columns", self.public_columns))
         rows = self.assumed_rows
@@ -334,7 +341,7 @@ class JobValues:
             return  # the bundle of a job has no tables, and whoever reads this one will say what is missing
         parts = {j.name: j.columns for j in self.schema.joined}
         drawn = {c for name in self.recipe.private_columns for c in parts.get(name, (name,))}
-        there = set(open_source(target.table).columns) - drawn
+        there = set(open_public(target.table).columns) - drawn
         given = tuple(c.name for c in self.schema.columns if c.name in there)
         self._set("confidential", replace(secret, public_columns=given))
 

@@ -29,6 +29,7 @@ from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
 from hedgerow.public.files import Source, file_hash, file_of, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
+from hedgerow.public.frames import open_public
 from hedgerow.public.schema.check import nearest
 from hedgerow.public.schema.column import BINNED, LISTED, Column, as_float
 from hedgerow.public.schema.fit import MOST_OUTSIDE, ColumnFit, TableFit, placed, unknown_rule

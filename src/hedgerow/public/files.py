@@ -103,6 +103,12 @@ def _frame(table: Any) -> Opened:
     table = nw.to_native(table, pass_through=True)  # of narwhals' own frames, what they wrap
     if isinstance(table, pl.LazyFrame):
         return table.collect_schema(), lambda names, n: table.select(cs.by_name(*names)).collect_batches(chunk_size=n)
+    names = [*getattr(table, "columns", ())] if hasattr(table, "dtypes") else []
+    if bad := [n for n in names if not isinstance(n, str) or names.count(n) > 1]:
+        raise TableMismatch(
+            f"The columns of a frame need names, each a text of its own; {bad[0]!r} is no text, or stands twice.\n"
+            "Rename it, as frame.columns = ['sex', 'age'] does. No row was read, and nothing was spent."
+        )
     try:
         frame = nw.from_native(table, eager_only=True)
     except TypeError:
@@ -111,10 +117,11 @@ def _frame(table: Any) -> Opened:
     if not frame.implementation.is_pandas_like():
         return _frame(frame.to_polars().lazy())
 
-    if loose := [n for n, kind in table.dtypes.items() if _loose(kind)]:
+    if loose := [n for n, kind in table.dtypes.items() if is_loose(kind)]:
         raise TableMismatch(
-            f"pandas keeps the columns {', '.join(map(str, loose))} without one type, so that one row decides\n"
-            "how all are read. Give them a type, as frame.convert_dtypes() does, or write a file. No row was read."
+            f"pandas keeps the columns {', '.join(loose)} without one type, so that one row decides how all are\n"
+            "read. Give each a type, as frame.convert_dtypes() does, or for dates, decimals and mixtures\n"
+            f"frame.astype({{{loose[0]!r}: 'string'}}); or write a file. No row was read."
         )
 
     def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
@@ -124,7 +131,7 @@ def _frame(table: Any) -> Opened:
     return frame.schema, read
 
 
-def _loose(kind: Any) -> bool:
+def is_loose(kind: Any) -> bool:
     """Whether one row decides how all of a pandas column are read: objects, and categories that are not text."""
     return str(kind) == "object" or (str(kind) == "category" and str(kind.categories.dtype) not in ("str", "string"))
 
@@ -172,6 +179,23 @@ def _statistical(kind: str, name: str) -> Opened:
     return reader(metadataonly=True)[0].schema, _paged(page)
 
 
+def _excel(name: str) -> Opened:
+    """The first sheet of a workbook, every value as text, so that no row decides how another is read."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtra(needed_for="An Excel file", extra="excel") from None
+
+    def sheet(**some: Any) -> pl.DataFrame:
+        return pl.DataFrame(fastexcel.read_excel(name).load_sheet(0, dtypes="string", **some))
+
+    def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        yield sheet(use_columns=names).with_columns(cs.string().str.replace(" 00:00:00$", ""))  # a day, as CSV has it
+
+    names = sheet(header_row=None, n_rows=1).rows()[0]
+    return dict.fromkeys(names, pl.String) if len(set(names) - {None}) == len(names) else {}, read
+
+
 def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:
     """Reads pages of (columns, first row, number of rows) until one is empty."""
 
@@ -187,7 +211,8 @@ def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:
 STATISTICAL = {f".{kind}": kind for kind in ("dta", "sav", "por", "sas7bdat")} | {".zsav": "sav", ".xpt": "xport"}
 """Suffixes of statistical programs, and what pyreadstat calls their format."""
 OPENERS: Mapping[str, Callable[[str], Opened]] = {
-    **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), _csv),
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), _csv),
+    ".xlsx": _excel,
     ".parquet": partial(_scan, pl.scan_parquet),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(_scan, pl.scan_ipc)),
     **{suffix: partial(_statistical, kind) for suffix, kind in STATISTICAL.items()},

@@ -21,7 +21,8 @@ import polars as pl
 from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Codes, as_text
-from hedgerow.public.files import Source, file_hash, open_source
+from hedgerow.public.files import Source, file_hash
+from hedgerow.public.frames import open_public
 from hedgerow.public.schema import LISTED, Column, Schema, nearest
 from hedgerow.public.schema.column import NO, YES
 from hedgerow.public.schema.fit import ColumnFit, TableFit
@@ -75,7 +76,7 @@ class CodedTable:
         Raises:
             TableMismatch: the table lacks columns, or it has no rows, or too many stand outside the schema.
         """
-        source, described = expanded_public(open_source(table), count), {c.name: c for c in schema.columns}
+        source, described = expanded_public(open_public(table), count), {c.name: c for c in schema.columns}
         wanted = list(source.columns) if role == "target" else list(described)
         if lacking := [n for n in wanted if n not in source.columns]:
             raise TableMismatch(_lacking(source, role, lacking))

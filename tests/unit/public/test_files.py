@@ -260,9 +260,9 @@ def test_what_cannot_be_opened_is_said_in_one_paragraph(table: Any, error: type[
 
 
 def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    (tmp_path / "people.xlsx").write_bytes(b"x")
+    (tmp_path / "people.ods").write_bytes(b"x")
     with pytest.raises(JobError, match=r"\.csv .*\.parquet .*\.dta .*Nothing was read"):
-        open_source(tmp_path / "people.xlsx")
+        open_source(tmp_path / "people.ods")
 
 
 @pytest.mark.parametrize("kind", [k for k in WRITERS if k != "duckdb"])

@@ -27,7 +27,7 @@ import polars as pl
 
 from hedgerow.errors import NOTHING, JobError, SchemaError, TableMismatch
 from hedgerow.public.coding import Coding
-from hedgerow.public.files import open_source
+from hedgerow.public.frames import open_public
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
 from hedgerow.public.schema.check import nearest, problems
@@ -159,7 +159,7 @@ class Schema(Declaration):
             target: whether it is a target, which may lack the columns it is to be given.
             outside: the share of rows that may stand outside a column.
         """
-        source = open_source(table)
+        source = open_public(table)
         have = [c.name for c in self.columns if c.name in source.columns]
         if not have:
             raise TableMismatch(

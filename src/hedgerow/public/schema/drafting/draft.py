@@ -32,7 +32,8 @@ import polars as pl
 from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Coding
-from hedgerow.public.files import STATISTICAL, Source, file_hash, open_source
+from hedgerow.public.files import STATISTICAL, Source, file_hash
+from hedgerow.public.frames import open_public
 from hedgerow.public.schema.column import BINNED, LISTED, Column
 from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, from_labels, read_codebook, unknown
 from hedgerow.public.schema.drafting.kinds import guess, name_of_people, sketch_entry, with_table
@@ -90,7 +91,7 @@ def draft(public: Any, codebook: Any = None, count: str = "") -> Draft:
 
 
 def _from_table(public: Any, codebook: str | Path | None) -> Draft:
-    source = open_source(public)
+    source = open_public(public)
     entries: tuple[CodeBookEntry, ...] = ()
     facts: list[tuple[str, str]] = []
     book = None

@@ -105,7 +105,7 @@ def _identifier(profile: Profile) -> Reason | None:
     text = not len(numbers)
     unique = rows >= 30 and distinct >= 0.99 * rows
     counted = unique and whole and profile.high - profile.low < 1.1 * profile.rows and distinct > ONE_BY_ONE
-    spaced = text and any(" " in v for v in profile.values[:100])
+    spaced = text and any(" " in v or _AMOUNT.fullmatch(v) for v in profile.values[:100])
     if not (named and (whole or text)) and not counted and not (unique and text and not spaced):
         return None
     return name_of_people(profile, "Names a record or a person")
