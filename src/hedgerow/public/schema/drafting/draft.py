@@ -69,7 +69,7 @@ def draft(public: Any, codebook: Any = None, count: str = "") -> Draft:
             f'or JSON, and type codebook="book.csv". {NOTHING}'
         )
     if count:
-        return _from_table(expanded_public(open_source(public), count), codebook)
+        return _from_table(expanded_public(open_public(public), count), codebook)
     if not isinstance(public, str | Path):
         return _from_table(public, codebook)
     public = str(public)
