@@ -90,7 +90,7 @@ def _check_refusal(folder: Path) -> None:
     """A column with no place for the unknown is refused, in the same words whatever the rows are."""
     (folder / "schema.toml").write_text('[columns.state]\nkind = "categorical"\nvalues = ["OH", "TX"]\n', "utf-8")
     (folder / "job.toml").write_text('[confidential]\ntable = "rows.csv"\n[budget]\nepsilon = 1\n', "utf-8")
-    said = []
+    said: list[str] = []
     for rows in ("OH\nTX\n", "OH\nFL\n"):
         (folder / "rows.csv").write_text(f"state\n{rows}", "utf-8")
         try:
