@@ -261,3 +261,13 @@ def test_the_stewards_page_draws_a_coefficient_by_year_as_lines(pages: Path, bro
     assert {"2008", "2009", "2010", "2011"} <= set(years)
     assert browser.run(f"{card}.querySelectorAll('tbody tr').length") == 4
     assert "INSIDE ONLY" in browser.run("getComputedStyle(document.body, '::before').content")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_on_a_narrow_screen_the_stewards_verdicts_are_seen_without_scrolling(
+    pages: Path, browser: Chromium, dark: bool
+) -> None:
+    browser.open(pages / INSIDE, wide=400, dark=dark)
+    rights = browser.run("[...document.querySelectorAll('.uses .tag')].map((t) => t.getBoundingClientRect().right)")
+    assert len(rights) == 2 and all(0 < right <= 400 for right in rights)
+    assert browser.run("document.querySelector('.uses').getBoundingClientRect().right") <= 400

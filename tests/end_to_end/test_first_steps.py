@@ -113,7 +113,7 @@ def test_a_plan_says_what_share_of_rows_a_cap_would_drop(cap: int, share: str) -
     guarantee = Guarantee(unit="person", person="id", rows_per_person=cap)
     person = pl.Series("id", ["a", "b", "c"] * 3)
     said = " ".join(remarks._dropped(guarantee, person))
-    assert (f"of the public table {share} of the rows; a person there has up to 3" in said) == bool(share)
+    assert (f"of the public table {share} of the rows. A person there has up to 3" in said) == bool(share)
     assert bool(said) == bool(share)
 
 

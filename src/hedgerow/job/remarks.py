@@ -38,6 +38,7 @@ def _dropped(guarantee: Guarantee, person: pl.Series | None) -> list[str]:
     if dropped < 0.005:
         return []
     nobody = f", {percent(person.null_count() / rows)} because they name nobody" if person.null_count() else ""
-    cure = f" To count more: rows_per_person (in Python: Person(..., rows={most}))." if most > cap else ""
-    there = f"of the public table {percent(dropped)} of the rows{nobody}; a person there has up to {most:,}"
-    return [f"{kept}: {there}.{cure}"]
+    cure = [
+        f"A person there has up to {most:,}: say how many count with rows_per_person (in Python: Person(..., rows={most}))."
+    ]
+    return [f"{kept}: of the public table {percent(dropped)} of the rows{nobody}.", *(cure if most > cap else [])]
