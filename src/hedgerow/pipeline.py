@@ -104,7 +104,8 @@ class PreparedJob:
         if self.job.public is None:
             raise JobError(
                 "The schema takes bins, labels or combinations from a public table, but the job names none.\n"
-                "Add [public] table = '...', or write them out in the schema. Nothing was read or spent."
+                "Add [public] table = '...' (in Python: public=Public(...)), or write them out in the schema.\n"
+                "Nothing was read or spent."
             )
         source = expanded_public(open_public(self.job.public.table), self.job.public.count)
         wanted = [c.name for c in written.columns if c.name in source.columns]
@@ -238,8 +239,8 @@ def stand_in_of(prepared: PreparedJob) -> StandIn:
     job, relative = prepared.job, prepared.public.relative
     if relative is None:
         raise JobError(
-            "A rehearsal plays the job on its public table, and the job names none. Add [public] table = '...',\n"
-            "a relative of the confidential table that anyone may see. Nothing was read or spent."
+            "A rehearsal plays the job on its public table, and the job names none. Add [public] table = '...' (in\n"
+            "Python: public=Public(...)), a relative of the table that anyone may see. Nothing was read or spent."
         )
     if absent := lacking(relative):
         raise JobError(
@@ -249,7 +250,7 @@ def stand_in_of(prepared: PreparedJob) -> StandIn:
     if not job.uses:
         raise JobError(
             "A rehearsal judges intended uses, and the job names none. Say what the file must get right:\n"
-            "[[use]] name = '...', columns = [...], tolerance = 0.01. Nothing was read or spent."
+            "[[use]] name = '...', columns = [...], tolerance = 0.01 (in Python: uses=[...]). Nothing was read."
         )
     for use in job.uses:
         use.check(prepared.schema)

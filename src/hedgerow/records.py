@@ -42,7 +42,8 @@ def draw_records(model: AbstractModel, schema: Schema, n: int, rng: np.random.Ge
         raise JobError(
             "No drawn record satisfies the structural zeros and rules of the schema: they exclude nearly\n"
             "everything that the measured tables allow. Check [[zero]] and [[rule]]. "
-            "The noisy answers are saved; after the correction continue with --resume at no cost."
+            "The noisy answers are saved; after the correction continue at no cost with --resume (in Python:\n"
+            "job.run(..., resume=True))."
         )
     return pl.concat([good, good[rng.integers(0, len(good), n - len(good))]])
 
@@ -88,7 +89,10 @@ def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy:
             "--resume (in Python: job.run(..., resume=True)) at no cost."
         )
     if public.target is None:
-        raise JobError("This recipe writes columns onto given rows: name them with [target] table = '...'.")
+        raise JobError(
+            "This recipe writes columns onto given rows: name them with [target] table = '...' (in\n"
+            "Python: target=Target(...))."
+        )
     return Copy(fitted.attach(public.target, rng))
 
 

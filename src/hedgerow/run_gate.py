@@ -132,7 +132,8 @@ class Journal:
             run, begun_by = str(begun["run"]), str(begun["job"])
         except (OSError, ValueError, KeyError, TypeError):
             raise JobError(
-                f"There is no run to resume in {self.folder}. Start one without --resume.\n{NOTHING}"
+                f"There is no run to resume in {self.folder}. Start one without --resume (in Python:\n"
+                f"resume=True). {NOTHING}"
             ) from None
         if begun_by != job:
             raise JobError(

@@ -154,3 +154,24 @@ def test_terms_of_a_use_are_checked_before_any_work(
     monkeypatch.setattr(hr.recipes.PublicBlend, "fit", worked)
     said = hedgerow(verb, job, *(["--yes"] if verb == "run" else []))
     assert said.code == 2 and "The model has no coefficient 'sex[f]'. Did you mean 'sex[" in said.err, said.err
+
+
+def test_a_refusal_that_python_reaches_speaks_python_too(tmp_path: Path) -> None:
+    """Options of the command line mean nothing to who never typed a command."""
+    made = hr.personnel(rows=300, seed=1)
+    secret = hr.Confidential(made.confidential, name="secret")
+    schema = hr.Schema.draft(made.public.drop("person"))
+    given: dict[str, Any] = {"schema": schema, "budget": hr.Budget(1), "ledger": tmp_path / "l.db"}
+    bare = hr.Job(confidential=secret, out=tmp_path / "release", **given)
+    public = hr.Job(confidential=secret, public=hr.Public(made.public), out=tmp_path / "release", **given)
+    refusals = [
+        lambda: public.rehearse(),
+        lambda: bare.run(resume=True),
+        lambda: bare.steward_report(),
+        lambda: bare.steward_compare(only="one-way"),
+        lambda: hr.Job(confidential=secret, recipe="public_blend", **given).plan(),
+    ]
+    for refused in refusals:
+        with pytest.raises(JobError) as said:
+            refused()
+        assert "in Python:" in " ".join(str(said.value).split()), str(said.value)

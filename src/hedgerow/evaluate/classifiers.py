@@ -244,7 +244,7 @@ class TrainOnSynthetic(AbstractMetric):
         usual = [n for n in few if n.lower() in _USUAL]
         chosen = ([self.label] if self.label else []) or usual or few
         if not chosen:
-            raise DoesNotApply("no column has 2 to 12 values: name one with --label")
+            raise DoesNotApply("no column has 2 to 12 values: name one with --label (in Python: label=...)")
         name = chosen[0]
         labels, texts = a.schema.cell_labels(name), a.schema.column(name).cell_texts
         if self.value:

@@ -292,7 +292,8 @@ class _Projection:
         if (many := sum(levels[i] for i in rest)) > MOST_LEVELS:
             raise DoesNotApply(
                 f"the absorbed columns but the widest have {many:,} levels; {MOST_LEVELS:,} can be projected out "
-                "here, more with pyfixest: pip install 'hedgerow[models]', then --fit-with pyfixest"
+                "here, more with pyfixest: pip install 'hedgerow[models]', then --fit-with pyfixest "
+                "(in Python: library='pyfixest')"
             )
         start = np.cumsum([0, *(levels[i] for i in rest)])
         others = tuple(absorbed[i] + s for i, s in zip(rest, start, strict=False))

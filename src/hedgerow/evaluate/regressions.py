@@ -261,7 +261,9 @@ def _pay_model(tables: Sequence[CodedTable]) -> Formula:
     terms = [t for c, t in _PAY.items() if c in there]
     fixed = [c for c in ("agency", "occupation") if c in there]
     if "pay" not in there or not terms:
-        raise DoesNotApply("there is no pay with sex, race or age to explain it: give a formula with --model")
+        raise DoesNotApply(
+            "there is no pay with sex, race or age to explain it: give a formula with --model (in Python: model=...)"
+        )
     return Formula.parse(f"ln(pay) ~ {' + '.join(terms)}" + (f" | {' + '.join(fixed)}" if fixed else ""))
 
 

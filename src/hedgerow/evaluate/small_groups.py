@@ -94,7 +94,7 @@ class SmallGroups(AbstractMetric):
         listed = [n for n in names if a.schema.column(n).kind == "categorical" and a.schema.size([n]) > 2]
         chosen = [self.group] if self.group else areas or sorted(listed, key=lambda n: -a.schema.size([n]))
         if not chosen:
-            raise DoesNotApply("no listed column could be a group: name one with --group")
+            raise DoesNotApply("no listed column could be a group: name one with --group (in Python: group=...)")
         return chosen[0]
 
 

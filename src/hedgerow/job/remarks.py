@@ -39,6 +39,6 @@ def _dropped(guarantee: Guarantee, person: pl.Series | None) -> list[str]:
         return []
     nobody = f", {percent(person.null_count() / rows)} because they name nobody" if person.null_count() else ""
     cure = [
-        f"A person there has up to {most:,}: say how many count with rows_per_person (in Python: Person(..., rows={most}))."
+        f"A person there has up to {most:,}: rows_per_person says how many count (in Python: Person(..., rows=4))."
     ]
     return [f"{kept}: of the public table {percent(dropped)} of the rows{nobody}.", *(cure if most > cap else [])]

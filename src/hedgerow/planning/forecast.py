@@ -269,6 +269,7 @@ def check_fits(memory: int, limit: int | None, schema: Schema, rows: int, *, lig
         f"It needs about {memory / 1e9:,.1f} GB of memory for {rows:,} rows; {limit / 1e9:,.1f} GB are there.\n"
         + (f"{lighter}\n" if lighter else "")
         + f"Give the widest columns fewer bins or values: {widest}; leave columns out of the schema; say a smaller\n"
-        "[confidential] assumed_rows if that was a guess; or allow more with [job] memory_gb.\n"
+        "[confidential] assumed_rows if that was a guess; or allow more with [job] memory_gb (in\n"
+        "Python: memory_gb=...).\n"
         "No confidential row was read and nothing was spent."
     )

@@ -232,7 +232,8 @@ def _must_be_free(place: Path) -> None:
     if place.exists() and not (place.is_dir() and not any(place.iterdir())):
         holds = "holds a release already" if (place / manifest.NAME).is_file() else "exists and is not a release"
         raise JobError(
-            f"{place} {holds}. Choose another place with --out, or move it away and go on with --resume.\n"
+            f"{place} {holds}. Choose another place with --out (in Python: job.run(FOLDER)), or move it away\n"
+            "and go on with --resume (in Python: resume=True). "
             "Nothing was written; writing reads no confidential row and spends nothing."
         )
 

@@ -90,6 +90,7 @@ def cannot_write(path: Path, wrong: OSError) -> JobError:
     """The refusal of the disk, in our words."""
     return JobError(
         f"Cannot write {path.name} in {path.parent}: {wrong.strerror or 'the disk refused'}.\n"
-        "Make room there, or choose another folder with --out, then go on with --resume.\n"
+        "Make room there, or choose another folder with --out, then go on with --resume (in Python:\n"
+        "job.run(FOLDER, resume=True)).\n"
         "What was there before is unchanged. Writing reads no confidential row and spends nothing."
     )

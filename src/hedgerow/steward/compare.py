@@ -159,7 +159,7 @@ def release_tables(job: JobValues, place: Path) -> tuple[Schema, list[CodedTable
     if not files:
         raise JobError(
             f"There is no release in {place}. Make one with: hedgerow run {job.where}\n"
-            f"or name a folder with --release. {NOTHING}"
+            f"(in Python: job.run()), or name a folder with --release (in Python: release=...). {NOTHING}"
         )
     if not schema.is_resolved:
         raise JobError(

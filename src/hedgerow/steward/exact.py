@@ -116,7 +116,8 @@ def exact_uses(job: JobValues, release: Path, rng: np.random.Generator) -> Insid
     """Every use of ``job``, judged on the confidential table and the copies in ``release``."""
     if not job.uses:
         raise JobError(
-            "The job names no intended use, so there is nothing to judge. Add a [[use]]. Nothing was spent."
+            "The job names no intended use, so there is nothing to judge. Add a [[use]] (in Python: uses=[...]).\n"
+            "Nothing was spent."
         )
     table = exact_table(job.confidential.table, Schema.load(release / "schema.toml"), job.confidential.count)
     return in_fixed_words(lambda: table.map(lambda confidential: judge_uses(job, release, confidential, rng)))
@@ -174,7 +175,9 @@ def _release(folder: Path) -> tuple[Schema, tuple[CodedTable, ...]]:
         return schema, (CodedTable.of_counts(schema, pl.read_csv(folder / "counts.csv", infer_schema=False)),)
     found = sorted(folder.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
     if not found:
-        raise JobError(f"{folder} holds no synthetic records. Run the job first: hedgerow run JOB.toml")
+        raise JobError(
+            f"{folder} holds no synthetic records. Run the job first: hedgerow run JOB.toml (in Python:\njob.run())."
+        )
     return schema, tuple(CodedTable(schema, pl.read_parquet(p)) for p in found)
 
 
@@ -373,7 +376,8 @@ def write_report(
     if not (place / "schema.toml").is_file():
         raise JobError(
             f"There is no release in {place}. Run the job first: hedgerow run {job.where}\n"
-            "or name the folder of another release with --release. Nothing was read or spent."
+            "(in Python: job.run()), or name the folder of another release with --release (in Python: release=...).\n"
+            "Nothing was read or spent."
         )
     folder = inside_folder(out or place.with_name(place.name + SUFFIX), (place,))
     found = exact_uses(job, place, rng)

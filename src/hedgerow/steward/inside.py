@@ -75,7 +75,7 @@ def in_fixed_words(work: Callable[[], InsideOnly[Any]]) -> InsideOnly[Any]:
         kind = type(wrong).__name__
     raise HedgerowError(  # outside of `except`: the first error may quote a row
         f"The exact look stopped ({kind}); what it said is not repeated, for it may quote a confidential row.\n"
-        "Try fewer measures with --only, and tell us which one fails. Nothing was spent."
+        "Try fewer measures with --only (in Python: only=...), and tell us which one fails. Nothing was spent."
     )
 
 
@@ -86,13 +86,14 @@ def inside_folder(asked: Path, releases: tuple[Path, ...]) -> Path:
         if asked == place or place in asked.parents or asked in place.parents:
             raise JobError(
                 f"Exact numbers must not lie beside what is published: {asked} and the release {place} are one\n"
-                f"inside the other. Choose another --out, such as {place.name}{SUFFIX}. Nothing was read or written."
+                f"inside the other. Choose another --out (in Python: out=...), such as {place.name}{SUFFIX}.\n"
+                "Nothing was read or written."
             )
     for folder in (asked, *asked.parents):
         if any((folder / name).exists() for name in _MARKS):
             raise JobError(
-                f"{folder} looks like a release. Exact numbers must not lie there: choose another --out.\n"
-                "Nothing was read or written."
+                f"{folder} looks like a release. Exact numbers must not lie there: choose another --out (in\n"
+                "Python: out=...). Nothing was read or written."
             )
     return asked
 

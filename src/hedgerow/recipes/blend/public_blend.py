@@ -113,7 +113,8 @@ class PublicBlend(AbstractBlend):
     def _axes(self, public: PublicData) -> Axes:
         if public.relative is None:
             raise JobError(
-                "public_blend needs a public relative: add [public] table = '...' to the job, or use tree_blend.\n"
+                "public_blend needs a public relative: add [public] table = '...' to the job (in Python:\n"
+                "public=Public(...)), or use tree_blend. "
                 "No confidential row was read and nothing was spent."
             )
         return super()._axes(public)

@@ -163,7 +163,8 @@ class IntegerCounts(AbstractRecipe):
         check_columns(self.name, public.schema, self.table.columns)
         if self.prior == "public" and public.relative is None:
             raise JobError(
-                "[integer_counts] prior = 'public' needs the public table: name it with [public] table = '...'.\n"
+                "[integer_counts] prior = 'public' needs the public table: name it with [public] table = '...'\n"
+                "(in Python: public=Public(...)). "
                 "No confidential row was read and nothing was spent."
             )
 

@@ -70,7 +70,8 @@ def target_of(public: PublicData) -> CodedTable:
     """The rows that receive columns."""
     if public.target is None:
         raise JobError(
-            "This recipe writes private columns onto given rows: name them with [target] table = '...'.\n" + NOTHING
+            "This recipe writes private columns onto given rows: name them with [target] table = '...' (in Python:\n"
+            "target=Target(...)). " + NOTHING
         )
     return public.target
 
