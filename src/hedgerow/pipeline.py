@@ -250,7 +250,8 @@ def stand_in_of(prepared: PreparedJob) -> StandIn:
     if not job.uses:
         raise JobError(
             "A rehearsal judges intended uses, and the job names none. Say what the file must get right:\n"
-            "[[use]] name = '...', columns = [...], tolerance = 0.01 (in Python: uses=[...]). Nothing was read."
+            "[[use]] name = '...', columns = [...], tolerance = 0.01 (in Python: uses=[...]).\n"
+            "Nothing was read or spent."
         )
     for use in job.uses:
         use.check(prepared.schema)

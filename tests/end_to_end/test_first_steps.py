@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,12 +165,12 @@ def test_a_refusal_that_python_reaches_speaks_python_too(tmp_path: Path) -> None
     given: dict[str, Any] = {"schema": schema, "budget": hr.Budget(1), "ledger": tmp_path / "l.db"}
     bare = hr.Job(confidential=secret, out=tmp_path / "release", **given)
     public = hr.Job(confidential=secret, public=hr.Public(made.public), out=tmp_path / "release", **given)
-    refusals = [
+    refusals: list[Callable[[], Any]] = [
         lambda: public.rehearse(),
         lambda: bare.run(resume=True),
         lambda: bare.steward_report(),
         lambda: bare.steward_compare(only="one-way"),
-        lambda: hr.Job(confidential=secret, recipe="public_blend", **given).plan(),
+        lambda: hr.Job(confidential=secret, recipe=hr.recipes.PublicBlend(), **given).plan(),
     ]
     for refused in refusals:
         with pytest.raises(JobError) as said:
