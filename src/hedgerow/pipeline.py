@@ -1,7 +1,6 @@
 """The whole road: job -> public tables -> plan -> gate -> noisy answers on disk -> model -> records -> bundle."""
 
 import hashlib
-import json
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -16,11 +15,7 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import JobError, LedgerError, Refused
-from hedgerow.job import JobValues
-from hedgerow.job.file import published_text, read_published
-from hedgerow.job.recipe import ForeignRecipe, name_of
-from hedgerow.job.remarks import job_remarks
-from hedgerow.job.values import Public, Target
+from hedgerow.job import JobValues, Public, Target, job_remarks, name_of, published_text
 from hedgerow.planning.attach import with_attach
 from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
 from hedgerow.public import (
@@ -31,7 +26,6 @@ from hedgerow.public import (
     PublicInput,
     Role,
     Schema,
-    Statement,
     Tariff,
     expanded_public,
     open_public,
@@ -41,10 +35,7 @@ from hedgerow.public import (
 )
 from hedgerow.records import Copies as Copies
 from hedgerow.records import draw_copies as draw_copies
-from hedgerow.release import measurements
-from hedgerow.release.bundle import Contents, write_bundle
-from hedgerow.release.measurements import flatten
-from hedgerow.release.origin import given_columns
+from hedgerow.release import Contents, flatten, given_columns, software, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.run_gate import Journal, Ledger, account_of, opened, recording
 from hedgerow.run_gate import is_finished as is_finished
@@ -392,80 +383,6 @@ def _contents(
         given=given_columns(prepared.public.target, drawn.records),
         rehearsal=prepared.rehearsal,
         formats=job.formats,
+        software=software(),
         title=job.title or job.table,
     )
-
-
-def sample(
-    folder: str | Path,
-    *,
-    copies: int,
-    seed: int,
-    public: Any = None,
-    target: Any = None,
-    job: JobValues | None = None,
-) -> Copies:
-    """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
-
-    ``public`` is the public relative of the run, for recipes that start from it, ``target`` the rows that receive
-    columns, each a path or a frame; they must be the very tables of the run.  ``job`` is the job of the run where
-    that is at hand: it has both.
-    """
-    folder = Path(folder)
-    statement, record = recorded(folder)
-    schema = Schema.load(folder / "schema.toml")
-    job = job or read_published((folder / "job.toml").read_text("utf-8"), folder / "job.toml", schema)
-    role: Role = "target" if job.recipe.attaches else "public"
-    data = PublicData(
-        schema,
-        _same(public, "public", statement, schema, role),
-        _same(target, "target", statement, schema, "target"),
-        job.confidential.assumed_rows,
-        job.wanted_tables,
-    )
-    tariff = Tariff(data.schema.coding, statement.guarantee, statement.budget.measure)
-    named = [i.name for i in statement.public_inputs if i.role == "public"]
-    try:
-        fitted = job.recipe.fit(RecordedAnswers(tariff, statement.budget, record), data)
-    except (JobError, Refused):
-        if public is not None or not named or isinstance(job.recipe, ForeignRecipe):
-            raise
-        raise JobError(
-            f"The recipe {job.recipe.name} starts from the public table of the run, {named[0]}, which is not in the\n"
-            "release: name it with --public FILE (in Python: public=...). Nothing confidential was read or spent."
-        ) from None
-    return draw_copies(fitted, data, copies=copies, seed=seed)
-
-
-def _same(given: Any, what: str, statement: Statement, schema: Schema, role: Role) -> CodedTable | None:
-    """The public relative or the target of a run, checked to be the table that was used then."""
-    inputs = [i for i in statement.public_inputs if i.role == what]
-    known = {i.sha256: i.name for i in inputs}
-    if given is None and what == "target" and known:
-        raise JobError(
-            f"This release attaches columns to the rows of {', '.join(known.values())}, which are not in it:\n"
-            "name that file with --target FILE (in Python: target=...). Nothing confidential was read or spent."
-        )
-    table = None if given is None else CodedTable.read(given, schema, role, inputs[0].count if inputs else "")
-    if table is not None and table.sha256 not in known:
-        raise JobError(
-            f"{table.name} is not the {what} table of this release: its hash is not the statement's.\n"
-            f"Give the very table that the run used: --{what} FILE (in Python: {what}=...).\n"
-            "Nothing confidential was read or spent."
-        )
-    return table
-
-
-def recorded(folder: Path) -> tuple[Statement, list[Reply]]:
-    """The statement of a bundle and its recorded answers, in the order they were given."""
-    try:
-        statement = Statement.from_json(json.loads((folder / "statement.json").read_text("utf-8")))
-        answers = measurements.load(folder / "measurements.parquet")
-    except (OSError, ValueError):
-        raise JobError(f"{folder} is not a release: it has no readable statement.json and measurements.") from None
-    chosen = dict(statement.choices)
-    record = [
-        Reply(spend, tuple(m for position, m in answers if position == i), chosen.get(i))
-        for i, spend in enumerate(statement.spends)
-    ]
-    return statement, record

@@ -59,7 +59,9 @@ def test_frames_become_a_verified_release_without_a_file_of_ours(tmp_path: Path)
     assert str(tmp_path) not in (release.folder / "job.toml").read_text("utf-8"), "no place of this machine goes out"
     again = hr.Release.read(release.folder)
     assert again.sample(2, seed=5, public=PUBLIC)[1].equals(release.sample(2, seed=5)[1])
-    assert hr.Release.read(release.folder).verify().holds
+    assert hr.Release.read(release.folder).verify(public=PUBLIC).holds
+    alone = hr.Release.read(release.folder).verify()
+    assert not alone and not alone.failed and alone.unchecked == ("records were drawn from the answers",)
 
 
 def test_attach_is_the_same_with_a_target(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hedgerow.ledger.book import Ledger
 from hedgerow.pipeline import PreparedJob
 from hedgerow.private import noise
 from hedgerow.private.rows import ConfidentialRows
+from hedgerow.release import redraw
 from hedgerow.release.bundle import BundleReader
 from hedgerow.run_gate import Journal
 from hedgerow.steward import ledger_book
@@ -56,9 +57,9 @@ def test_plan_run_verify_sample_and_ledger(hedgerow: Command, job: Path) -> None
 def test_the_copies_of_a_seed_are_always_the_same(hedgerow: Command, job: Path) -> None:
     hedgerow("run", job, "--yes")
     release = job.parent / "release"
-    one, two = (pipeline.sample(release, copies=1, seed=3).records[0] for _ in range(2))
+    one, two = (redraw.sample(release, copies=1, seed=3).records[0] for _ in range(2))
     assert one.equals(two)
-    assert not one.equals(pipeline.sample(release, copies=1, seed=4).records[0])
+    assert not one.equals(redraw.sample(release, copies=1, seed=4).records[0])
 
 
 def test_a_second_run_does_not_write_over_the_first(hedgerow: Command, job: Path) -> None:

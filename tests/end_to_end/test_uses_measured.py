@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.pipeline import sample
 from hedgerow.release import measurements
+from hedgerow.release.redraw import sample
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.recipe_world import JOBS
 from tests.privacy.world import PERSON, frame

@@ -35,6 +35,8 @@ from tests.privacy.accounting_mutants import ACCOUNTING_MUTANTS
 from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
 from tests.privacy.count_mutants import COUNT_MUTANTS, check_counts
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
+from tests.privacy.release_mutants import MUTANTS as RELEASE_MUTANTS
+from tests.privacy.release_mutants import check_release
 from tests.privacy.unknown_mutants import UNKNOWN_MUTANTS, check_unknown
 from tests.privacy.urn_checks import check_crossing, check_urn_law
 from tests.privacy.urn_mutants import URN_MUTANTS
@@ -435,6 +437,8 @@ def trials() -> Iterator[tuple[str, Mutant, Callable[[], None]]]:
         yield mutant.__name__, mutant, check_counts
     for mutant in UNKNOWN_MUTANTS:
         yield mutant.__name__, mutant, check_unknown
+    for mutant in RELEASE_MUTANTS:
+        yield mutant.__name__, mutant, check_release
 
 
 def main() -> int:

@@ -13,10 +13,18 @@ from hedgerow.evaluate.compare import Comparison, compare, metrics_from
 from hedgerow.figures import aligned, printable, table_html
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, Schema, Statement
-from hedgerow.release.bundle import BundleReader
-from hedgerow.release.contents import Contents, records_of_counts
-from hedgerow.release.origin import in_short
-from hedgerow.release.verify import Verification, verify
+from hedgerow.release import (
+    BundleReader,
+    Contents,
+    Verification,
+    in_short,
+    must_open,
+    records_of_counts,
+    sample,
+    sign,
+    verify_confined,
+)
+from hedgerow.release.verify import verify
 from hedgerow.uses import Verdict
 
 
@@ -54,7 +62,6 @@ class Release:
     def __init__(self, folder: str | Path, *, job: JobValues | None = None) -> None:
         self.folder = Path(folder).resolve()
         self._job = job
-        self._reader = BundleReader(self.folder)
 
     @classmethod
     def read(cls, folder: str | Path) -> "Release":
@@ -63,6 +70,13 @@ class Release:
         if not (found.folder / "statement.json").is_file():
             raise JobError(f"There is no release in {folder}: it has no statement.json. Nothing was read or spent.")
         return found
+
+    @cached_property
+    def _reader(self) -> BundleReader:
+        """Its parts; those of somebody else's are first tried in a process of its own."""
+        if self._job is None:
+            must_open(self.folder)
+        return BundleReader(self.folder)
 
     @cached_property
     def contents(self) -> Contents:
@@ -119,9 +133,21 @@ class Release:
         counts = self.counts
         return self._reader.records if counts is None else (counts, *self._reader.further_counts)
 
-    def verify(self) -> Verification:
-        """Check the release without the confidential table; true when every check holds and none was left out."""
-        return Verification(verify(self.folder))
+    def verify(self, *, public: Any = None, target: Any = None, key: str | Path | None = None) -> Verification:
+        """Check the release without the confidential table; true when every check holds and none was left out.
+
+        The records are drawn again.  That takes the public table and the target of the run, for recipes that start
+        from them: a path or a frame.  A release that comes from ``job.run`` knows them; otherwise they are looked for
+        beside it.  With ``key``, the file of an agency's public key, it must be signed by that agency.  A release of
+        somebody else is opened in a process of its own, with bounds on memory and time.
+        """
+        if self._job is not None:
+            return Verification(verify(self.folder, public=public, target=target, key=key, job=self._job))
+        return verify_confined(self.folder, public=public, target=target, key=key)
+
+    def sign(self, key: str | Path) -> Path:
+        """Sign the release with the private key in a file, for ``verify(key=...)``; where the signature is."""
+        return sign(self.folder, Path(key))
 
     def sample(
         self, copies: int = 1, *, seed: int = 1, public: Any = None, target: Any = None
@@ -131,13 +157,13 @@ class Release:
         Recipes that start from the public table, or attach columns to a target, need the very table of the run: a
         path or a frame.  A release that comes from ``job.run`` knows them.
         """
-        from hedgerow.pipeline import sample
-
         if not isinstance(copies, int) or isinstance(copies, bool) or copies < 1:
             raise JobError(f"copies is {copies!r}: write a whole number of 1 or more. Nothing was read or spent.")
         if self._job is not None:
             public = self._job.public.table if public is None and self._job.public else public
             target = self._job.target.table if target is None and self._job.target else target
+        elif "_reader" not in vars(self):
+            must_open(self.folder)
         drawn = sample(self.folder, copies=copies, seed=seed, public=public, target=target, job=self._job)
         return drawn.records or drawn.counts
 

@@ -33,31 +33,58 @@ def verify(
     ledger: Annotated[
         str | None, typer.Option("--ledger", help="Also hold it against the ledger it was paid from.")
     ] = None,
+    public: Annotated[
+        Path | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="The agency's public key: the release must be signed with it.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON on stdout.")] = False,
 ) -> None:
     """Check a release without the confidential data.
 
     Exit 0 when it holds, 6 when it does not, 7 when nothing failed but not all of it could be checked.
     """
-    from hedgerow.release.choice import is_choice
-    from hedgerow.release.verify import WORDS, Verification, booked_statement, outcome
-    from hedgerow.release.verify import verify as check
+    from hedgerow.release.confined import verify_confined
+    from hedgerow.release.verify import WORDS, Verification, booked_statement, kind_of, outcome
 
     if not folder.is_dir():
         raise JobError(f"There is no folder {folder}. Name the folder of a release, such as: hedgerow verify release")
-    checks = check(folder)
+    found = verify_confined(folder, public=public, target=target, key=key)
     if ledger is not None:
         from hedgerow.steward.ledger_book import booking_of
 
-        checks += (outcome("the ledger has it, at its price", lambda: booking_of(ledger, booked_statement(folder))),)
-    found = Verification(checks)
+        booked = outcome("the ledger has it, at its price", lambda: booking_of(ledger, booked_statement(folder)))
+        found = Verification((*found.checks, booked))
     if as_json:
         show.echo(json.dumps(found.to_json(), indent=2))
     else:
-        for c in checks:
+        for c in found.checks:
             show.echo(f"{WORDS[c.held]} {c.name}: {c.detail}")
-        show.echo(found.summary("choice" if is_choice(folder) else "release"))
+        show.echo(found.summary(kind_of(folder)))
     raise typer.Exit(found.exit_code)
+
+
+def sign(
+    folder: Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")],
+    key: Annotated[Path, typer.Option("--key", help="The file of the agency's private key (Ed25519, PEM).")],
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="Make the key first: KEY, for you alone, and KEY.pub, for everybody.")
+    ] = False,
+) -> None:
+    """Sign a release with the agency's key. Who has the public key checks it: hedgerow verify DIR --key KEY.pub."""
+    from hedgerow.release.signature import create_key
+    from hedgerow.release.signature import sign as signed
+
+    if not folder.is_dir():
+        raise JobError(f"There is no folder {folder}. Name the folder of a release: hedgerow sign release --key FILE")
+    if new_key:
+        public = create_key(key)
+        show.echo(f"Made {key}: keep it secret, and a copy safe. Made {public}: publish it where people trust you.")
+    show.echo(f"Signed: {signed(folder, key)}. Anyone checks it with: hedgerow verify {folder} --key PUBLIC_KEY")
 
 
 def sample(
@@ -145,11 +172,13 @@ def compare(
 def _read(a: str, b: list[str], given: Path | None, count: str = "") -> "tuple[Schema, CodedTable, list[CodedTable]]":
     """The schema, table A, and the copies."""
     from hedgerow.public import CodedTable, Schema, expanded_public, open_source, resolved_on
+    from hedgerow.release.confined import must_open
 
     files, beside = list[str](), list[Path]()
     for name in b:
         folder = Path(name)
         if folder.is_dir():
+            must_open(folder)
             found = sorted(folder.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
             if not found:
                 raise JobError(f"The folder {name} holds no records*.parquet to compare. Nothing was read or spent.")

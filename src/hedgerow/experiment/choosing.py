@@ -24,12 +24,22 @@ from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
-from hedgerow.job import JobValues
-from hedgerow.job.file import values_of
+from hedgerow.job import JobValues, values_of
 from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Copies, PreparedJob, draw_copies
 from hedgerow.private.selection import Chosen, choose_run
-from hedgerow.public import Budget, Choice, Counts, Marginal, Spend, Stopping, Tariff, document, open_source
+from hedgerow.public import (
+    Budget,
+    Choice,
+    Counts,
+    Marginal,
+    Spend,
+    Stopping,
+    Tariff,
+    document,
+    open_source,
+    write_table,
+)
 from hedgerow.release import measurements
 from hedgerow.release.bundle import complete, put_in_place
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
@@ -258,7 +268,7 @@ def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Copies
     )
     for name, frames in (("records", drawn.records), ("counts", drawn.counts)):
         for frame in frames:
-            frame.write_parquet(folder / f"{name}.parquet")
+            write_table(frame, folder / f"{name}.parquet", choosing.road.schema)
     texts = {
         "job.toml": said + without_passwords(document(choosing.tables_of(choosing.grid.design.cells[made.chosen]))),
         "schema.toml": choosing.road.schema.dumps(),

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
-from hedgerow.job import JobValues
-from hedgerow.job.file import known_keys, name_of_recipe, values_of
+from hedgerow.job import JobValues, known_keys, name_of_recipe, values_of
 from hedgerow.public import nearest, read_toml
 from hedgerow.recipes import RECIPES
 from hedgerow.uses import Table

@@ -23,6 +23,8 @@ from hedgerow.release.contents import FORMATS, Contents, write_tables
 from hedgerow.release.manifest import cannot_write, open_plain, settle, write_whole
 from hedgerow.release.pages import pages
 
+LONGEST_TEXT = 1 << 26
+"""The most bytes of a text of a bundle that are read."""
 _FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
 _FRACTIONS = {"epsilon", "delta", "scale", "cost", "rate", "total", "spent"}
 _TEXTS = {"table", "recipe", "hedgerow", "run", "anchor", "role", "name", "sha256", "provenance", "person", "count"}
@@ -54,9 +56,31 @@ class BundleReader:
     def text(self, name: str) -> str:
         """The text of a file of the bundle."""
         try:
-            return self.data(name).decode("utf-8")
+            with open_plain(self.folder / name) as file:
+                data = file.read(LONGEST_TEXT + 1)
+        except OSError:
+            raise VerifyFailed(f"{name} is not there as a plain file.") from None
+        if len(data) > LONGEST_TEXT:
+            raise VerifyFailed(f"{name} is a text of more than {LONGEST_TEXT:,} bytes: no release has one.")
+        try:
+            return data.decode("utf-8")
         except UnicodeDecodeError:
             raise VerifyFailed(f"{name} is not a text file.") from None
+
+    def read_all(self) -> None:
+        """Read every part once; of a folder that is no release, its tables, and its schema if it has one."""
+        whole = self.statement_name in self.names
+        read = self.names if whole else [n for n in self.names if n == "schema.toml" or n.endswith(".parquet")]
+        for name in read:
+            try:
+                open_plain(self.folder / name).close()
+            except OSError:
+                raise VerifyFailed(f"{name} is not there as a plain file.") from None
+        if whole:
+            _ = self.contents
+            return
+        for name in read:
+            _ = self.schema if name == "schema.toml" else self._table(name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -117,6 +141,22 @@ class BundleReader:
             found.append(self._table(name))
         return tuple(found)
 
+    @property
+    def all_counts(self) -> tuple[pl.DataFrame, ...]:
+        """Every copy of the counts."""
+        return () if self.counts is None else (self.counts, *self.further_counts)
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The formats of the records besides Parquet."""
+        stems = {n.removesuffix(".parquet") for n in self.copies}
+        return tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems))
+
+    @property
+    def software(self) -> dict[str, str]:
+        """The libraries that drew the records, as far as the bundle says so."""
+        return package.loads(self.text(package.NAME))[-1] if package.NAME in self.names else {}
+
     @cached_property
     def margins(self) -> pl.DataFrame | None:
         """The margins of the counts; None when there are none."""
@@ -125,8 +165,7 @@ class BundleReader:
     @cached_property
     def contents(self) -> Contents:
         """Everything the bundle says, put together again."""
-        title, verdicts, given, rehearsal = package.loads(self.text(package.NAME))
-        stems = {n.removesuffix(".parquet") for n in self.copies}
+        title, verdicts, given, rehearsal, software = package.loads(self.text(package.NAME))
         return Contents(
             schema=self.schema,
             statement=self.statement,
@@ -139,7 +178,8 @@ class BundleReader:
             verdicts=verdicts,
             given=given,
             rehearsal=rehearsal,
-            formats=tuple(f for f in FORMATS if any(f"{s}.{f}" in self.names for s in stems)),
+            formats=self.formats,
+            software=software,
             title=title,
         )
 
@@ -219,12 +259,13 @@ def _fill(folder: Path, contents: Contents) -> None:
 def complete(folder: Path, texts: Mapping[str, str]) -> None:
     """Write texts beside what lies in ``folder``; the list of all files last, so that half a folder does not hold."""
     for name, text in texts.items():
-        write_whole(folder / name, partial(_write, text.encode()))
+        write_whole(folder / name, partial(written, text.encode()))
     every = {p.name: manifest.facts_of(p) for p in folder.iterdir()}
-    write_whole(folder / manifest.NAME, partial(_write, manifest.dumps(every).encode()))
+    write_whole(folder / manifest.NAME, partial(written, manifest.dumps(every).encode()))
 
 
-def _write(data: bytes, file: BinaryIO) -> None:
+def written(data: bytes, file: BinaryIO) -> None:
+    """Write ``data`` into ``file``."""
     file.write(data)
 
 

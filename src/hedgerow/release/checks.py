@@ -19,7 +19,7 @@ import polars as pl
 
 from hedgerow import __version__
 from hedgerow.errors import HedgerowError, VerifyFailed
-from hedgerow.job.file import read_published
+from hedgerow.job import read_published
 from hedgerow.model.tables.count_table import ALL
 from hedgerow.public import (
     BINNED,
@@ -220,7 +220,10 @@ _NEEDED = {"statement.json", "measurements.parquet", "schema.toml", "job.toml", 
 def files_are_listed(bundle: BundleReader, needed: Set[str] = _NEEDED, table: re.Pattern[str] = _TABLE) -> str:
     """The folder holds the files of the manifest, with their sizes and hashes: those needed, tables, nothing else."""
     listed = manifest.loads(bundle.text(manifest.NAME))
-    there = set(bundle.names) - {manifest.NAME}
+    there = set(bundle.names) - {manifest.NAME, manifest.SIGNATURE}
+    signed = manifest.SIGNATURE in bundle.names
+    if signed and len(bundle.data(manifest.SIGNATURE)) != 64:
+        raise VerifyFailed(f"{manifest.SIGNATURE} is no signature: it must hold 64 bytes.")
     for name in sorted(there | set(listed) | needed):
         if name not in there:
             raise VerifyFailed(f"{name} is missing.")
@@ -238,7 +241,8 @@ def files_are_listed(bundle: BundleReader, needed: Set[str] = _NEEDED, table: re
             raise VerifyFailed(
                 f"{name} was changed after it was written: its size or hash is not that of the manifest."
             )
-    return f"{len(listed)} files, {sum(f.bytes for f in listed.values()):,} bytes"
+    found_all = f"{len(listed)} files, {sum(f.bytes for f in listed.values()):,} bytes"
+    return f"{found_all}; signed (by whom, --key FILE tells)" if signed else found_all
 
 
 def job_agrees(bundle: BundleReader) -> str:

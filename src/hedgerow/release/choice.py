@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
-from hedgerow import __version__
 from hedgerow.errors import VerifyFailed
 from hedgerow.public import (
     Budget,
@@ -30,6 +29,7 @@ from hedgerow.public import (
 )
 from hedgerow.release import checks
 from hedgerow.release.bundle import BundleReader, NotChecked
+from hedgerow.release.checks import __version__
 from hedgerow.release.words import promise_more, promise_of, promise_sentence
 
 NAME, PAGE = "choice.json", "README.md"

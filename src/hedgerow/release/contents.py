@@ -54,6 +54,7 @@ class Contents:
             value was replaced because the schema does not allow it; none of whole records.
         rehearsal: the job played on its public table at several epsilons, when that was done.
         formats: the formats of the records besides Parquet.
+        software: the libraries that drew the records, with their versions.
         title: what the release is called.
     """
 
@@ -69,6 +70,7 @@ class Contents:
     given: Mapping[str, int] = field(default_factory=dict)
     rehearsal: Rehearsal | None = None
     formats: tuple[str, ...] = ()
+    software: Mapping[str, str] = field(default_factory=dict)
     title: str
 
     def __post_init__(self) -> None:

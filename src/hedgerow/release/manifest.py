@@ -13,6 +13,8 @@ from typing import BinaryIO
 from hedgerow.errors import JobError, VerifyFailed
 
 NAME = "MANIFEST.json"
+SIGNATURE = "MANIFEST.sig"
+"""The signature of the manifest, where there is one; the only other file that the manifest does not list."""
 FORMAT = "hedgerow-manifest/1"
 
 

@@ -56,14 +56,15 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
             "kind": kind_of(contents),
             **({"given": dict(contents.given)} if contents.given else {}),
             "uses": [v.to_json() for v in contents.verdicts],
+            **({"software": dict(contents.software)} if contents.software else {}),
             **({"rehearsal": contents.rehearsal.to_json()} if contents.rehearsal else {}),
         },
     }
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def loads(text: str) -> tuple[str, tuple[Verdict, ...], dict[str, int], Rehearsal | None]:
-    """The title, the verdicts, the given columns and the rehearsal of a data package that ``dumps`` wrote."""
+def loads(text: str) -> tuple[str, tuple[Verdict, ...], dict[str, int], Rehearsal | None, dict[str, str]]:
+    """The title, verdicts, given columns, rehearsal and software of a data package that ``dumps`` wrote."""
     try:
         data = json.loads(text)
         if data["hedgerow"]["format"] != FORMAT:
@@ -74,6 +75,7 @@ def loads(text: str) -> tuple[str, tuple[Verdict, ...], dict[str, int], Rehearsa
             tuple(Verdict.from_json(u) for u in data["hedgerow"]["uses"]),
             {str(column): int(rows) for column, rows in data["hedgerow"].get("given", {}).items()},
             None if played is None else Rehearsal.from_json(played),
+            {str(k): str(v) for k, v in data["hedgerow"].get("software", {}).items()},
         )
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise VerifyFailed(f"{NAME} is not one this version can read.") from None

@@ -1,8 +1,9 @@
 """Checking a bundle without the confidential table: each check says what was found, and none trusts a file.
 
 A bundle that holds is consistent with itself: nothing was altered after it was written, every cost follows
-from its noise, the costs keep the promise, and the pages say what the files say.  That the noise was really
-drawn so, and that nothing else was published, is for the ledger and the audit of the code to show.
+from its noise, the costs keep the promise, the pages say what the files say, and the records are what the recipe
+draws from the answers.  That the noise was really drawn so, and that nothing else was published, is for the ledger
+and the audit of the code to show.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from hedgerow.figures import table_html
 from hedgerow.public import Statement
 from hedgerow.release import checks, choice
 from hedgerow.release.bundle import BundleReader, NotChecked
+from hedgerow.release.redraw import JobValues, OtherTable, Redrawing, records_are_drawn
+from hedgerow.release.signature import public_key, signed_by
 
 
 @dataclass(frozen=True)
@@ -112,14 +115,46 @@ CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
 """Every check by name, in the order of the report."""
 
 
-def verify(directory: Path | str) -> tuple[Check, ...]:
-    """The outcome of every check on the bundle or choice at ``directory``; never fails itself, whatever is there."""
+DRAWN, SIGNED = "records were drawn from the answers", "manifest is signed by the agency's key"
+"""The checks that take more than the bundle: public tables where the recipe needs them, and a key."""
+
+
+def verify(
+    directory: Path | str,
+    *,
+    public: Any = None,
+    target: Any = None,
+    key: Path | str | None = None,
+    job: JobValues | None = None,
+) -> tuple[Check, ...]:
+    """The outcome of every check on the bundle or choice at ``directory``; never fails itself, whatever is there.
+
+    ``public`` and ``target`` are the tables of the run, for recipes that start from them: a path or a frame.  With
+    ``key``, the file of an agency's public key, it must be signed by that agency.  ``job`` is the job of the run
+    where that is at hand.
+
+    Raises:
+        OtherTable: one of them is not the table that the statement names.
+    """
     folder = Path(directory)
+    if key is not None:
+        public_key(Path(key))  # a mistake of who asks shows before anything is checked
     if choice.is_choice(folder):
         chosen = choice.ChoiceReader(folder)
-        return tuple(outcome(name, partial(check, chosen)) for name, check in choice.CHECKS)
-    bundle = BundleReader(folder)
-    return tuple(outcome(name, partial(check, bundle)) for name, check in CHECKS)
+        made = tuple(outcome(name, partial(check, chosen)) for name, check in choice.CHECKS)
+        again = Redrawing(chosen, public, target, job)
+    else:
+        bundle = BundleReader(folder)
+        made = tuple(outcome(name, partial(check, bundle)) for name, check in CHECKS)
+        again = Redrawing(bundle, public, target, job)
+    drawn = outcome(DRAWN, partial(records_are_drawn, again))
+    signed = () if key is None else (outcome(SIGNED, partial(signed_by, again.bundle, Path(key))),)
+    return (*made, drawn, *signed)
+
+
+def kind_of(directory: Path | str) -> str:
+    """What a folder holds: a release, or a choice."""
+    return "choice" if choice.is_choice(Path(directory)) else "release"
 
 
 def booked_statement(directory: Path | str) -> Statement:
@@ -132,6 +167,8 @@ def outcome(name: str, check: Callable[[], str]) -> Check:
     """The outcome of one check, whatever happens in it."""
     try:
         return Check(name, True, check())
+    except OtherTable:
+        raise
     except NotChecked as reason:
         return Check(name, None, str(reason))
     except HedgerowError as wrong:

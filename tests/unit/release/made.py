@@ -58,7 +58,7 @@ where = { education = ["4"], age = { below = 20 } }
 
 JOB = """
 [job]
-recipe = "independent"
+recipe = "made.by.hand"
 seed = 7
 formats = ["csv"]
 
@@ -117,7 +117,7 @@ def a_release(
                 PublicInput("schema", "schema.toml", _hash(schema.dumps()), schema.source),
                 PublicInput("public", "personnel-2008.csv", _hash("x"), "released in 2009, independent"),
             ),
-            recipe="independent",
+            recipe="made.by.hand (not one of Hedgerow's recipes)",
             run="6f1d2ab3c4d5e6f7",
             anchor=_hash("anchor"),
             version=__version__,

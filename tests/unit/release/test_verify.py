@@ -18,7 +18,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Measurement
 from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
-from hedgerow.release.verify import CHECKS, Verification, verify
+from hedgerow.release.verify import CHECKS, DRAWN, Verification, verify
 from tests.holding import assert_holds
 from tests.unit.release.made import a_release
 from tests.unit.release.tampering import BUDGETS, failed, only, rehash, restate, unchecked
@@ -36,8 +36,9 @@ GUARANTEES = [
 def test_an_honest_bundle_holds(tmp_path: Path, guarantee: Guarantee, budget: Budget) -> None:
     write_bundle(tmp_path / "r", a_release(rows=40, pairs=True, copies=2, guarantee=guarantee, budget=budget))
     checks = assert_holds(tmp_path / "r")
-    assert [c.name for c in checks] == [name for name, _ in CHECKS]
-    assert all(c.held and c.detail for c in checks)
+    assert [c.name for c in checks] == [*(name for name, _ in CHECKS), DRAWN]
+    assert all(c.held and c.detail for c in checks[:-1])
+    assert checks[-1].held is None and "is not one of Hedgerow's recipes" in checks[-1].detail
 
 
 @only("pure")

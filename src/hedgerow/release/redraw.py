@@ -1,0 +1,365 @@
+"""Records drawn again from the noisy answers of a bundle: more copies, and whether the released ones are such.
+
+A release is a function of its answers, its public tables, its job and a seed, all of which it has or names.  So
+whoever has it can draw its records again.  The same versions of the same libraries draw the same bytes.  Others may
+not; then released and fresh records must be alike as fresh ones are among themselves: drawn by one law, all of them
+are exchangeable, so that the released ones lie neither further from the rest nor nearer to it than each of the rest.
+Confidential rows in their place do: they do not have the model's errors, nor its luck of the draw.
+"""
+
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.answers import RecordedAnswers, Reply
+from hedgerow.errors import HedgerowError, JobError, Refused, TableMismatch, VerifyFailed
+from hedgerow.job import ForeignRecipe, JobValues, Public, Target, read_published
+from hedgerow.public import CodedTable, PublicData, Role, Schema, Statement, Tariff
+from hedgerow.records import AbstractModel, Copies, Fitted, draw_copies
+from hedgerow.release.bundle import BundleReader, NotChecked
+from hedgerow.release.checks import __version__
+from hedgerow.release.contents import write_tables
+from hedgerow.release.manifest import facts_of
+
+_LIBRARIES = ("numba", "numpy", "polars", "pyreadstat")
+_FRESH, _TABLES = 8, 300
+"""So many fresh drawings, compared on at most so many tables of pairs and of triples."""
+
+
+def software() -> dict[str, str]:
+    """What decides, besides answers, public tables, job and seed, which bytes a drawing has."""
+    return {name: _version(name) for name in _LIBRARIES} | {
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        "machine": f"{sys.platform} {platform.machine().lower()}",
+    }
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # somebody carries it along without its papers
+        return "unknown"
+
+
+class OtherTable(JobError):
+    """A table that was handed in is not the one of the run: a mistake of who asks, not of the release."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Redrawing:
+    """A bundle with what its records are drawn from beside it.
+
+    Attributes:
+        bundle: the release, or the choice.
+        public: the public table of the run, a path or a frame.
+        target: the target of the run, in the same way.
+        job: the job of the run, where that is at hand: it has a recipe that is not one of ours.
+        seek: whether a table that is not given is looked for, where the job names it and beside the release.
+    """
+
+    bundle: BundleReader
+    public: Any = None
+    target: Any = None
+    job: JobValues | None = None
+    seek: bool = True
+
+    @cached_property
+    def published(self) -> JobValues:
+        """The job; paths in it start from the folder of the release, where most jobs lie."""
+        place = self.bundle.folder.absolute().parent / "job.toml"
+        return self.job or read_published(self.bundle.text("job.toml"), place, self.bundle.schema)
+
+    @cached_property
+    def data(self) -> PublicData:
+        """All that the recipe may use: the schema, the public relative, the target, the very tables of the run."""
+        role: Role = "target" if self.published.recipe.attaches else "public"
+        return PublicData(
+            self.bundle.schema,
+            self._table("public", self.public, role),
+            self._table("target", self.target, "target"),
+            self.published.confidential.assumed_rows,
+            self.published.wanted_tables,
+        )
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        """What the recipe makes of the answers."""
+        statement = self.bundle.statement
+        tariff = Tariff(self.bundle.schema.coding, statement.guarantee, statement.budget.measure)
+        answers = RecordedAnswers(tariff, statement.budget, replies(self.bundle))
+        fitted = self.published.recipe.fit(answers, self.data)
+        if isinstance(fitted, AbstractModel) and {len(f) for f in self.bundle.records} != {fitted.total}:
+            raise VerifyFailed(  # before so many are drawn: the number comes from a stranger's file
+                f"The recipe draws {fitted.total:,} records from these answers; the release has "
+                f"{', '.join(f'{len(f):,}' for f in self.bundle.records) or 'none'}."
+            )
+        return fitted
+
+    def draw(self, copies: int, seed: int) -> Copies:
+        """So many copies."""
+        return draw_copies(self.fitted, self.data, copies=copies, seed=seed)
+
+    def lacks(self, role: str) -> str:
+        """The name of the run's table in this role when it is neither given nor found; empty otherwise."""
+        named = _named(self.bundle.statement, role)
+        known = self.data.relative if role == "public" else self.data.target
+        return ", ".join(named.values()) if named and known is None else ""
+
+    def _table(self, what: str, given: Any, role: Role) -> CodedTable | None:
+        named, schema = _named(self.bundle.statement, what), self.bundle.schema
+        if given is None and named and self.seek:
+            given = self._found(what, named)
+        try:
+            table = None if given is None else CodedTable.read(given, schema, role, self._count(what))
+        except (JobError, TableMismatch) as wrong:
+            raise OtherTable(str(wrong)) from None
+        if table is not None and table.sha256 not in named:
+            raise OtherTable(
+                f"{table.name} is not the {what} table of this release: its hash is not the statement's.\n"
+                f"Give the very table that the run used: --{what} FILE (in Python: {what}=...).\n"
+                "Nothing confidential was read or spent."
+            )
+        return table
+
+    def _count(self, what: str) -> str:
+        """The column that says how many records a line of the table stands for; empty when a line is a record."""
+        return next((i.count for i in self.bundle.statement.public_inputs if i.role == what), "")
+
+    def _found(self, what: str, named: Mapping[str, str]) -> Any:
+        """The table where the job names it, or of that name beside the release; the hash tells that it is the one."""
+        part: Public | Target | None = getattr(self.published, what)
+        if part is None or part.is_frame or self.job:
+            return None if part is None else part.table
+        beside = (self.bundle.folder.absolute().parent, Path())
+        for place in (part.table, *(f / Path(n).name for n in named.values() for f in beside)):
+            try:
+                if not str(place).startswith(("//", "\\\\")) and facts_of(place).sha256 in named:
+                    return place
+            except (OSError, ValueError):
+                continue
+        return None
+
+
+def _named(statement: Statement, role: str) -> dict[str, str]:
+    return {i.sha256: i.name for i in statement.public_inputs if i.role == role}
+
+
+def replies(bundle: BundleReader) -> list[Reply]:
+    """The recorded answers of a bundle, in the order they were given."""
+    statement, chosen = bundle.statement, dict(bundle.statement.choices)
+    return [
+        Reply(spend, tuple(m for position, m in bundle.answers if position == i), chosen.get(i))
+        for i, spend in enumerate(statement.spends)
+    ]
+
+
+def sample(
+    folder: str | Path,
+    *,
+    copies: int,
+    seed: int,
+    public: Any = None,
+    target: Any = None,
+    job: JobValues | None = None,
+) -> Copies:
+    """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
+
+    ``public`` is the public relative of the run, for recipes that start from it, ``target`` the rows that receive
+    columns, each a path or a frame; they must be the very tables of the run.  ``job`` is the job of the run where
+    that is at hand: it has both.
+    """
+    again = Redrawing(BundleReader(Path(folder)), public, target, job, seek=False)
+    if rows := again.lacks("target"):
+        raise JobError(
+            f"This release attaches columns to the rows of {rows}, which are not in it:\n"
+            "name that file with --target FILE (in Python: target=...). Nothing confidential was read or spent."
+        )
+    try:
+        return again.draw(copies, seed)
+    except (JobError, Refused):
+        recipe = again.published.recipe
+        if not (relative := again.lacks("public")) or isinstance(recipe, ForeignRecipe):
+            raise
+        raise JobError(
+            f"The recipe {recipe.name} starts from the public table of the run, {relative}, which is not in the\n"
+            "release: name it with --public FILE (in Python: public=...). Nothing confidential was read or spent."
+        ) from None
+
+
+def records_are_drawn(again: Redrawing) -> str:
+    """The records, or counts, of a bundle are what its recipe draws from its answers, with its seed."""
+    bundle, job = again.bundle, again.published
+    if isinstance(job.recipe, ForeignRecipe):
+        raise NotChecked(
+            f"Records not drawn again: {job.recipe.path} is not one of Hedgerow's recipes, and its code is not here. "
+            "They may be anything that the schema allows. In Python the Release that its run returned can check them."
+        )
+    if rows := again.lacks("target"):
+        raise NotChecked(_needs("target", rows))
+    try:
+        made = again.draw(job.copies, job.seed)
+    except (VerifyFailed, OtherTable, MemoryError):
+        raise
+    except Exception as wrong:
+        raise _no_drawing(again, wrong) from None
+    released = Copies(bundle.records, bundle.all_counts, () if bundle.margins is None else (bundle.margins,))
+    same = _first_difference(made, released) == ""
+    if same and bundle.software == software():
+        _bytes_agree(again, made)
+        return f"drawn again with seed {job.seed}, the same byte by byte"
+    if same:
+        return f"drawn again with seed {job.seed}, the same values (other versions of libraries wrote the files)"
+    if relative := again.lacks("public"):
+        raise NotChecked(_needs("public", relative))
+    if bundle.statement.version == __version__ and bundle.software == software():
+        raise VerifyFailed(
+            f"{_first_difference(made, released)} is not what {job.recipe.name} draws from these answers with seed "
+            f"{job.seed}: somebody put something else in its place."
+        )
+    return _alike(again, made, released)
+
+
+def _needs(what: str, name: str) -> str:
+    return (
+        f"Records not drawn again: that takes the {what} table of the run, {name}, which is not in the release. "
+        f"Until then they may be anything that the schema allows. Name it: --{what} FILE (in Python: {what}=...)."
+    )
+
+
+def _no_drawing(again: Redrawing, wrong: Exception) -> HedgerowError:
+    """Why nothing could be drawn: no fault of the bundle's, or one."""
+    relative, made_by = again.lacks("public"), again.bundle.statement.version
+    if relative:
+        return NotChecked(_needs("public", relative))
+    if made_by != __version__:
+        return NotChecked(
+            f"Records not drawn again: version {made_by} made them; this one, {__version__}, cannot fit its answers. "
+            "They may be anything that the schema allows. Check them with that version."
+        )
+    said = str(wrong).splitlines()[0] if isinstance(wrong, HedgerowError) and str(wrong) else type(wrong).__name__
+    return VerifyFailed(f"The recipe {again.published.recipe.name} cannot have made these records: {said}")
+
+
+def _first_difference(made: Copies, released: Copies) -> str:
+    """The first table that is not the same in both, by the name of its file; empty when all are."""
+    for stem, mine, theirs in (
+        ("records", made.records, released.records),
+        ("counts", made.counts, released.counts),
+        ("margins", made.margins, released.margins),
+    ):
+        if len(mine) != len(theirs):
+            return f"The number of copies of {stem}"
+        for i, (one, other) in enumerate(zip(mine, theirs, strict=True), 1):
+            if not one.equals(other):
+                return f"{stem}{f'-{i}' if len(mine) > 1 and (i > 1 or stem == 'records') else ''}.parquet"
+    return ""
+
+
+def _bytes_agree(again: Redrawing, made: Copies) -> None:
+    """Every file of the tables is, byte by byte, what is written of them: a file has room for other things."""
+    counts, margins = (*made.counts, None)[0], (*made.margins, None)[0]
+    contents = replace(
+        again.bundle.contents, records=made.records, counts=counts, copies=made.counts[1:], margins=margins
+    )
+    with TemporaryDirectory() as folder:
+        for name in write_tables(Path(folder), contents):
+            if (Path(folder) / name).read_bytes() != again.bundle.data(name):
+                raise VerifyFailed(f"{name} has the right values, but not in the bytes that Hedgerow writes.")
+
+
+def _alike(again: Redrawing, made: Copies, released: Copies) -> str:
+    """Whether released tables are as near to fresh drawings as these are to each other; the outcome in a sentence."""
+    if wrong := _shape_differs(made, released):
+        raise VerifyFailed(wrong)
+    job, schema = again.published, again.bundle.schema
+    fresh = [made, *(again.draw(job.copies, job.seed + i) for i in range(1, _FRESH))]
+    asked = [a.question.columns for s in again.bundle.statement.spends for a in s.asked if not a.question.only]
+    families = _families(schema, asked, (made.records or made.counts)[0].columns)
+    for i, table in enumerate(released.records or released.counts):
+        others = [(f.records or f.counts)[i] for f in fresh]
+        for family, tables in families.items():
+            own, low, high = _distances(schema, tables, table, others)
+            if not low <= own <= high:
+                text = (
+                    f"On {family} copy {i + 1} lies at {own:.4f} from fresh drawings, which lie at {low:.4f} to "
+                    f"{high:.4f} from each other: it was not drawn from these answers."
+                )
+                if again.bundle.statement.version == __version__:
+                    raise VerifyFailed(text)
+                raise NotChecked(
+                    f"{text[:-1]} by this version, {__version__}. Version {again.bundle.statement.version} may draw "
+                    "otherwise: check with that one. Until then they may be anything that the schema allows."
+                )
+    return f"as near to {_FRESH} fresh drawings as these to each other (other versions of libraries made the release)"
+
+
+def _shape_differs(made: Copies, released: Copies) -> str:
+    """What no law of drawing changes: numbers of rows, columns, and the values of columns that were given."""
+    for mine, theirs in ((made.records, released.records), (made.counts, released.counts)):
+        if len(mine) != len(theirs) or any(
+            a.shape != b.shape or a.columns != b.columns for a, b in zip(mine, theirs, strict=True)
+        ):
+            return "The release has other copies, columns or numbers of rows than its recipe draws from its answers."
+    return ""
+
+
+def _families(
+    schema: Schema, asked: Sequence[tuple[str, ...]], columns: Sequence[str]
+) -> dict[str, list[tuple[str, ...]]]:
+    """The tables on which drawings are compared: those that were measured, all pairs, and triples, up to a number."""
+    known = [c.name for c in schema.columns if c.name in columns]
+    plain = {tuple(dict.fromkeys(schema.coding.needs(q))) for q in asked}
+    measured = sorted(q for q in plain if q and set(q) <= set(known))
+    rng = np.random.Generator(np.random.PCG64(0))  # which tables, when there are too many: the same every time
+    found: dict[str, list[tuple[str, ...]]] = {"measured tables": measured, "pairs": list(combinations(known, 2))}
+    found["triples"] = list(combinations(known, 3)) if len(known) <= 40 else []
+    for name, tables in found.items():
+        if len(tables) > _TABLES:
+            found[name] = [tables[i] for i in sorted(rng.choice(len(tables), _TABLES, replace=False))]
+    return {name: tables for name, tables in found.items() if tables}
+
+
+def _distances(
+    schema: Schema, tables: Sequence[tuple[str, ...]], released: pl.DataFrame, fresh: Sequence[pl.DataFrame]
+) -> tuple[float, float, float]:
+    """How far the released table lies from the mean of the fresh ones, and the least and most that it may.
+
+    Each drawing is held against the mean of all others, so that under one law all distances have one law.
+    """
+    frames, far = [released, *fresh], np.zeros(1 + len(fresh))
+    for counted in _counted(schema, tables, frames):
+        rest = (counted.sum(axis=0) - counted) / (len(frames) - 1)
+        far += np.abs(counted - rest).sum(axis=1) / max(1.0, counted.sum(axis=1).mean())
+    own, others = far[0] / len(tables), far[1:] / len(tables)
+    room = max(5 * float(others.std(ddof=1)), 0.05 * float(others.mean()), 5e-4)
+    return float(own), float(others.min() - room), float(others.max() + room)
+
+
+def _counted(
+    schema: Schema, tables: Sequence[tuple[str, ...]], frames: Sequence[pl.DataFrame]
+) -> Iterator[npt.NDArray[np.float64]]:
+    """Each table as every frame has it, a row per frame; of counts their cells, which stand in one order."""
+    if "count" in frames[0].columns:
+        yield np.stack([f["count"].to_numpy() for f in frames]).astype(np.float64)
+        return
+    described = {c.name: c.coded for c in schema.columns if c.name in frames[0].columns}
+    codes = {n: np.concatenate([c.encode(f[n]) for f in frames]) for n, c in described.items()}
+    whose = np.repeat(np.arange(len(frames)), [len(f) for f in frames])
+    for columns in tables:
+        cell = np.zeros(len(whose), np.int64)
+        for name in columns:  # cells that occur are numbered anew with each column, so that no number grows too large
+            cell = np.unique(cell * (int(codes[name].max(initial=0)) + 1) + codes[name], return_inverse=True)[1]
+        size = int(cell.max(initial=0)) + 1
+        yield np.bincount(whose * size + cell, minlength=len(frames) * size).reshape(-1, size).astype(np.float64)

@@ -1,0 +1,208 @@
+"""Verify draws the records of a release again: nothing else can stand in their place, whatever the manifest says."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import JobError
+from hedgerow.recipes import RECIPES
+from hedgerow.release.bundle import read_bundle, write_bundle
+from hedgerow.release.redraw import software
+from hedgerow.release.verify import DRAWN, Verification, verify
+from tests.unit.release.tampering import rehash
+
+ROWS = 3000
+SETTINGS: dict[str, dict[str, Any]] = {
+    "independent": {},
+    "dpsyn": {"groups": ["area"], "floor": 0},
+    "tree_blend": {},
+    "public_blend": {},
+    "integer_counts": {"columns": ["sex", "race"], "groups": ["area"], "margins": [["sex"], []], "prior": "public"},
+    "dirichlet_multinomial": {"columns": ["sex", "race"], "size": 900, "copies": 2},
+    "beta_binomial": {"column": "sex", "groups": ["area"], "size": "public", "copies": 2},
+    "gamma_poisson": {"columns": ["area"], "size": 500, "exposures": [1, 2, 3], "copies": 2},
+    "random_trees": {"columns": ["race", "sex"], "n_b": 50},
+    "guided_tree": {"columns": ["race", "sex"]},
+}
+SCHEMA = """
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+[columns.race]
+kind = "categorical"
+values = ["A", "B", "C"]
+[columns.area]
+kind = "categorical"
+values = ["n", "s", "w"]
+[columns.age]
+kind = "integer"
+bins = { low = 16, high = 75, width = 5 }
+[columns.pay]
+kind = "integer"
+bins = { low = 0, high = 60000, width = 5000 }
+"""
+OTHER = {**software(), "polars": "1.0.0"}
+
+
+def people(rows: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    sex, age = rng.integers(0, 2, rows), rng.integers(16, 76, rows)
+    race = np.minimum(2, rng.poisson(0.4 + 0.5 * sex, rows))
+    area = (race + rng.integers(0, 2, rows)) % 3
+    pay = np.clip(400 * age + 9000 * sex * (area == 1) + rng.normal(9000, 3000, rows), 0, 60000).astype(int)
+    names = {"sex": np.array(["F", "M"])[sex], "race": np.array(["A", "B", "C"])[race]}
+    return pl.DataFrame({**names, "area": np.array(["n", "s", "w"])[area], "age": age, "pay": pay})
+
+
+def attaches(name: str) -> bool:
+    return RECIPES[name].attaches
+
+
+@pytest.fixture(scope="module", params=list(SETTINGS))
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of each recipe, its public tables not beside it but in the folder ``tables``."""
+    name, folder = request.param, tmp_path_factory.mktemp(request.param)
+    (folder / "tables").mkdir()
+    people(ROWS, 1).write_parquet(folder / "confidential.parquet")
+    people(ROWS, 2).write_parquet(folder / "tables" / "last.parquet")
+    people(1500, 3).select("area", "age", "pay").write_parquet(folder / "tables" / "rows.parquet")
+    given: dict[str, Any] = {"public_columns": ("area", "age", "pay")} if attaches(name) else {}
+    settings = {n: tuple(v) if isinstance(v, list) else v for n, v in SETTINGS[name].items()}
+    hr.Job(
+        confidential=hr.Confidential(folder / "confidential.parquet", name="people", **given),
+        public=hr.Public(folder / "tables" / "last.parquet", provenance="made up"),
+        target=hr.Target(folder / "tables" / "rows.parquet") if attaches(name) else None,
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(epsilon=1),
+        recipe=RECIPES[name](**settings),
+        copies=1 if name in ("dirichlet_multinomial", "beta_binomial", "gamma_poisson") else 2,
+        ledger=str(folder / "ledger.db"),
+        seed=5,
+    ).run(folder / "release")
+    (folder / "tables").rename(folder / "elsewhere")
+    return folder / "release"
+
+
+def drawn(folder: Path, **given: Any) -> tuple[bool | None, str]:
+    (found,) = [c for c in verify(folder, **given) if c.name == DRAWN]
+    return found.held, found.detail
+
+
+def tables(folder: Path) -> dict[str, Any]:
+    place = folder.parent / "elsewhere"
+    here: dict[str, Any] = {"public": place / "last.parquet"}
+    return here | ({"target": place / "rows.parquet"} if attaches(folder.parent.name.rstrip("0123456789")) else {})
+
+
+def test_a_release_is_drawn_again_byte_by_byte(release: Path) -> None:
+    found = Verification(verify(release, **tables(release)))
+    assert found, [c for c in found.checks if not c.held]
+    assert "the same byte by byte" in drawn(release, **tables(release))[1]
+
+
+def forged(release: Path, place: Path, change: Callable[[pl.DataFrame], pl.DataFrame], **more: Any) -> Path:
+    """A release with other tables, every page, margin and hash written anew to fit."""
+    contents = read_bundle(release)
+    statement = replace(contents.statement, version=more.pop("version", contents.statement.version))
+    if contents.counts is None:
+        parts: dict[str, Any] = {"records": tuple(map(change, contents.records))}
+    else:
+        parts = {"counts": change(contents.counts), "margins": None, "copies": tuple(map(change, contents.copies))}
+    write_bundle(place, replace(contents, statement=statement, **parts, **more))
+    return place
+
+
+def confidential(release: Path) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Confidential rows, so many and of such columns as the released table has; of counts, their exact counts."""
+    rows = pl.read_parquet(release.parent / "confidential.parquet")
+
+    def change(frame: pl.DataFrame) -> pl.DataFrame:
+        if "count" not in frame.columns:
+            private = rows.select(frame.columns).sample(len(frame), with_replacement=len(frame) > len(rows), seed=1)
+            if attaches(release.parent.name.rstrip("0123456789")):  # the given columns stay: they are easily seen
+                private = frame.with_columns(private.select("sex", "race"))
+            return private.cast(frame.schema)
+        labels = [c for c in frame.columns if c in rows.columns]
+        exact, plain = rows.group_by(labels).len(), frame.select(pl.col(labels).cast(pl.String))
+        counted = plain.join(exact, on=labels, how="left", maintain_order="left")["len"].fill_null(0).cast(pl.Int64)
+        return frame.with_columns(count=counted)
+
+    return change
+
+
+@pytest.mark.parametrize("claimed", [software(), OTHER], ids=["same libraries", "other libraries"])
+def test_confidential_rows_in_place_of_the_records_are_caught(
+    release: Path, tmp_path: Path, claimed: dict[str, str]
+) -> None:
+    place = forged(release, tmp_path / "forged", confidential(release), software=claimed)
+    held, detail = drawn(place, **tables(release))
+    assert held is False, detail
+    assert not Verification(verify(place)).holds, "without the public tables it must not hold either"
+
+
+def test_a_release_by_other_libraries_holds_when_it_is_as_near_as_fresh_drawings(
+    release: Path, tmp_path: Path
+) -> None:
+    """Another seed stands for another library: records of the same law, every one of them another."""
+    contents = read_bundle(release)
+    if contents.counts is not None:
+        pytest.skip("counts are the same whatever the seed")
+    other = hr.Release.read(release).sample(2, seed=77, **tables(release))
+    write_bundle(tmp_path / "r", replace(contents, records=other, software=OTHER))
+    held, detail = drawn(tmp_path / "r", **tables(release))
+    assert held, detail
+    assert "as near to 8 fresh drawings as these to each other" in detail
+    write_bundle(tmp_path / "same", replace(contents, records=other))
+    held, detail = drawn(tmp_path / "same", **tables(release))
+    assert held is False and "records-1.parquet is not what" in detail
+
+
+def test_without_its_public_tables_a_release_is_not_confirmed_and_says_what_is_missing(release: Path) -> None:
+    held, detail = drawn(release)
+    if held:  # the recipe draws the same without them
+        return
+    assert held is None
+    missing = "rows.parquet" if attaches(release.parent.name.rstrip("0123456789")) else "last.parquet"
+    assert missing in detail and "--" in detail
+    assert Verification(verify(release)).exit_code == 7
+
+
+def test_its_public_tables_are_found_beside_it_by_their_hash(release: Path, tmp_path: Path) -> None:
+    shutil.copytree(release, tmp_path / "r")
+    for name in ("last.parquet", "rows.parquet"):
+        shutil.copy(release.parent / "elsewhere" / name, tmp_path / name)
+    assert drawn(tmp_path / "r")[0]
+    people(50, 9).write_parquet(tmp_path / "last.parquet")
+    people(50, 9).drop("sex", "race").write_parquet(tmp_path / "rows.parquet")
+    held, detail = drawn(tmp_path / "r")
+    assert held or (held is None and "not drawn again" in detail)
+
+
+def test_another_table_than_that_of_the_run_is_a_mistake_of_who_asks(release: Path) -> None:
+    with pytest.raises(JobError, match="is not the public table of this release"):
+        verify(release, public=release.parent / "confidential.parquet")
+
+
+def test_records_of_another_version_are_drawn_again_or_not_confirmed(release: Path, tmp_path: Path) -> None:
+    same = forged(release, tmp_path / "same", lambda frame: frame, version="0.0.1")
+    assert drawn(same, **tables(release))[0]
+    other = forged(release, tmp_path / "other", confidential(release), version="0.0.1", software=OTHER)
+    assert drawn(other, **tables(release))[0] is not True
+    assert not Verification(verify(other, **tables(release)))
+
+
+def test_a_file_that_hides_more_than_its_values_is_caught(release: Path, tmp_path: Path) -> None:
+    shutil.copytree(release, tmp_path / "r")
+    path = next(p for p in sorted((tmp_path / "r").iterdir()) if p.name.startswith(("records", "counts-2")))
+    path = path.with_suffix(".parquet")
+    pl.read_parquet(path).write_parquet(path, metadata={"hidden": "F,A,n,33,20000"})
+    rehash(tmp_path / "r")
+    held, detail = drawn(tmp_path / "r", **tables(release))
+    assert held is False and path.name in detail
