@@ -31,8 +31,8 @@ from hedgerow.public.files import Source, file_hash, file_of, open_source, same_
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
 from hedgerow.public.schema.check import nearest
-from hedgerow.public.schema.column import BINNED, LISTED, Column, as_float
-from hedgerow.public.schema.fit import MOST_OUTSIDE, ColumnFit, TableFit, placed, unknown_rule
+from hedgerow.public.schema.column import BINNED, LISTED, MOST_OUTSIDE, Column, as_float
+from hedgerow.public.schema.fit import ColumnFit, TableFit, placed, unknown_rule
 from hedgerow.public.schema.records import Flags, column_codes, decode, impossible, violations
 from hedgerow.public.schema.schema import Schema
 from hedgerow.public.schema.structure import Condition, OrderRule, Zero

@@ -28,6 +28,8 @@ Kind = Literal["categorical", "ordered", "integer", "real", "date", "yes-no"]
 KINDS: tuple[Kind, ...] = ("categorical", "ordered", "integer", "real", "date", "yes-no")
 LISTED: tuple[Kind, ...] = ("categorical", "ordered")
 BINNED: tuple[Kind, ...] = ("integer", "real", "date")
+MOST_OUTSIDE = 0.05
+"""The share of a public or target table's rows that may stand outside a column, unless job or schema say another."""
 YES, NO = ("yes", "y", "true", "t", "1"), ("no", "n", "false", "f", "0")
 
 

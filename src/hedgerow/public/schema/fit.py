@@ -19,8 +19,7 @@ import polars as pl
 from hedgerow.errors import NOTHING, SchemaError, TableMismatch
 from hedgerow.public.coding import as_text
 from hedgerow.public.files import Source
-from hedgerow.public.schema.column import BINNED, Column
-from hedgerow.public.schema.resolve import MOST_OUTSIDE
+from hedgerow.public.schema.column import BINNED, MOST_OUTSIDE, Column
 from hedgerow.public.schema.structure import Declaration, Join
 
 _SHOWN = 4

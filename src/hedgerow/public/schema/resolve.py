@@ -12,11 +12,9 @@ import polars as pl
 
 from hedgerow.errors import TableMismatch
 from hedgerow.public.schema.bins import Bins, Edge, Floats, as_date
-from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.column import MOST_OUTSIDE, Column
 from hedgerow.public.schema.structure import Declaration, Join
 
-MOST_OUTSIDE = 0.05
-"""The share of a public or target table's rows that may stand outside a column, unless job or schema say another."""
 DRAWS_PER_BIN = 100
 """How many public values of a bin are kept at most: evenly spaced in rank."""
 

@@ -31,7 +31,7 @@ from hedgerow.public.frames import open_public
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
 from hedgerow.public.schema.check import nearest, problems
-from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.column import MOST_OUTSIDE, Column
 from hedgerow.public.schema.fit import TableFit
 from hedgerow.public.schema.structure import Declaration, Reasons
 
@@ -148,7 +148,7 @@ class Schema(Declaration):
         """The same schema with all that it takes from the public table written out."""
         return self if self.is_resolved else Schema._of(resolve.resolve(self, public))
 
-    def check(self, table: Any, *, target: bool = False, outside: float = resolve.MOST_OUTSIDE) -> TableFit:
+    def check(self, table: Any, *, target: bool = False, outside: float = MOST_OUTSIDE) -> TableFit:
         """How a PUBLIC table fits: what it holds that the schema does not know, where that is counted, and how much.
 
         It ``holds`` when no column has more than the share ``outside`` of the rows outside it, or the share that the

@@ -3,12 +3,10 @@
 import re
 from dataclasses import replace
 
-from hedgerow.public.schema.bins import Bins
-from hedgerow.public.schema.column import LISTED, Kind
+from hedgerow.public.schema.column import LISTED, MOST_OUTSIDE, Kind
 from hedgerow.public.schema.drafting import names
 from hedgerow.public.schema.drafting.profile import Profile
 from hedgerow.public.schema.drafting.sketch import Sketch
-from hedgerow.public.schema.resolve import MOST_OUTSIDE
 from hedgerow.public.schema.structure import Reason
 from hedgerow.public.toml import value
 
@@ -52,7 +50,8 @@ def with_unknown(sketch: Sketch) -> Sketch:
     """
     if sketch.kind in LISTED and sketch.type == "text":
         return sketch if sketch.other is not None else replace(sketch, other=_free_word(sketch))
-    year = sketch.kind == "integer" and names.says(sketch.name, names.YEAR) and (sketch.bins or Bins()).width == 1
+    alone = sketch.bins is not None and sketch.bins.width == 1
+    year = sketch.kind == "integer" and alone and names.says(sketch.name, names.YEAR)
     return replace(sketch, missing=True, other=None, beyond="unknown" if year else sketch.beyond)
 
 
