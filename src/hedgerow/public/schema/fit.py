@@ -1,7 +1,7 @@
 """How a public table fits a schema: what it holds that the schema does not know, and where that is counted.
 
 >>> sex = Column("sex", "categorical", values=("F", "M"), other="other")
->>> fit = TableFit.of(Schema((sex,)), pl.DataFrame({"sex": ["F", "M", "X", "Y"]}))
+>>> fit = TableFit.of(Declaration((sex,)), pl.DataFrame({"sex": ["F", "M", "X", "Y"]}))
 >>> print("\\n".join(fit.lines))
 2 of 4 rows have a value of sex that the schema does not know ('X', 'Y'): counted under 'other'
 >>> fit.beyond_limit(0.05)[0].name
