@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, final
 
 from hedgerow.errors import VerifyFailed
+from hedgerow.figures import printable
 from hedgerow.public import (
     Budget,
     Choice,
@@ -155,12 +156,23 @@ def page(made: ChoiceStatement) -> str:
         "",
         f"A random number of runs ({made.stopping.law} law, gamma {made.stopping.gamma}) drew settings at random, "
         f"each with epsilon {decimal(answers)} for its answers and {decimal(score)} for its score; the best is here.",
+        _origin(made.run),
         "`job.toml` is that run with its own budget. It is no release for that budget: the others were paid for too.",
         "",
         f"In the ledger: run `{made.run.run}`, request `{made.spend.digest[:16]}`, anchor `{made.run.anchor[:16]}`.",
         "Check all of it with `hedgerow verify` and the name of this folder.",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(printable, lines)) + "\n"
+
+
+def _origin(run: Statement) -> str:
+    """What in the folder is synthetic, and what is given."""
+    if target := [i.name for i in run.public_inputs if i.role == "target"]:
+        return (
+            f"The records are the rows of “{target[0]}”, as they are given; only the columns that `job.toml` attaches "
+            "to them are synthetic."
+        )
+    return "Records in this folder are synthetic in every column; of a table of counts the labels are the schema's."
 
 
 @final

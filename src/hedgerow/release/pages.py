@@ -29,7 +29,7 @@ from hedgerow.figures import (
     small,
 )
 from hedgerow.public import CodedTable, Places, Schema, Statement, law_of, violations
-from hedgerow.release import datacard, figures, origin, package, words
+from hedgerow.release import figures, origin, package, words
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
 from hedgerow.release.rehearsal_folder import curves, groups, rehearsal_words
@@ -52,7 +52,7 @@ def pages(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, str]:
         "report.html": _render("report.html.j2", {**shared, **view(contents, promise)}),
         "codebook.html": _render("codebook.html.j2", {**shared, **package.codebook(contents)}),
         "privacy-statement.md": _render("privacy-statement.md.j2", shared),
-        "DATACARD.md": _render("DATACARD.md.j2", {**shared, **datacard.card(contents, tables)}),
+        "DATACARD.md": _render("DATACARD.md.j2", {**shared, **origin.card(contents, tables)}),
     }
 
 
