@@ -169,7 +169,7 @@ def _origin(run: Statement) -> str:
     """What in the folder is synthetic, and what is given."""
     if target := [i.name for i in run.public_inputs if i.role == "target"]:
         return (
-            f"The records are the rows of “{target[0]}”, as they are given; only the columns that `job.toml` attaches "
+            f"The records are the rows of “{target[0]}”, as they are given; only the columns that `job.toml` adds "
             "to them are synthetic."
         )
     return "Records in this folder are synthetic in every column; of a table of counts the labels are the schema's."
