@@ -28,6 +28,7 @@ from hedgerow.public import (
     Schema,
     Tariff,
     expanded_public,
+    open_confidential,
     open_public,
     open_source,
     placed,
@@ -302,7 +303,7 @@ def run(
             journal.finish()
             return folder
         _must_be_free(folder, journal, resume)
-        source = open_source(job.confidential.table)
+        source = open_confidential(job.confidential.table)
         name = journal.resume(prepared.digest) if resume else uuid.uuid4().hex[:16]
         plan = _with_forecast(prepared, forecast, watch)  # every public mistake shows before anything is booked
         if not resume and not confirm(prepared, plan):

@@ -41,7 +41,7 @@ from hedgerow.public import (
     Source,
     Spend,
     Tariff,
-    open_source,
+    open_confidential,
     question_from_json,
     question_to_json,
     spend_from_json,
@@ -295,4 +295,4 @@ def open_gate(
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
     tariff = Tariff(schema.coding, guarantee, budget.measure)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
-    return recording(Gate(open_source(table), tariff, budget, account), [], called, run)
+    return recording(Gate(open_confidential(table), tariff, budget, account), [], called, run)

@@ -56,15 +56,16 @@ def check_urn_law() -> None:
 
 
 def check_crossing() -> None:
-    """A row replaced by one of another group: what its own group and the other tell together is paid for.
+    """A row replaced by one of another group, or whose private group is another: what both groups tell is paid for.
 
     The worst is nearly met when the group it leaves is large and its cell holds only it, and the other is empty.
     """
     schema, table = Schema.loads(SCHEMA), Marginal(("area", "sex"))
-    tariff = Tariff(schema.coding, Guarantee(relation="replace-one"), "pure")
-    urn = UrnPlan("toy", table, 1, 4).urn(tariff, Fraction(1), PublicData(schema))
-    price_urn(tariff, table, urn, Fraction(1))
-    weights = [Fraction(urn.alphas[0], urn.grain)] * 2
-    left = dm.probability((4, 0), (1, 5000), weights) / dm.probability((4, 0), (0, 5000), weights)
-    entered = dm.probability((0, 4), (0, 0), weights) / dm.probability((0, 4), (1, 0), weights)
-    assert left * entered <= exp_floor(Fraction(1)), "a row that changes its group tells more than its price"
+    for guarantee in (Guarantee(relation="replace-one"), Guarantee(relation="label-change", public_columns=("pay",))):
+        tariff = Tariff(schema.coding, guarantee, "pure")
+        urn = UrnPlan("toy", table, 1, 4).urn(tariff, Fraction(1), PublicData(schema))
+        price_urn(tariff, table, urn, Fraction(1))
+        weights = [Fraction(urn.alphas[0], urn.grain)] * 2
+        left = dm.probability((4, 0), (1, 5000), weights) / dm.probability((4, 0), (0, 5000), weights)
+        entered = dm.probability((0, 4), (0, 0), weights) / dm.probability((0, 4), (1, 0), weights)
+        assert left * entered <= exp_floor(Fraction(1)), "a row that changes its group tells more than its price"

@@ -136,6 +136,16 @@ def groups_that_rows_cross_for_free(patch: Patch) -> None:
     patch.setattr(urn_recipes, "rows_cross", lambda tariff, by: False)
 
 
+def groups_by_a_private_column_taken_for_public(patch: Patch) -> None:
+    """Under label-change a row is taken to stay in its group, though the column of the groups may change."""
+
+    def crosses(tariff: Tariff, by: tuple[str, ...]) -> bool:
+        return tariff.guarantee.relation == "replace-one"
+
+    patch.setattr(public_urn, "rows_cross", crosses)
+    patch.setattr(urn_recipes, "rows_cross", crosses)
+
+
 URN_MUTANTS: tuple[Callable[[Patch], None], ...] = (
     urn_without_the_dirichlet_draw,
     urn_of_float_gamma_variates,
@@ -146,4 +156,5 @@ URN_MUTANTS: tuple[Callable[[Patch], None], ...] = (
     person_pays_for_one_row_of_an_urn,
     copies_for_the_price_of_one,
     groups_that_rows_cross_for_free,
+    groups_by_a_private_column_taken_for_public,
 )

@@ -74,6 +74,12 @@ def a_person_in_several_parts(patch: Patch) -> None:
     patch.setattr(verification, "parts_of", parts_of)
 
 
+def parts_drawn_anew_for_each_batch(patch: Patch) -> None:
+    """A person whose rows stand in two batches falls into two parts."""
+    original = verification.parts_of
+    patch.setattr(verification, "parts_of", lambda batch, person, parts, drawn: original(batch, person, parts, {}))
+
+
 def half_the_noise(patch: Patch) -> None:
     """The noise is worth twice what is booked."""
     patch.setattr(claims, "noise_for", lambda cost, *rest: noise_for(cost * 2, *rest))
@@ -165,6 +171,7 @@ def drawn_before_the_mark(patch: Patch) -> None:
 MUTANTS = (
     parts_by_position,
     a_person_in_several_parts,
+    parts_drawn_anew_for_each_batch,
     half_the_noise,
     share_of_the_parts_that_are_determined,
     more_weight_for_large_parts,

@@ -37,7 +37,7 @@ from hedgerow.public import (
     Stopping,
     Tariff,
     document,
-    open_source,
+    open_confidential,
     write_table,
 )
 from hedgerow.release import measurements
@@ -181,7 +181,8 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     if folder.exists():
         raise JobError(f"{folder} exists already. Choose another place with --out. {NOTHING}")
     road, job, journal = choosing.road, choosing.job, Journal.beside(folder)
-    recipes, choice, source = [j.recipe for j in choosing.jobs], choosing.choice, open_source(job.confidential.table)
+    recipes, choice = [j.recipe for j in choosing.jobs], choosing.choice
+    source = open_confidential(job.confidential.table)
     settings = [(c.levels, j.stated_recipe) for c, j in zip(choosing.candidates, choosing.jobs, strict=True)]
     facts = (road.digest, choosing.budget, choosing.stopping, choosing.tables, settings)
     digest = sha256(repr(facts).encode()).hexdigest()

@@ -27,7 +27,7 @@ from hedgerow.public.costs.statement import (
 )
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
-from hedgerow.public.files import Source, file_hash, file_of, open_source, same_file
+from hedgerow.public.files import Source, file_hash, file_of, open_confidential, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
 from hedgerow.public.schema.check import nearest

@@ -40,6 +40,7 @@ from hedgerow.public import (
     Marginal,
     Schema,
     expanded,
+    open_confidential,
     open_source,
     shares,
     total_variation,
@@ -283,7 +284,7 @@ def side_by_side(job: JobValues, release: str | Path | None = None) -> InsideOnl
             + f"or name its folder with --release. {NOTHING}"
         ) from None
     columns = tuple(c for c in counts.columns if c not in _FIGURES)
-    rows = ConfidentialRows(open_source(job.confidential.table), schema.coding, job.guarantee)
+    rows = ConfidentialRows(open_confidential(job.confidential.table), schema.coding, job.guarantee)
     (true,) = rows.count(CountPlan([Marginal(columns)], schema.coding))
     table = counts.select(*columns, synthetic="count").insert_column(len(columns), pl.Series("original", true))
     table = table.with_columns(difference=pl.col("synthetic") - pl.col("original"))

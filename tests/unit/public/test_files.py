@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.public import files as csv_text
-from hedgerow.public.files import Source, open_source
+from hedgerow.public.files import Source, open_confidential, open_source
 
 PEOPLE = pl.DataFrame(
     {
@@ -374,3 +374,17 @@ def test_a_column_may_be_called_anything(tmp_path: Path) -> None:
     for table in (odd, odd.lazy(), tmp_path / "odd.parquet"):
         (batch,) = open_source(table).batches(["^b.*$", "*"])
         assert batch.to_dict(as_series=False) == {"^b.*$": ["c"], "*": ["a"]}
+
+
+def test_a_view_is_not_read_as_confidential_because_its_rows_may_be_made_of_others(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "d.duckdb") as db:
+        db.execute("CREATE TABLE pay AS SELECT i % 2 AS sex, i AS pay FROM range(9) t(i)")
+        db.execute("CREATE VIEW ranked AS SELECT sex, rank() OVER (ORDER BY pay) AS place FROM pay")
+        db.execute("CREATE SCHEMA s; CREATE VIEW s.joined AS SELECT a.sex FROM pay a JOIN pay b USING (sex)")
+    for view in ("ranked", "RANKED", "main.ranked", "s.joined"):
+        name = f"duckdb:{tmp_path / 'd.duckdb'}#{view}"
+        assert open_source(name).columns, "as a public table it may be read"
+        with pytest.raises(TableMismatch, match="is a view: it may join rows.* one\nrow of what is read"):
+            open_confidential(name)
+    assert open_confidential(f"duckdb:{tmp_path / 'd.duckdb'}#pay").columns == ("sex", "pay")
