@@ -42,6 +42,7 @@ class Seen:
     law: Noise | None = None
     answer: Measurement | None = None
     said: str = ""
+    fell: dict[str, set[int]] = field(default_factory=dict)  # into which parts, by person
 
 
 def claim_of(model: str, text: str) -> Claim:
@@ -49,11 +50,13 @@ def claim_of(model: str, text: str) -> Claim:
     return make_claim(text, Formula.parse(model, {"sex": "F"}), schema)
 
 
-def check_verification(guarantee: Guarantee, delta: str, pair: Pair, claim: Claim, tape: list[int]) -> None:
+def check_verification(
+    guarantee: Guarantee, delta: str, pair: Pair, claim: Claim, tape: list[int], *, split: bool = False
+) -> None:
     """Both tables of the pair, the units they share in the same parts: the same steps and price, and a count that
-    moves by no more than the noise hides."""
+    moves by no more than the noise hides.  ``split``: rows come in two batches, so that a person may be in both."""
     budget = Budget("1", delta)
-    here, there = (_run(guarantee, budget, rows, claim, tape) for rows in (pair.here, pair.there))
+    here, there = (_run(guarantee, budget, rows, claim, tape, split=split) for rows in (pair.here, pair.there))
     for seen in (here, there):
         rank = {"book": 0, "read": 1, "noise": 2, "mark": 3}
         order = [rank[s] for s in seen.steps]
@@ -69,13 +72,15 @@ def check_verification(guarantee: Guarantee, delta: str, pair: Pair, claim: Clai
     assert lost <= here.cost, f"one unit moved the count by {moved}: the noise is worth less than its price"
 
 
-def _run(guarantee: Guarantee, budget: Budget, rows: tuple[Row, ...], claim: Claim, tape: list[int]) -> Seen:
+def _run(
+    guarantee: Guarantee, budget: Budget, rows: tuple[Row, ...], claim: Claim, tape: list[int], *, split: bool
+) -> Seen:
     seen = Seen()
     coding = Schema.loads(SCHEMA).coding
     said = io.StringIO()
     with (
         quick_folder() as folder,
-        _watched(seen, _parts(guarantee, rows, tape)),
+        _watched(seen, _parts(guarantee, rows, tape), split),
         warnings.catch_warnings(record=True) as warned,
         redirect_stdout(said),
         redirect_stderr(said),
@@ -88,6 +93,7 @@ def _run(guarantee: Guarantee, budget: Budget, rows: tuple[Row, ...], claim: Cla
         except HedgerowError as refusal:
             raise AssertionError(f"a table was refused: {refusal}") from None
     seen.said = said.getvalue() + "".join(str(w.message) for w in warned)
+    assert all(len(parts) == 1 for parts in seen.fell.values()), "the rows of a person fell into several parts"
     answer = seen.answer
     assert answer.counts.dtype == np.int64 and answer.counts.shape == (1,), "more than one whole number came out"
     assert answer.noise == seen.law, "the answer claims another noise than was drawn"
@@ -105,7 +111,7 @@ def _parts(guarantee: Guarantee, rows: tuple[Row, ...], tape: list[int]) -> list
 
 
 @contextmanager
-def _watched(seen: Seen, parts: list[int]) -> Iterator[None]:
+def _watched(seen: Seen, parts: list[int], split: bool) -> Iterator[None]:
     spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
     draw, agreeing = noise.draw, verification.agreeing
 
@@ -120,8 +126,8 @@ def _watched(seen: Seen, parts: list[int]) -> Iterator[None]:
 
     def watched_read(self: Source, columns: Any, *rest: Any) -> Iterator[pl.DataFrame]:
         seen.steps.append("read")
-        for batch in read(self, columns, *rest):  # a unit may be spread over batches
-            yield from (batch[:1], batch[1:])
+        for batch in read(self, columns, *rest):
+            yield from (batch[:1], batch[1:]) if split else (batch,)
 
     def watched_draw(law: Noise, n: int) -> Counts:
         seen.steps.append("noise")
@@ -138,7 +144,16 @@ def _watched(seen: Seen, parts: list[int]) -> Iterator[None]:
     def given_parts(units: int, most: int) -> Any:
         return np.array([next(left) for _ in range(units)], np.uint8) % most
 
+    parts_of = verification.parts_of
+
+    def watched_parts(batch: pl.DataFrame, person: str, most: int, drawn: dict[str, int]) -> Any:
+        found = parts_of(batch, person, most, drawn)
+        for name, part in zip(as_text(batch[person]).to_list() if person else (), found.tolist(), strict=False):
+            seen.fell.setdefault(name, set()).add(part)
+        return found
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verification, "parts_of", watched_parts)
         patch.setattr(Ledger, "spend", watched_spend)
         patch.setattr(Ledger, "mark_drawn", watched_mark)
         patch.setattr(Source, "batches", watched_read)

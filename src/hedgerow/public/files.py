@@ -88,13 +88,13 @@ def open_source(table: Any) -> Source:
 
 
 def open_confidential(table: Any) -> Source:
-    """The same for confidential rows; a view is refused, as it may make one row of many: a join, a window, a limit."""
+    """The same for confidential rows; a view is refused, as it may make one row of many: a join, a window."""
     source = open_source(table)
     if source.name.startswith("duckdb:") and _is_view(source.name):
         raise TableMismatch(
-            f"{source.name} is a view: it may join rows, or look at some to say others, and what is protected is one\n"
-            "row of what is read. Write it out as a table whose rows are the units to protect (CREATE TABLE t AS ...),\n"
-            "and name that table. No row was read, and nothing was spent."
+            f"{source.name} is a view: it may join rows, or look at some to say others, and what is protected is\n"
+            "one row of what is read. Write it out as a table whose rows are the units to protect\n"
+            "(CREATE TABLE t AS ...), and name that table. No row was read, and nothing was spent."
         )
     return source
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow.public import decimal
 from hedgerow.public.coding import CodedColumn, Coding
-from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Law, Marginal, Noise
 from hedgerow.public.costs.spend import Tariff
@@ -118,6 +118,13 @@ def test_mixed_laws_and_several_requests_have_a_bound_that_holds() -> None:
     for laws in (("laplace", "gaussian"), ("gaussian", "gaussian")):
         statement = _spent("1", "1e-6", *laws)
         assert 0 < _exact_chance(statement) <= statement.failing < 1e-4
+
+
+def test_only_gaussian_noise_alone_is_stated_as_gaussian() -> None:
+    """Beside Laplace noise its epsilon would be too small: then the bound of zCDP stands."""
+    mixed, alone = _spent("1", "1e-6", "laplace", "gaussian"), _spent("1", "1e-6", "gaussian", tables=2)
+    assert mixed.epsilon == min(epsilon_of(mixed.spent, mixed.budget.delta), 1.0)
+    assert 0.9 < alone.epsilon < 0.97 * epsilon_of(alone.spent, alone.budget.delta)
 
 
 def test_what_is_not_protected_is_said_for_each_unit_and_relation() -> None:

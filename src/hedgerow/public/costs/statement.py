@@ -15,6 +15,7 @@ from typing import Any
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.gaussian import gaussian_epsilon
 from hedgerow.public.costs.question import Marginal, Noise, Tree
 from hedgerow.public.costs.spend import PricedQuestion, Spend
 
@@ -82,10 +83,14 @@ class Statement:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of what was really spent, at the promised delta; the tighter of the valid bounds."""
+        """The epsilon of what was really spent, at the promised delta; the tightest of the valid bounds."""
         if self.budget.measure == "pure":
             return float(self.spent)
-        return min(epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon))
+        bounds = [epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon)]
+        asked = [a for s in self.spends for a in s.asked]
+        if {s.verb for s in self.spends} <= {"measure"} and {a.noise.law for a in asked} <= {"gaussian"}:
+            bounds.append(gaussian_epsilon([(a.cost, a.noise.scale) for a in asked], self.budget.delta))
+        return min(bounds)
 
     def odds(self, prior: float) -> float:
         """How sure somebody can be that you are in the table, with the release, who was ``prior`` sure without it.
