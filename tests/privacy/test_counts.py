@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.errors import JobError
+from hedgerow.errors import JobError, TableMismatch
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, urns
 from hedgerow.private.relabel import measure_relabelled
@@ -168,3 +168,9 @@ def test_what_needs_every_record_by_itself_is_refused_before_it_is_paid() -> Non
 def test_a_person_and_a_count_do_not_go_together() -> None:
     with pytest.raises(JobError, match="names no person"):
         Guarantee("person", 2, "add-remove", (), "id", "n")
+
+
+def test_the_gate_takes_no_column_both_for_a_value_and_for_the_count() -> None:
+    """One record more would move all records of its line from one value to the next."""
+    with pytest.raises(TableMismatch, match="no column pay, or it is count and in the schema"):
+        ConfidentialRows(open_source(frame((("F", "A", "5", "n", "a"),))), CODING, Guarantee(count="pay"))

@@ -43,10 +43,10 @@ class ConfidentialRows:
     def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee) -> None:
         self._source, self._coding, self._guarantee = source, coding, guarantee
         needed = [*(c.name for c in coding.columns), *filter(None, (guarantee.person, guarantee.count))]
-        if absent := [c for c in needed if c not in source.columns]:
+        if absent := {c for c in needed if c not in source.columns or (c == guarantee.count and needed.count(c) > 1)}:
             raise TableMismatch(
-                f"The confidential table has no column {', '.join(absent)}. A column is called the same in\n"
-                "the table, the schema and the job. Only the header was read, and nothing was spent."
+                f"The confidential table has no column {', '.join(absent)}, or it is count and in the schema\n"
+                "too. Columns are called alike in table, schema and job. Only the header was read; nothing was spent."
             )
 
     def count(self, plan: CountPlan) -> tuple[Counts, ...]:
