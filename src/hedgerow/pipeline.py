@@ -30,7 +30,6 @@ from hedgerow.public import (
     expanded_public,
     open_confidential,
     open_public,
-    open_source,
     placed,
     same_file,
 )
