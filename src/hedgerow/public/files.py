@@ -87,29 +87,6 @@ def open_source(table: Any) -> Source:
     return Source(name, tuple(n for n, kind in kinds.items() if not str(kind).startswith(odd)), read)
 
 
-def open_confidential(table: Any) -> Source:
-    """The same for confidential rows; a view is refused, as it may make one row of many: a join, a window."""
-    source = open_source(table)
-    if source.name.startswith("duckdb:") and _is_view(source.name):
-        raise TableMismatch(
-            f"{source.name} is a view: it may join rows, or look at some to say others, and what is protected is\n"
-            "one row of what is read. Write it out as a table whose rows are the units to protect\n"
-            "(CREATE TABLE t AS ...), and name that table. No row was read, and nothing was spent."
-        )
-    return source
-
-
-def _is_view(name: str) -> bool:
-    import duckdb
-
-    path, _, table = name.removeprefix("duckdb:").rpartition("#")
-    *schema, last = table.lower().split(".")
-    query = "SELECT lower(schema_name) FROM duckdb_views() WHERE lower(view_name) = ?"
-    with duckdb.connect(path, read_only=True) as db:
-        found = [name for (name,) in db.execute(query, [last]).fetchall()]
-    return bool(found) and (not schema or schema[-1] in found)
-
-
 def _file(name: str) -> Opened:
     path, _, table = name[7:].rpartition("#") if name.startswith("duckdb:") else (name, "", "")
     suffix = next((s for s in OPENERS if name.lower().endswith(s)), "")

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.public import files as csv_text
-from hedgerow.public.files import Source, open_confidential, open_source
+from hedgerow.public.files import Source, open_source
+from hedgerow.public.views import open_confidential
 
 PEOPLE = pl.DataFrame(
     {
