@@ -35,18 +35,23 @@ SCHEMA = """
 [columns.sex]
 kind = "categorical"
 values = ["F", "M"]
+other = "M"
 [columns.race]
 kind = "categorical"
 values = ["A", "B", "C"]
+other = "C"
 [columns.area]
 kind = "categorical"
 values = ["n", "s", "w"]
+other = "w"
 [columns.age]
 kind = "integer"
 bins = { low = 16, high = 75, width = 5 }
+other = "?"
 [columns.pay]
 kind = "integer"
 bins = { low = 0, high = 60000, width = 5000 }
+other = "?"
 """
 OTHER = {**software(), "polars": "1.0.0"}
 
