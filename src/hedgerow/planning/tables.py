@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
-from hedgerow.model.tables.fitting import project
+from hedgerow.model.tables import project
 from hedgerow.public import Budget, Marginal, PublicData, Tariff, Urn, law_of, noise_for, shares, total_variation
 from hedgerow.recipes import AbstractRecipe, IntegerCounts
 from hedgerow.recipes.counts.integer_counts import public_counts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from hedgerow.answers import Answers
-from hedgerow.model.records.models import ProductModel, fit_product
+from hedgerow.model.records import ProductModel, fit_product
 from hedgerow.public import Budget, Marginal, PublicData, Schema, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, noise_on_total
 

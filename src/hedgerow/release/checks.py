@@ -20,7 +20,7 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.job import read_published
-from hedgerow.model.tables.count_table import ALL
+from hedgerow.model.tables import ALL
 from hedgerow.public import (
     BINNED,
     LAWS,

@@ -16,7 +16,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from hedgerow.figures import WIDE, Bar, bars, columns, svg, text
-from hedgerow.model.tables.count_table import ALL
+from hedgerow.model.tables import ALL
 from hedgerow.public import CodedTable, Counts, Marginal, Measurement, Schema, law_of, shares, total_variation
 from hedgerow.release.contents import Contents, label_columns
 from hedgerow.release.words import Odds, of_100

@@ -18,7 +18,7 @@ from numba import njit
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import BLEND
-from hedgerow.model.tables.fitting import Floats, Pair, Tables
+from hedgerow.model.tables import Floats, Pair, Tables
 
 Records = npt.NDArray[np.uint16]
 """One row per record, one code per column."""

@@ -20,7 +20,7 @@ from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import PairTargets, Records, descend
 from hedgerow.model.records.fitters import AbstractFitter, fit_groups
 from hedgerow.model.records.tree import JunctionModel, TreeModel
-from hedgerow.model.tables.fitting import Floats, pooled_total, project, rake_rows, systematic_counts
+from hedgerow.model.tables import Floats, pooled_total, project, rake_rows, systematic_counts
 from hedgerow.public import Codes, Coding, Marginal, Measurement, Schema, code_type, column_codes, law_of
 
 

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.tables.fitting import Floats, Pair
+from hedgerow.model.tables import Floats, Pair
 
 Triple = tuple[int, int, int]
 

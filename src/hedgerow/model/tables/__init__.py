@@ -1,1 +1,27 @@
 """Tables of counts: noisy ones shrunk, smoothed, made possible and made to agree; and those that are published."""
+
+from hedgerow.model.tables.count_table import ALL, NORMAL, CountTable, Margin, Reconciled, check_columns, reconcile
+from hedgerow.model.tables.fitting import (
+    Floats,
+    Key,
+    Pair,
+    Tables,
+    common_margins,
+    consistent,
+    fit_margins,
+    fit_pair,
+    pooled_total,
+    project,
+    rake_rows,
+    systematic_counts,
+)
+from hedgerow.model.tables.shrinkage import (
+    Drift,
+    drift_of,
+    pooled_drifts,
+    posterior,
+    shrink,
+    shrink_by_gaps,
+    smoothed,
+    smoothed_line,
+)

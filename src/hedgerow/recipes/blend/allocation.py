@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.model.constants import BLEND
-from hedgerow.model.tables.fitting import Floats, Key, Pair
+from hedgerow.model.tables import Floats, Key, Pair
 from hedgerow.public import Tariff
 
 _MEAN = sqrt(2 / pi)  # the mean size of a standard normal number

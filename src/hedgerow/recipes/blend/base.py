@@ -18,11 +18,8 @@ from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, TREE_BLEND
-from hedgerow.model.records.descent import MOST, Records
-from hedgerow.model.records.models import BlendModel, CrossedModel, WiderTables
-from hedgerow.model.records.tree import Triple, paths
-from hedgerow.model.tables.fitting import Floats, Key, fit_margins, project
-from hedgerow.model.tables.shrinkage import shrink
+from hedgerow.model.records import MOST, BlendModel, CrossedModel, Records, Triple, WiderTables, paths
+from hedgerow.model.tables import Floats, Key, fit_margins, project, shrink
 from hedgerow.public import Budget, Measurement, PublicData, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, noise_on_total, pair_records_memory
 from hedgerow.recipes.blend.allocation import Price, moved

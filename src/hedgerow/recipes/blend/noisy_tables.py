@@ -10,11 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.model.constants import BLEND
-from hedgerow.model.records.descent import PairTargets
-from hedgerow.model.records.models import BlendModel
-from hedgerow.model.records.tree import JunctionModel, TreeModel, Triple, spanning_forest
-from hedgerow.model.tables.fitting import Floats, Key, Pair, fit_margins, pooled_total, project
-from hedgerow.model.tables.shrinkage import drift_of, shrink
+from hedgerow.model.records import BlendModel, JunctionModel, PairTargets, TreeModel, Triple, spanning_forest
+from hedgerow.model.tables import Floats, Key, Pair, drift_of, fit_margins, pooled_total, project, shrink
 from hedgerow.public import Measurement, impossible, law_of
 from hedgerow.recipes.blend.axes import Axes
 

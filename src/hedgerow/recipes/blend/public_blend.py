@@ -17,11 +17,27 @@ from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, PUBLIC_BLEND
-from hedgerow.model.records.descent import PairTargets, Records
-from hedgerow.model.records.models import SupportModel, fixed_stream
-from hedgerow.model.records.tree import TreeModel, spanning_forest, stratified
-from hedgerow.model.tables.fitting import Floats, Key, fit_margins, project, rake_rows
-from hedgerow.model.tables.shrinkage import Drift, pooled_drifts, posterior, smoothed, smoothed_line
+from hedgerow.model.records import (
+    PairTargets,
+    Records,
+    SupportModel,
+    TreeModel,
+    fixed_stream,
+    spanning_forest,
+    stratified,
+)
+from hedgerow.model.tables import (
+    Drift,
+    Floats,
+    Key,
+    fit_margins,
+    pooled_drifts,
+    posterior,
+    project,
+    rake_rows,
+    smoothed,
+    smoothed_line,
+)
 from hedgerow.public import BINNED, Budget, Column, PublicData, Spend, Tariff
 from hedgerow.recipes.base import pair_cells
 from hedgerow.recipes.blend.allocation import Price, Stakes, shares_by_error

@@ -14,16 +14,16 @@ from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
 from hedgerow.model.constants import INTEGER_COUNTS
-from hedgerow.model.tables.count_table import (
+from hedgerow.model.tables import (
     NORMAL,
     CountTable,
     Margin,
     Reconciled,
     check_columns,
+    project,
     reconcile,
+    shrink_by_gaps,
 )
-from hedgerow.model.tables.fitting import project
-from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public import (
     Budget,
     CodedTable,

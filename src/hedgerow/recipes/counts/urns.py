@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.answers import Answers
 from hedgerow.errors import NOTHING, JobError
-from hedgerow.model.tables.count_table import CountTable, check_columns
+from hedgerow.model.tables import CountTable, check_columns
 from hedgerow.model.urns import odds_of, pi_of
 from hedgerow.public import (
     Budget,

@@ -14,10 +14,17 @@ import numpy.typing as npt
 from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.constants import DPSYN
-from hedgerow.model.records.descent import PairTargets, Records, pair_shares
-from hedgerow.model.records.fitters import AbstractFitter, Exchange, GradualUpdate
-from hedgerow.model.records.models import GroupedModel, fixed_stream
-from hedgerow.model.tables.fitting import (
+from hedgerow.model.records import (
+    AbstractFitter,
+    Exchange,
+    GradualUpdate,
+    GroupedModel,
+    PairTargets,
+    Records,
+    fixed_stream,
+    pair_shares,
+)
+from hedgerow.model.tables import (
     Floats,
     Pair,
     common_margins,
@@ -25,9 +32,10 @@ from hedgerow.model.tables.fitting import (
     fit_pair,
     project,
     rake_rows,
+    shrink,
+    shrink_by_gaps,
     systematic_counts,
 )
-from hedgerow.model.tables.shrinkage import shrink, shrink_by_gaps
 from hedgerow.public import TOTAL, Budget, CodedTable, Law, Marginal, Measurement, PublicData, Spend, Tariff, law_of
 from hedgerow.recipes.base import AbstractRecipe, pair_records_memory
 from hedgerow.recipes.dpsyn.budget import (
