@@ -16,8 +16,6 @@ from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabul
 from hedgerow.public import PublicData, Schema, decode, violations
 
 _ROUNDS = 30
-MOST_RECORDS = 500_000_000
-"""Records of one copy: more do not fit a machine."""
 
 
 def draw_records(model: AbstractModel, schema: Schema, n: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -73,12 +71,6 @@ def copies_of(fitted: Fitted, asked: int) -> int:
 def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy: int = 0) -> Copy:
     """One synthetic copy of what the model, the attachment or the table of counts stands for."""
     if isinstance(fitted, AbstractModel):
-        if fitted.total > MOST_RECORDS:
-            raise JobError(
-                f"By its noisy counts the table has about {fitted.total:,} records; {MOST_RECORDS:,} can be drawn.\n"
-                "If its lines stand for several records, check [confidential] count; a recipe for tables of counts,\n"
-                "such as integer_counts, writes cells instead. What was answered is saved and stays paid."
-            )
         return Copy(draw_records(fitted, public.schema, fitted.total, rng))
     if isinstance(fitted, AbstractTabulation):
         return Copy(fitted.counts(rng, copy), counted=True)

@@ -52,6 +52,8 @@ BAD: dict[str, tuple[Damage, int, str]] = {
         "beyond 64 bits",
     ),
     "a width beyond 64 bits": (_schema("width = 10", f"width = {10**400}"), 2, "beyond 64 bits"),
+    "a path with a zero byte": (_edit('"secret.csv"', '"se\\u0000cret.csv"'), 2, "no possible file"),
+    "a path too long": (_edit('"secret.csv"', f'"{"s" * 5000}.csv"'), 2, "no possible file"),
     "unknown key": (_edit("[budget]", "[budget]\nepsillon = 2"), 2, "epsillon"),
     "unknown recipe": (_edit('"independent"', '"magic"'), 2, "magic"),
     "unknown relation": (_edit('"add-remove"', '"bounded"'), 2, "relation"),
@@ -210,3 +212,25 @@ def test_dpsyn_without_groups_is_planned_whatever_its_regime(hedgerow: Command, 
         planned = job.with_name(f"{rows}.toml")
         planned.write_text(text)
         assert hedgerow("plan", planned).code in (0, 5)
+
+
+def test_a_damaged_bundle_is_not_sampled(hedgerow: Command, job: Path) -> None:
+    assert hedgerow("run", job, "--yes").code == 0
+    for damage in (lambda f: f.write_bytes(b"\xff"), Path.unlink):
+        damage(job.parent / "release" / "job.toml")
+        ended = hedgerow("sample", job.parent / "release", "--copies", "1", "--out", job.parent / "more")
+        assert ended.code in (2, 6)
+        assert "job.toml" in ended.err
+
+
+def test_noisy_counts_of_more_records_than_can_be_drawn_are_refused_in_words(hedgerow: Command, job: Path) -> None:
+    """A column that is no count, taken for one: the answers are kept, and the message says where to look."""
+    for row in ('unit = "person"', 'person = "id"', "rows_per_person = 2"):
+        _edit(row, "")(job)
+    _edit('count = ""', 'count = "id"')(job)
+    for recipe in ("independent", "tree_blend"):
+        frame((("F", "A", "5", "n", "999999999"),) * 9).write_csv(job.parent / "secret.csv")
+        job.write_text(job.read_text().replace('"independent"', f'"{recipe}"'))
+        ended = hedgerow("run", job, "--yes", "--out", job.parent / recipe)
+        assert ended.code == 2, ended.err
+        assert "can be drawn" in ended.err and "[confidential] count" in ended.err

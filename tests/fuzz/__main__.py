@@ -48,6 +48,8 @@ class Worker:
             return found
         self._process.kill()
         code = self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
         self._process = self._start()
         what = f"the process died ({code})" if ready else f"no end after {limit:.0f} s of CPU or ten times that"
         return {"seed": seed, "kind": "?", "commands": [], "codes": [], "wrong": [what], "said": ""}
@@ -59,9 +61,10 @@ class Worker:
 
     def close(self) -> None:
         """No more cases."""
-        assert self._process.stdin
+        assert self._process.stdin and self._process.stdout
         self._process.stdin.close()
-        self._process.wait(10)
+        self._process.wait(300)
+        self._process.stdout.close()
 
 
 def run_cases(seeds: range | list[int], *, show: bool = False, limit: float = LIMIT) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ missing = true
 [columns.pay]
 kind = "integer"
 bins = { low = 0, high = 40, width = 10 }
+missing = true
 [columns.area]
 kind = "categorical"
 values = ["n", "s", "w"]
@@ -116,7 +117,7 @@ def make_world(folder: Path, recipe: str, rng: random.Random) -> None:
 
 
 def _row(rng: random.Random) -> str:
-    return ",".join((rng.choice("FM"), rng.choice(("A", "B", "C", "")), str(rng.randrange(45)), rng.choice("nsw")))
+    return ",".join((rng.choice("FM"), rng.choice(("A", "B", "C", "")), str(rng.randrange(40)), rng.choice("nsw")))
 
 
 def _write(path: Path, header: str, rows: list[str]) -> None:

@@ -223,6 +223,11 @@ class Grid:
             for x in asked:
                 if f.name in x.at and x.at[f.name] not in f.levels:
                     wrong.append(f"{f.name} has no level {x.at[f.name]!r}")
+        for f in self.factors:
+            if len({isinstance(level, str) for level in f.levels}) > 1:
+                wrong.append(f"the levels of {f.name} must be all text or all not")
+            of = [level for x in self.file.finding if x.factors[0] == f.name for level in x.of]
+            wrong += [f"{f.name} has no level {level!r}" for level in of if level not in f.levels]
         wrong += self._unknown_settings()
         if wrong:
             said = "; ".join(wrong)

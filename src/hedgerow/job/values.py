@@ -413,6 +413,8 @@ class JobValues:
 def absolute(table: str | Path, folder: Path) -> Path:
     """A path, or ``duckdb:FILE#TABLE``, that starts from ``folder``."""
     name = str(table)
+    impossible = "\0" in name or any(len(part.encode("utf-8", "replace")) > 255 for part in Path(name).parts)
+    refuse(impossible, "A path of the job names no possible file: it is too long, or holds a zero byte.")
     if not name.startswith("duckdb:"):
         return (folder / name).resolve()
     file, _, inner = name.removeprefix("duckdb:").rpartition("#")

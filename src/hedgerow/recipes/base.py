@@ -15,6 +15,19 @@ from hedgerow.model.base import Fitted
 from hedgerow.public import Budget, PublicData, Relation, Schema, Spend, Tariff, law_of
 
 _NOTHING = "Nothing was read or spent."
+MOST_RECORDS = 200_000_000
+"""Records of one copy: more fit no common machine."""
+
+
+def drawable(total: int) -> int:
+    """The estimated number of records, unless it is more than can be drawn."""
+    if total > MOST_RECORDS:
+        raise JobError(
+            f"By its noisy counts the table has about {total:,} records; {MOST_RECORDS:,} can be drawn.\n"
+            "If its lines stand for several records, check [confidential] count; a recipe for tables of counts,\n"
+            "such as integer_counts, writes cells instead. What was answered is saved and stays paid."
+        )
+    return total
 
 
 @dataclass(frozen=True)

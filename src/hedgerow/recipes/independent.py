@@ -7,7 +7,7 @@ from typing import ClassVar, final
 from hedgerow.answers import Answers
 from hedgerow.model.records import ProductModel, fit_product
 from hedgerow.public import Budget, Marginal, PublicData, Schema, Spend, Tariff
-from hedgerow.recipes.base import AbstractRecipe, noise_on_total
+from hedgerow.recipes.base import AbstractRecipe, drawable, noise_on_total
 
 
 @final
@@ -37,7 +37,9 @@ class Independent(AbstractRecipe):
     def fit(self, gate: Answers, public: PublicData) -> ProductModel:
         """Ask for every attribute's table, and let each stand for itself."""
         answers = gate.measure(self._one_ways(public.schema), gate.left)
-        return fit_product(gate.tariff.coding, answers, total=self.rows)
+        fitted = fit_product(gate.tariff.coding, answers, total=self.rows)
+        drawable(fitted.total)
+        return fitted
 
     @staticmethod
     def _one_ways(schema: Schema) -> list[Marginal]:

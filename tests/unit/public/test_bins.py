@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.public.schema.bins import BinValues
+from hedgerow.public.schema.bins import Bins, BinValues
 
 UNITS = [Fraction(1, 10), Fraction(1, 100), Fraction(3, 10), Fraction(7, 1000), Fraction(5), Fraction(1)]
 
@@ -76,3 +76,9 @@ def test_whole_numbers_fall_back_to_one_by_one_and_an_empty_bin_is_told() -> Non
 def test_rounding_moves_to_the_nearest_value_that_may_stand(unit: Fraction | None, expected: list[float]) -> None:
     grid = BinValues.of(np.array([0.0, 1.0, 2.0]), unit=unit, finest=None)
     assert grid.rounded(np.array([0, 1]), np.array([0.26, 1.4])).tolist() == expected
+
+
+def test_a_bin_far_wider_than_its_range_has_plain_edges() -> None:
+    cuts = Bins(low=0, high=40, width=1e308).cuts("integer")
+    assert cuts.dtype == np.float64
+    assert len(cuts) == 2

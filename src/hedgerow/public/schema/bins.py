@@ -85,7 +85,7 @@ def _ruler(low: Number, high: Number, width: Number) -> Floats:
     start, stop, step = (Fraction(str(x)) for x in (low, high, width))
     scale = np.lcm.reduce([x.denominator for x in (start, stop, step)], dtype=object)
     first, last, by = (int(x * scale) for x in (start, stop, step))
-    if max(abs(first), abs(last), scale) < 2**53:
+    if max(abs(first), abs(last), by, scale) < 2**53:
         return np.append(np.arange(first, last, by) / int(scale), float(stop))
     return np.array([*(float(Fraction(k, int(scale))) for k in range(first, last, by)), float(stop)])
 

@@ -13,6 +13,7 @@ from hedgerow.model.constants import BLEND
 from hedgerow.model.records import BlendModel, JunctionModel, PairTargets, TreeModel, Triple, spanning_forest
 from hedgerow.model.tables import Floats, Key, Pair, drift_of, fit_margins, pooled_total, project, shrink
 from hedgerow.public import Measurement, impossible, law_of
+from hedgerow.recipes.base import drawable
 from hedgerow.recipes.blend.axes import Axes
 
 
@@ -70,7 +71,8 @@ class NoisyTables:
         if self.rows is not None:
             return self.rows
         known = [self.pooled[k] for k in self.tables]
-        return max(1, round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known])))
+        total = round(pooled_total([float(c.sum()) for c, _ in known], [len(c) * v for c, v in known]))
+        return drawable(max(1, total))
 
     @cached_property
     def noisy_margins(self) -> list[tuple[Floats, float]]:

@@ -37,7 +37,7 @@ from hedgerow.model.tables import (
     systematic_counts,
 )
 from hedgerow.public import TOTAL, Budget, CodedTable, Law, Marginal, Measurement, PublicData, Spend, Tariff, law_of
-from hedgerow.recipes.base import AbstractRecipe, pair_records_memory
+from hedgerow.recipes.base import AbstractRecipe, drawable, pair_records_memory
 from hedgerow.recipes.dpsyn.budget import (
     PAPER,
     BudgetSplit,
@@ -187,7 +187,7 @@ class DPSyn(AbstractRecipe):
         public_rows = np.stack([codes[c].astype(np.uint16) for c in columns], axis=1)
         made = way(public_rows, shape, self.pool, self.rounds, self.sweeps).made_of(answers)
         return GroupedModel(
-            total=int(sizes.sum()),
+            total=drawable(int(sizes.sum())),
             schema=public.schema,
             groups=tuple(self.groups),
             columns=columns,
