@@ -85,7 +85,10 @@ def pair_of(name: str) -> Pair:
         Table([group, other], tolerance=0.02, name=f"{group} x {other}"),
         Mean(figure, by=[group], tolerance=0.5, name=f"mean {figure} by {group}"),
         Coefficient(
-            f"number({figure}) ~ {group} + number({control})", f"{group}[1]", tolerance=0.3, name=f"gap of {group}"
+            f"number({figure}) ~ C({group}, ref=0) + number({control})",
+            f"{group}[1]",
+            tolerance=0.3,
+            name=f"gap of {group}",
         ),
     )
     return Pair(_some(public, kept), _some(secret, kept), schema, uses, (group, other), figure)

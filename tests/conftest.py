@@ -3,6 +3,7 @@
 But for the command line, which is lazy, and for uses, which refuse a wrong type themselves, in words.
 """
 
+import pytest
 from beartype import BeartypeConf
 from beartype.claw import beartype_packages
 from hypothesis import settings
@@ -15,5 +16,12 @@ beartype_packages(
     [f"hedgerow.{room}" for room in ROOMS.split()],
     conf=BeartypeConf(is_pep484_tower=True),  # an int will do where a float is asked for
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Toy tables are small and noisy: only tests of these warnings look for them."""
+    config.addinivalue_line("filterwarnings", "ignore::hedgerow.errors.PlanWarning")
+
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

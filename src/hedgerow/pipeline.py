@@ -40,7 +40,7 @@ from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal,
 from hedgerow.run_gate import Journal, Ledger, account_of, opened, recording
 from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
-from hedgerow.stand_in import RUNS, Rehearsal, StandIn, lacking, persons
+from hedgerow.stand_in import RUNS, Rehearsal, StandIn, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in
 from hedgerow.uses import Verdict
 
@@ -226,27 +226,20 @@ def plan(prepared: PreparedJob, *, watch: Watch = lambda phase: None) -> Plan:
 
 
 def stand_in_of(prepared: PreparedJob) -> StandIn:
-    """The job with its public table in the confidential one's place."""
-    job, relative = prepared.job, prepared.public.relative
-    if relative is None:
-        raise JobError(
-            "A rehearsal plays the job on its public table, and the job names none. Add [public] table = '...' (in\n"
-            "Python: public=Public(...)), a relative of the table that anyone may see. Nothing was read or spent."
-        )
-    if absent := lacking(relative):
-        raise JobError(
-            f"A rehearsal needs a public table with every column of the schema; this one lacks {', '.join(absent)}.\n"
-            "Name a public table that has them, if there is one. Nothing was read or spent."
-        )
+    """The job with its public table in the confidential one's place, or tables made up from its schema."""
+    job, rows = prepared.job, prepared.outline.assumed_rows
     if not job.uses:
         raise JobError(
             "A rehearsal judges intended uses, and the job names none. Say what the file must get right:\n"
             "[[use]] name = '...', columns = [...], tolerance = 0.01 (in Python: uses=[...]).\n"
             "Nothing was read or spent."
         )
-    for use in job.uses:
-        use.check(prepared.schema)
-    rows = job.confidential.assumed_rows or relative.rows
+    if rows is None:
+        raise JobError(
+            "A rehearsal plays the job on its public table. The job names none, so tables are made up from the\n"
+            "schema; for that, say about how many rows the confidential one has, if that is public: [confidential]\n"
+            "assumed_rows = ... (in Python: Confidential(..., assumed_rows=...)). Nothing was read or spent."
+        )
     return StandIn(job.recipe, prepared.public, prepared.tariff, job.uses, rows, prepared.person)
 
 

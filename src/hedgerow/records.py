@@ -4,21 +4,29 @@ A record that breaks a structural zero or a rule is drawn again from the model; 
 not asked.  The seed here is harmless: the model is already public.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final, runtime_checkable
 
 import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabulation, Fitted
-from hedgerow.public import PublicData, Schema, decode, violations
+from hedgerow.public import Codes, PublicData, Schema, decode, violations
 
 _ROUNDS = 30
 
 
-def draw_records(model: AbstractModel, schema: Schema, n: int, rng: np.random.Generator) -> pl.DataFrame:
+@runtime_checkable
+class DrawsCodes(Protocol):
+    """Whatever coded records can be drawn from: a fitted model, or a made-up one."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
+        """``n`` coded records: the codes of every attribute of a schema."""
+
+
+def draw_records(model: DrawsCodes, schema: Schema, n: int, rng: np.random.Generator) -> pl.DataFrame:
     """``n`` synthetic records with the columns and types of the original file.
 
     Rejection sampling for the records that break a rule, at most ``30`` rounds; what is still wrong then

@@ -1,4 +1,4 @@
-"""``hedgerow rehearse``: on the public table alone, at no cost, and what a release then says of it."""
+"""``hedgerow rehearse``: from what is public alone, at no cost, and what plans, runs and releases then say of it."""
 
 import json
 from fractions import Fraction
@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from hedgerow.api.job import Job
+from hedgerow.errors import PlanWarning
 from hedgerow.pipeline import PreparedJob
 from tests.end_to_end.conftest import Command
 from tests.privacy.world import frame
@@ -66,7 +67,7 @@ def test_a_missed_tolerance_is_exit_5(hedgerow: Command, played: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (('[public]\ntable = "public.csv"', ""), "the job names none"),
+        (('[public]\ntable = "public.csv"', ""), "The job names none"),
         (("tolerance = 0.05", "tolerance = 0.05\nwithin = 'absolute'"), "cannot be judged"),
         (('of = "pay"', 'of = "race"'), "not a number"),
         (('of = "pay"\n', ""), "needs of"),
@@ -82,6 +83,40 @@ def test_what_cannot_be_rehearsed_is_refused(
     assert refused.code == 2
     assert word in refused.err
     assert "Traceback" not in refused.err
+
+
+def test_without_a_public_table_tables_are_made_up_from_the_schema_and_it_says_so(
+    hedgerow: Command, played: Path
+) -> None:
+    text = played.read_text().replace('[public]\ntable = "public.csv"', "")
+    played.write_text(text.replace("[confidential]", "[confidential]\nassumed_rows = 400"))
+    done = hedgerow("rehearse", played, "--workers", 1, "--epsilons", "1.5")
+    assert done.code in (0, 5), done.err
+    assert "made up from the schema" in done.out.replace("\n           ", " ") and "8 runs in 10" in done.out
+    page = (played.parent / "release-rehearsal" / "rehearsal.html").read_text()
+    assert "made up from the schema" in page and "public relative" not in page
+    plan = hedgerow("plan", played, "--json")
+    rehearsed = json.loads((played.parent / "release-rehearsal" / "rehearsal.json").read_text())
+    assert json.loads(plan.out)["uses"] == rehearsed["points"][0]["uses"]
+
+
+def test_a_plan_says_what_a_rehearsal_made_after_it_says(hedgerow: Command, played: Path) -> None:
+    before = json.loads(hedgerow("plan", played, "--json").out)["uses"]
+    rehearsed = json.loads(hedgerow("rehearse", played, "--workers", 1, "--epsilons", "0.7", "--json").out)
+    (here,) = (p["uses"] for p in rehearsed["points"] if p["epsilon"] == "3/2")
+    assert before == here == json.loads(hedgerow("plan", played, "--json").out)["uses"]
+
+
+def test_run_warns_of_every_use_that_is_expected_to_be_missed_before_it_is_paid(
+    hedgerow: Command, played: Path
+) -> None:
+    frame(PUBLIC[:90]).write_csv(played.parent / "secret.csv")
+    played.write_text(played.read_text().replace("tolerance = 0.05", "tolerance = 0.000001"))
+    said = hedgerow("run", played)
+    assert said.code == 2 and "Nobody is there to say yes" in said.err, "nothing was paid"
+    assert "WARNING    sex: expected to be missed (forecast error" in said.err and "mean pay:" not in said.err
+    with pytest.warns(PlanWarning, match="sex: expected to be missed"):
+        Job.load(played).run()
 
 
 def test_bad_epsilons_are_refused(hedgerow: Command, played: Path) -> None:

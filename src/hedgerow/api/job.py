@@ -1,5 +1,6 @@
 """``Job``: one thing to publish, from a file or from Python, and all that can be done with it."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.answers import quiet
-from hedgerow.errors import NOTHING, JobError
+from hedgerow.errors import NOTHING, JobError, PlanWarning
 from hedgerow.job import file
 from hedgerow.job.values import JobValues
 from hedgerow.public import Budget
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     from hedgerow.steward.inside import InsideOnly
 
 Watch = Callable[[str], None]
+
+
+def _warn(prepared: "PreparedJob", plan: "Plan") -> bool:
+    """Say what a plan warns of, before anything is booked, and go on."""
+    for said in plan.warnings:
+        warnings.warn(said, PlanWarning, stacklevel=4)
+    return True
 
 
 @final
@@ -112,14 +120,15 @@ class Job(JobValues):
         *,
         resume: bool = False,
         forecast: bool = True,
-        confirm: "Callable[[PreparedJob, Plan], bool]" = lambda prepared, plan: True,
+        confirm: "Callable[[PreparedJob, Plan], bool] | None" = None,
         watch: Watch = quiet,
     ) -> "Release":
         """Carry the job out: book, measure, save, publish. The release stands in ``folder``, or in the job's own.
 
         Noisy answers are on disk before anything is done with them: after a crash ``resume=True`` goes on from there
         at no cost.  ``forecast=False`` leaves out the forecast of uses that were not rehearsed.  ``confirm`` is shown
-        the prepared job and its plan before anything is booked; ``watch`` is told each phase.
+        the prepared job and its plan before anything is booked; without it whatever the plan warns of (every use that
+        is expected to be missed) is a ``PlanWarning`` then.  ``watch`` is told each phase.
         """
         from hedgerow.api.release import Release
         from hedgerow.pipeline import run
@@ -128,7 +137,7 @@ class Job(JobValues):
             raise JobError(
                 f"run takes the folder of the release, as in job.run('release/'); got {folder!r}. {NOTHING}"
             )
-        place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm, watch=watch)
+        place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm or _warn, watch=watch)
         return Release(place, job=self)
 
     def steward_report(

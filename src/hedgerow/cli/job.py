@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hedgerow.stand_in import Rehearsal
     from hedgerow.uses import Verdict
 
-_PLAYED = "Nothing confidential was read and nothing was spent: the public table played its part."
+_PLAYED = "Nothing confidential was read and nothing was spent."
 
 
 def plan(
@@ -37,7 +37,7 @@ def plan(
     show.echo(json.dumps(found.to_json(), indent=2) if as_json else show.plan_text(found))
     if figure is not None:
         _draw(found, figure)
-    if found.missed:
+    if found.missed or found.noise_exceeds:
         raise typer.Exit(5)
 
 
@@ -71,7 +71,7 @@ def rehearse(
     out: Annotated[Path | None, typer.Option("--out", help="Where to; RELEASE-rehearsal by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The rehearsal as JSON on stdout.")] = False,
 ) -> None:
-    """Play a job on its public table, cost zero. Exit 5 when a use is expected to be missed."""
+    """Play a job on its public table (or made-up ones), cost zero. Exit 5 when a use is expected to be missed."""
     from hedgerow.api.job import Job
     from hedgerow.release.rehearsal_folder import rehearsal_folder
 
@@ -80,7 +80,7 @@ def rehearse(
         watch("reading the schema and the public table")
 
         def seen(done: int, of: int, left: float) -> None:
-            watch.step(f"{done} of {of} runs on the public table, about {_span(left)} left")
+            watch.step(f"{done} of {of} runs, about {_span(left)} left")
 
         loaded = Job.load(job)
         place = out or rehearsal_folder(loaded.out)
@@ -112,15 +112,15 @@ def _span(seconds: float) -> str:
 
 def _rehearsal_text(found: "Rehearsal") -> str:
     """The rehearsal for people: the uses at the job's epsilon, the errors by epsilon, and what to choose."""
+    from textwrap import wrap
+
+    from hedgerow.release.rehearsal_folder import played_words
     from hedgerow.release.words import use_rows
 
     here, least = found.here, found.smallest
-    a, b = found.parts
+    played = f"{found.recipe}, {found.runs} runs at each of {len(found.points)} epsilons. {played_words(found)}"
     lines = [
-        f"rehearsed  {found.recipe}, {found.runs} runs at each of {len(found.points)} epsilons, on the public table: "
-        f"{a:,} rows",
-        f"           played the confidential table of {found.rows:,} assumed rows, {b:,} others its public relative;",
-        "           errors are carried on to these sizes by a second run on half of both (docs/rehearse.md)",
+        *wrap(played, 110, initial_indent="rehearsed  ", subsequent_indent=" " * 11),
         "",
         *show.use_lines(use_rows(here.verdicts)),
         "",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import typer
@@ -88,9 +89,9 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
         f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, 'noisy count')}{_later(plan)}.",
     ]
     lines += [f"Outside the schema: {line}." for line in plan.outside]
-    if missed := [v.use.name for v in plan.missed]:
-        named = ", ".join(map(one_line, missed))
-        lines.append(f"Expected to miss {'its' if len(missed) == 1 else 'their'} tolerance: {named}.")
+    lines += warning_lines(plan)
+    if unknown := [one_line(v.use.name) for v in plan.verdicts if v.expected_met is None]:
+        lines.append(f"Without a forecast: {', '.join(unknown)}.")
     if left is None:
         lines.append(
             f"No cap is set on {job.table!r}. To set one: {program()} ledger cap {shlex.quote(job.table)} --epsilon 3"
@@ -143,8 +144,16 @@ def plan_text(plan: "Plan", tables: int = 40) -> str:
         lines.append(f"... and {len(plan.asked) - tables} more (--json shows all)")
     if plan.verdicts:
         lines += ["", *use_lines(use_rows(plan.verdicts))]
-    lines += [*_fates(plan), "", "No confidential row was read and nothing was spent."]
+    lines += [*_fates(plan), *([""] if plan.warnings else []), *warning_lines(plan)]
+    lines += ["", "No confidential row was read and nothing was spent."]
     return "\n".join(lines)
+
+
+def warning_lines(plan: "Plan") -> list[str]:
+    """What a plan warns of, a paragraph each."""
+    return [
+        line for w in plan.warnings for line in wrap(f"WARNING    {one_line(w)}", 110, subsequent_indent=" " * 11)
+    ]
 
 
 def _later(plan: "Plan") -> str:

@@ -69,7 +69,9 @@ class PublicBlendConstants(BlendConstants):
     smoothing_widths: tuple[int, ...] = chosen((0, 1, 2, 4, 8, 16, 32), "values", "widths of smoothing compared")
     smoothing_trace: float = chosen(0.01, "share", "of independence in a smoothed pair")
     public_trace: float = chosen(0.003, "share", "of independence in a public pair", _LOOKED)
-    foreign_trust: float = chosen(0.5, "share of trust", "below it a public column is about other people", _LOOKED)
+    foreign_trust: float = chosen(
+        0.5, "share of trust", "below it, and further apart, a public column is of other people", _LOOKED
+    )
     tail_weight: float = chosen(0.01, "of all weight", "on the extra rows before they are raked", _LOOKED)
     light_raking: tuple[int, float] = chosen(
         (5, 0.25), "sweeps, power", "of weighing rows when drawn records are refined", _RAKED

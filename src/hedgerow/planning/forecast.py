@@ -1,7 +1,7 @@
 """What a job will ask, cost and give, computed before any confidential row is read."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -11,8 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
-from hedgerow.errors import NOTHING, JobError
+from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.figures import table_html
+from hedgerow.planning.cautions import mostly_noise, too_noisy, weak_promise
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public import (
     Budget,
@@ -26,7 +27,7 @@ from hedgerow.public import (
     spend_to_json,
 )
 from hedgerow.recipes import AbstractRecipe
-from hedgerow.stand_in import FEWEST, RUNS, StandIn, lacking, quick
+from hedgerow.stand_in import FEWEST, RUNS, StandIn, quick
 from hedgerow.uses import AbstractUse, Verdict
 
 
@@ -96,6 +97,20 @@ class Plan:
         return tuple(f"{role} table: {line}" for role, fit in self.fits for line in fit.lines)
 
     @property
+    def noise_exceeds(self) -> bool:
+        """Whether even the clearest table gets more noise than the assumed rows have counts."""
+        return self.assumed_rows is not None and bool(too_noisy(self.requests, self.assumed_rows, self.budget))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be seen before anything is paid: weak promises, too much noise, uses expected to be missed."""
+        rows, unit = self.assumed_rows, self.tariff.guarantee.unit
+        asks, relative = (self.requests, rows, self.budget), any(role == "public" for role, _ in self.fits)
+        noisy = too_noisy(*asks) or ("" if relative else mostly_noise(*asks))
+        general = [w for w in (weak_promise(self.budget, unit), noisy) if w]
+        return (*general, *(v.sentence for v in self.missed))
+
+    @property
     def missed(self) -> tuple[Verdict, ...]:
         """The uses whose tolerance is not expected to be met."""
         return tuple(v for v in self.verdicts if v.expected_met is False)
@@ -140,6 +155,7 @@ class Plan:
             "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
             "tables_and_schema": [{"role": role, **fit.to_json()} for role, fit in self.fits],
+            "warnings": list(self.warnings),
             "tables_side_by_side": [f.to_json() for f in self.recipe_forecasts],
             **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
@@ -158,12 +174,13 @@ def outline(
 ) -> Plan:
     """What ``recipe`` will ask, cost and need. Cheap: nothing is fitted, and no use is judged.
 
-    ``rows`` is a public guess of the confidential table's size; the public table's own size by default.  A plan that
-    needs more than ``limit`` bytes of memory is refused.
+    ``rows`` is a public guess of the confidential table's size.  By default it is the number that the recipe is
+    told, or the size of the public table, or of the target.  A plan that needs more than ``limit`` bytes of memory is
+    refused.
     """
     requests = recipe.requests(tariff, budget, public)
     relative = public.relative
-    assumed = rows if rows is not None else relative.rows if relative is not None else None
+    assumed = rows or next((n for n in _public_sizes(recipe, public) if n), None)
     cells = sum(a.cells for r in requests for a in r.asked)
     size = assumed or 1_000_000
     most = size + recipe.surplus(requests)
@@ -204,16 +221,32 @@ def forecast(
 ) -> tuple[Verdict, ...]:
     """How each use is expected to fare under ``plan``: by runs on the public table, which take a while.
 
-    Without a public table to run on, the errors come from noise scales alone.  ``person`` says whose each public row
-    is, where that is known.  ``watch`` is told before anything is fitted.
+    Without a public table that has all columns the runs are on tables made up from the schema, and where the number
+    of rows is not known either, errors come from noise scales alone.  ``person`` says whose each public row is, where
+    that is known.  ``watch`` is told before anything is fitted.
     """
     for use in uses:
         use.check(public.schema)
     relative, rows = public.relative, plan.assumed_rows
-    if relative is None or relative.rows < FEWEST or lacking(relative) or not rows or not uses:
-        return tuple(_from_scales(use, plan.requests, plan.tariff, rows) for use in uses)
-    watch("forecasting the intended uses on the public table")
-    return quick(StandIn(recipe, public, plan.tariff, tuple(uses), rows, person), plan.budget, RUNS, rng)
+    scales = tuple(_from_scales(use, plan.requests, plan.tariff, rows) for use in uses)
+    if not rows or not uses or (relative is not None and relative.rows < FEWEST):
+        return scales
+    stand_in = StandIn(recipe, public, plan.tariff, tuple(uses), rows, person)
+    if not stand_in.imagined:
+        watch("forecasting the intended uses on the public table")
+        return quick(stand_in, plan.budget, RUNS, rng)
+    watch("forecasting the intended uses on tables made up from the schema")
+    try:
+        return quick(stand_in, plan.budget, RUNS, rng)
+    except HedgerowError:  # no made-up table keeps the rules of the schema, or the recipe needs the one it was given
+        return scales
+
+
+def _public_sizes(recipe: AbstractRecipe, public: PublicData) -> Iterator[int | None]:
+    """What is known of the number of confidential rows, without a guess: the nearest to the truth first."""
+    yield getattr(recipe, "rows", None)
+    yield public.relative.rows if public.relative is not None else None
+    yield public.target.rows if public.target is not None else None
 
 
 def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -> str:
@@ -237,7 +270,9 @@ def _from_scales(use: AbstractUse, requests: Sequence[Spend], tariff: Tariff, ro
         and set(use.groups) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
     ]
     if not sizes:
-        return Verdict(use, None, None, "not measured directly: a public table is needed to judge this use")
+        return Verdict(
+            use, None, None, "not measured directly: say assumed_rows, or name a public table, to judge this use"
+        )
     error, note = use.from_noise(min(sizes), cells, rows)
     return Verdict(use, error, None, note)
 

@@ -63,21 +63,36 @@ def rehearsal_words(found: Rehearsal) -> dict[str, str]:
     return {
         "runs": str(found.runs),
         "epsilon": decimal(found.epsilon),
-        "rows": f"{found.rows:,}",
-        "truth": f"{found.parts[0]:,}",
-        "relative": f"{found.parts[1]:,}",
         "least": f"The smallest epsilon tried that is expected to meet every tolerance is {decimal(least)}."
         if least is not None
         else f"No epsilon up to {decimal(last)} is expected to meet every tolerance; missed at the largest: {worst}.",
         "band": "the band holds eight runs in ten"
         if found.runs >= RUNS
         else f"no band is drawn, since that takes {RUNS} runs or more",
+        "played": played_words(found),
         "drift": drift_words(found),
     }
 
 
+def played_words(found: Rehearsal) -> str:
+    """Which tables were in the place of the real ones."""
+    ours, theirs = found.parts
+    if found.imagined:
+        return (
+            f"There is no public table with every column, so tables of {ours:,} rows, made up from the schema, stood "
+            f"for the confidential one of {found.rows:,} assumed rows."
+        )
+    return (
+        f"{ours:,} rows of the public table, standing for {found.rows:,}, played the confidential table, {theirs:,}"
+        " others its public relative. Errors are carried on from these parts to tables of the real sizes, by more "
+        "runs on half of them."
+    )
+
+
 def drift_words(found: Rehearsal) -> str:
     """What a rehearsal takes for granted of the distance between the confidential table and its relative."""
+    if found.imagined:
+        return "Made-up tables show what noise does to one of this size; the real one may differ in all else."
     if found.drift:
         return (
             "The two parts were not drawn evenly: they differ from each other about as much as past tables did from "

@@ -21,7 +21,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, log10, sqrt
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, final
 
 import numpy as np
@@ -63,6 +63,7 @@ class Rehearsal:
         rows: that the confidential table is assumed to have.
         parts: how many public rows played the confidential table, and how many its relative, about.
         drift: how far these two drifted apart.
+        imagined: whether tables were made up from the schema, since there was no public one to split.
         points: what was found, epsilon rising.
     """
 
@@ -75,6 +76,7 @@ class Rehearsal:
     parts: tuple[int, int]
     drift: float
     points: tuple[Point, ...]
+    imagined: bool = False
 
     @property
     def uses(self) -> tuple[AbstractUse, ...]:
@@ -127,6 +129,7 @@ class Rehearsal:
             "assumed_rows": self.rows,
             "parts": list(self.parts),
             "drift": self.drift,
+            "imagined": self.imagined,
             "smallest_epsilon": None if least is None else float(least),
             "expected_to_be_met": self.here.expected_met,
             "points": [{"epsilon": str(p.epsilon), "uses": [v.to_json() for v in p.verdicts]} for p in self.points],
@@ -151,6 +154,7 @@ class Rehearsal:
             rows=int(data["assumed_rows"]),
             parts=(int(data["parts"][0]), int(data["parts"][1])),
             drift=float(data["drift"]),
+            imagined=bool(data["imagined"]),
             points=points,
         )
 
@@ -180,6 +184,8 @@ def band(errors: Sequence[float]) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
+PATIENCE = 90.0
+"""CPU seconds that a plan takes for its runs; then it makes no more, though one at least."""
 Watch = Callable[[int, int, float], None]
 """Told how many runs are done, of how many, and about how many seconds are left."""
 TIMES = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
@@ -195,7 +201,8 @@ Run = tuple[tuple[UseError, ...], tuple[UseError, ...] | None]
 
 def verdicts(stand_in: StandIn, runs: Sequence[Run], spreads: Sequence[float]) -> tuple[Verdict, ...]:
     """How each use fared over some runs at one epsilon; ``spreads`` are the errors of random halves."""
-    more, found = surplus(stand_in.rows, stand_in.table.rows, stand_in.sizes), []
+    more = 0.0 if stand_in.imagined else surplus(stand_in.rows, stand_in.table.rows, stand_in.sizes)
+    found = []
     for i, spread in enumerate(spreads):
         here, both = [r[0][i] for r in runs], [(r[0][i].error, r[1][i].error) for r in runs if r[1] is not None]
         times = at_full_size([b[0] for b in both], [b[1] for b in both], more) if both else 1.0
@@ -209,7 +216,7 @@ def _verdict(stand_in: StandIn, i: int, runs: Sequence[UseError], spread: float)
     use, errors = stand_in.uses[i], [j.error for j in runs]
     if not np.isfinite(errors).all():
         many = f"{use.least_rows:,} rows" if use.least_rows else "a row"
-        return Verdict(use, None, None, f"no {use.unit} of the public table reaches {many}")
+        return Verdict(use, None, None, f"no {use.unit} of the tables that were played reaches {many}")
     mean, found = float(np.mean(errors)), band(errors)
     lost = [j.sign_kept is False for j in runs]
     return Verdict(
@@ -226,7 +233,11 @@ def _verdict(stand_in: StandIn, i: int, runs: Sequence[UseError], spread: float)
 
 def _rests_on(stand_in: StandIn, runs: int) -> str:
     """What a forecast rests on, and what it leaves out."""
-    said = f"forecast from {runs} runs on two parts of the public table, "
+    made = f"{runs} runs" if runs > 1 else "one run"
+    few = "" if runs >= RUNS else f" ({RUNS} make a band: hedgerow rehearse)"
+    if stand_in.imagined:
+        return f"forecast from {made}{few} on tables made up from the schema: no public one has its columns"
+    said = f"forecast from {made}{few} on two parts of the public table, "
     if stand_in.drift:
         return said + "drifted apart as past tables had from their relatives"
     return said + "drawn at random: how far the confidential table has drifted away from it is left out"
@@ -245,9 +256,18 @@ def _worst(stand_in: StandIn, i: int, runs: Sequence[UseError]) -> tuple[tuple[s
 
 
 def quick(stand_in: StandIn, budget: Budget, runs: int, rng: np.random.Generator) -> tuple[Verdict, ...]:
-    """The verdicts of runs at one epsilon, in this process: what a plan says, and a rehearsal with this generator."""
-    found = [_one(stand_in, budget, r, halved) for r, halved in _generators(runs, rng)]
-    return verdicts(stand_in, found, half_sample_errors(stand_in, rng.spawn(1)[0]))
+    """The verdicts of runs at one epsilon, in this process: what a plan says, and a rehearsal with this generator.
+
+    Fewer runs are made where they would take longer than ``PATIENCE``; every verdict says how many there were.
+    """
+    generators, other = _generators(runs, rng), rng.spawn(1)[0]
+    found: list[Run] = []
+    began = process_time()
+    for r, halved in generators:
+        found.append(_one(stand_in, budget, r, halved))
+        if (process_time() - began) * (1 + 1 / len(found)) > PATIENCE:
+            break
+    return verdicts(stand_in, found, half_sample_errors(stand_in, other))
 
 
 def _generators(runs: int, rng: np.random.Generator) -> list[tuple[np.random.Generator, bool]]:
@@ -327,6 +347,7 @@ def rehearse(
         rows=stand_in.rows,
         parts=stand_in.sizes,
         drift=stand_in.drift,
+        imagined=stand_in.imagined,
         points=tuple(found[e] for e in sorted(found)),
     )
 

@@ -30,8 +30,11 @@ from hedgerow.public import (
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.records import draw_one
 from hedgerow.stand_in.drift import DRIFT, drift_score
+from hedgerow.stand_in.imagined import imagined_table
 from hedgerow.uses import AbstractUse, UseError
 
+MOST_IMAGINED = 20_000
+"""Rows of a table that is made up."""
 FEWEST = 4
 """Rows a public table must have to be split in two."""
 MOST = 100_000
@@ -41,7 +44,7 @@ MOST = 100_000
 @final
 @dataclass(frozen=True, eq=False)
 class StandIn:
-    """A job, ready to be carried out on its public table.
+    """A job, ready to be carried out on its public table, or on tables made up from its schema.
 
     Attributes:
         recipe: the recipe with its settings.
@@ -68,8 +71,18 @@ class StandIn:
         return self.public.relative
 
     @property
+    def imagined(self) -> bool:
+        """Whether tables are made up from the schema, because there is no public one with all its columns."""
+        return self.public.relative is None or bool(lacking(self.public.relative))
+
+    @property
     def sizes(self) -> tuple[int, int]:
-        """How many public rows play the confidential table, and how many its relative; persons are kept together."""
+        """How many public rows play the confidential table, and how many its relative; persons are kept together.
+
+        Where tables are made up, how many rows they have, and no relative.
+        """
+        if self.imagined:
+            return min(self.rows, MOST_IMAGINED), 0
         ours = min(self.rows, self.table.rows // 2, MOST)
         return ours, min(self.table.rows - ours, MOST)
 
@@ -187,7 +200,14 @@ def parts_of(
 
 
 def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) -> Parts:
-    """Two parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; and others."""
+    """Two parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; and others.
+
+    Without such a table, one that is made up and has no relative.
+    """
+    if stand_in.imagined:
+        made = imagined_table(stand_in.public.schema, stand_in.sizes[0], rng)
+        known = replace(stand_in.public, relative=None, target=None, assumed_rows=stand_in.rows)
+        return Parts(made, known, made, stand_in.rows / made.rows)
     table, person = stand_in.table, stand_in.person
     apart = stand_in.drift * drift_score(table, rng) if stand_in.drift else None
     ours, theirs = split_rows(table.rows, stand_in.sizes, person, rng, halved=halved, log_odds=apart)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from hedgerow.errors import JobError
-from hedgerow.figures import percent, small
+from hedgerow.figures import beside, percent, small
 from hedgerow.uses.base import NOTHING, AbstractUse
 from hedgerow.uses.coefficient import Coefficient
 from hedgerow.uses.mean import Mean, Quantile
@@ -88,6 +88,18 @@ class Verdict:
     def word(self) -> str:
         """The verdict in words, the same ones everywhere."""
         return self.sign_lost if self.sign_kept is False else self.words[self.expected_met]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as a sentence, with the figures that decided it."""
+
+        def near(value: float | None) -> str:
+            return beside(value, self.use.tolerance, share=self.use.as_share)
+
+        show = percent if self.use.as_share else small
+        top = "" if self.high is None else f", {near(self.high)} in a bad run"
+        said = f"forecast error {near(self.error)}{top}; tolerance {show(self.use.tolerance)}"
+        return f"{self.use.name}: {self.word} ({said})"
 
     @property
     def mark(self) -> str:

@@ -38,7 +38,7 @@ from hedgerow.model.tables import (
     smoothed,
     smoothed_line,
 )
-from hedgerow.public import BINNED, Budget, Column, PublicData, Spend, Tariff
+from hedgerow.public import BINNED, Budget, Column, PublicData, Spend, Tariff, shares, total_variation
 from hedgerow.recipes.base import pair_cells
 from hedgerow.recipes.blend.allocation import Price, Stakes, shares_by_error
 from hedgerow.recipes.blend.axes import Axes
@@ -207,10 +207,13 @@ class PublicPrior:
         """The public rows. A column whose public values are of other people (other places) gets the measured ones.
 
         Such a column is independent of the others then: its groups are taken to be alike until their tables differ.
+        Most of its rows have values that are rare here.  Shares that crossed one half, such as those of women, are no
+        reason to forget what goes with them.
         """
         rows = self.public.copy()
         for i, trust in enumerate(self._margin_trust):
-            if trust < PUBLIC_BLEND.foreign_trust:
+            apart = total_variation(shares(self._said_alone[i]), shares(self._margins[i]))
+            if trust < PUBLIC_BLEND.foreign_trust < apart:
                 rows[:, i] = stratified(self._margins[i], len(rows), fixed_stream())
         return rows
 
