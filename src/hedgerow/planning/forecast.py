@@ -179,7 +179,6 @@ def outline(
     refused.
     """
     requests = recipe.requests(tariff, budget, public)
-    relative = public.relative
     assumed = rows or next((n for n in _public_sizes(recipe, public) if n), None)
     cells = sum(a.cells for r in requests for a in r.asked)
     size = assumed or 1_000_000
