@@ -10,8 +10,7 @@
     - LedgerError           4   the ledger cannot be written, read or trusted
   + VerifyFailed            6   a bundle or a ledger does not hold
 
-Exit codes 5, a use expected to be missed or noise that exceeds the table, and 7, a bundle that was not checked in
-full, are raised by nothing.  A run in Python warns of the first two before anything is booked: ``PlanWarning``.
+Exit codes 5, a use expected to be missed, and 7, a bundle that was not checked in full, are raised by nothing.
 
 A message says what was asked, what is allowed, what to type next, and whether a confidential row was
 read or any budget spent.  It quotes public facts only, never a value from a confidential row.
@@ -26,10 +25,6 @@ class HedgerowError(Exception):
     """Base of every error raised on purpose."""
 
     exit_code: ClassVar[int] = 1
-
-
-class PlanWarning(UserWarning):
-    """What a plan warns of, said by a run before anything is booked."""
 
 
 class JobError(HedgerowError, ValueError):

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from hedgerow.api.job import Job
-from hedgerow.errors import PlanWarning
 from hedgerow.pipeline import PreparedJob
+from hedgerow.planning.cautions import PlanWarning
 from tests.end_to_end.conftest import Command
 from tests.privacy.world import frame
 

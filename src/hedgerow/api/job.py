@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.answers import quiet
-from hedgerow.errors import NOTHING, JobError, PlanWarning
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.job import file
 from hedgerow.job.values import JobValues
 from hedgerow.public import Budget
@@ -28,6 +28,8 @@ Watch = Callable[[str], None]
 
 def _warn(prepared: "PreparedJob", plan: "Plan") -> bool:
     """Say what a plan warns of, before anything is booked, and go on."""
+    from hedgerow.planning.cautions import PlanWarning
+
     for said in plan.warnings:
         warnings.warn(said, PlanWarning, stacklevel=4)
     return True

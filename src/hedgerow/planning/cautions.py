@@ -6,6 +6,11 @@ from math import exp, sqrt
 
 from hedgerow.public import Budget, PricedQuestion, Spend, law_of
 
+
+class PlanWarning(UserWarning):
+    """What a plan warns of, said by a run in Python before anything is booked."""
+
+
 WEAK = 10
 """An epsilon above this may turn a guess held with one chance in 1,000 into near certainty."""
 
