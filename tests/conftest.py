@@ -20,7 +20,7 @@ beartype_packages(
 
 def pytest_configure(config: pytest.Config) -> None:
     """Toy tables are small and noisy: only tests of these warnings look for them."""
-    config.addinivalue_line("filterwarnings", "ignore::hedgerow.planning.cautions.PlanWarning")
+    config.addinivalue_line("filterwarnings", "ignore::hedgerow.planning.forecast.PlanWarning")
 
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)

@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.api.job import Job
 from hedgerow.pipeline import PreparedJob
-from hedgerow.planning.cautions import PlanWarning
+from hedgerow.planning.forecast import PlanWarning
 from tests.end_to_end.conftest import Command
 from tests.privacy.world import frame
 

@@ -28,7 +28,7 @@ Watch = Callable[[str], None]
 
 def _warn(prepared: "PreparedJob", plan: "Plan") -> bool:
     """Say what a plan warns of, before anything is booked, and go on."""
-    from hedgerow.planning.cautions import PlanWarning
+    from hedgerow.planning.forecast import PlanWarning
 
     for said in plan.warnings:
         warnings.warn(said, PlanWarning, stacklevel=4)

@@ -1,8 +1,7 @@
 """Stand-in: a job carried out with a public table in the confidential one's place, at no cost.
 
-stand_in.py      who plays what: the split of a public table by person, and one run of a job on its parts
+stand_in.py      who plays what: the split of a public table, or one made up; one run of a job on it
 drift.py         how the two parts differ, besides by chance
-imagined.py      a table made up from the schema, where there is no public one to split
 rehearsal.py     many runs at many epsilons, carried on to the real sizes, and what they found
 worker_pool.py   processes that work beside this one
 """

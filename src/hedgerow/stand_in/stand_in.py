@@ -5,6 +5,7 @@ where the public table names persons, no person; so a recipe that leans on its r
 Rehearsals, plans, experiments, choices and attacks all run a job through ``fit_once`` and ``run_once``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -16,27 +17,31 @@ from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.public import (
+    BINNED,
     Budget,
     CodedTable,
+    Codes,
     Floats,
     Guarantee,
     Places,
     PublicData,
+    Schema,
     Source,
     Tariff,
     as_text,
     person_cap,
 )
 from hedgerow.recipes import AbstractRecipe
-from hedgerow.records import draw_one
+from hedgerow.records import draw_one, draw_records
 from hedgerow.stand_in.drift import DRIFT, drift_score
-from hedgerow.stand_in.imagined import imagined_table
 from hedgerow.uses import AbstractUse, UseError
 
 MOST_IMAGINED = 20_000
 """Rows of a table that is made up."""
 FEWEST = 4
 """Rows a public table must have to be split in two."""
+_CLASSES = 5
+_REST = 0.02  # of the rows of a class that have none of the ordered values: no value, another one
 MOST = 100_000
 """Rows of either part: more would take longer and tell no more, since errors are carried on to the real sizes."""
 
@@ -214,6 +219,57 @@ def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) 
     public = replace(stand_in.public, relative=table.take(theirs), target=None, assumed_rows=stand_in.rows)
     whose = None if person is None else person[ours]
     return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, stand_in.rows / len(ours))
+
+
+def imagined_table(schema: Schema, rows: int, rng: np.random.Generator) -> CodedTable:
+    """So many made-up records that keep the zeros and rules of ``schema``; another generator, another table.
+
+    Records fall into a few classes; in each class every column has shares of its own, so that columns go together.
+    Columns with an order have one hump in each class, the others a few frequent values and many rare ones.  Nobody's
+    table looks like it: a forecast on such tables tells what noise of this size does to a table of this size.
+    """
+    shares = {a: np.array([_shares(schema, a, rng) for _ in range(_CLASSES)]) for a in schema.attributes}
+    return CodedTable(
+        schema, draw_records(_Classes(rng.dirichlet(np.full(_CLASSES, 3.0)), shares), schema, rows, rng)
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """Classes of records: their sizes, and for every attribute its shares in each."""
+
+    sizes: Floats
+    shares: Mapping[str, Floats]
+
+    def draw(self, n: int, rng: np.random.Generator) -> dict[str, Codes]:
+        """``n`` records in codes."""
+        counts, order = rng.multinomial(n, self.sizes), rng.permutation(n)
+        found: dict[str, Codes] = {}
+        for name, shares in self.shares.items():
+            drawn = [rng.choice(len(p), c, p=p) for p, c in zip(shares, counts, strict=True)]
+            found[name] = np.concatenate(drawn)[order].astype(np.uint32)
+        return found
+
+
+def _shares(schema: Schema, attribute: str, rng: np.random.Generator) -> Floats:
+    """The shares of one attribute in one class."""
+    size, ordered = schema.size((attribute,)), _in_order(schema, attribute)
+    if ordered < 2:
+        falling = 1 / np.arange(1, size + 1)
+        return np.asarray(rng.permutation(falling) / falling.sum())
+    place = np.arange(ordered) / (ordered - 1)
+    hump = np.exp(-(((place - rng.uniform(0.15, 0.85)) / rng.uniform(0.1, 0.3)) ** 2) / 2)
+    rest = size - ordered
+    return np.concatenate([hump / hump.sum() * (1 - _REST * (rest > 0)), np.full(rest, _REST / max(rest, 1))])
+
+
+def _in_order(schema: Schema, attribute: str) -> int:
+    """How many of the first cells of an attribute stand in order."""
+    for column in schema.columns:
+        if column.name == attribute:
+            return len(column.values) if column.kind == "ordered" else column.bin_count * (column.kind in BINNED)
+    return 0
 
 
 def fit_once(

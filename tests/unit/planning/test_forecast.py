@@ -17,7 +17,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES, Independent, IntegerCounts, PublicBlend
-from hedgerow.stand_in.imagined import imagined_table
+from hedgerow.stand_in.stand_in import imagined_table
 from hedgerow.uses import AbstractUse, Table
 from tests.privacy.world import SCHEMA, frame
 
