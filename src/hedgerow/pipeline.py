@@ -1,6 +1,8 @@
 """The whole road: job -> public tables -> plan -> gate -> noisy answers on disk -> model -> records -> bundle."""
 
+import filecmp
 import hashlib
+import re
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -27,7 +29,9 @@ from hedgerow.public import (
     Role,
     Schema,
     Tariff,
+    default_ledger,
     expanded_public,
+    file_of,
     open_confidential,
     open_public,
     placed,
@@ -67,6 +71,12 @@ class PreparedJob:
                 raise JobError(
                     f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
                     "hash is published. Name another table. No confidential row was read and nothing was spent."
+                )
+            if other and not other.is_frame and not secret.is_frame and _equal_bytes(secret.table, other.table):
+                raise JobError(
+                    f"[{role}] names a copy of the confidential table: the two files are equal byte by byte. What a\n"
+                    "job calls public is read freely and its hash is published. Name another table. The files were\n"
+                    "compared as they lie on the disk; no row was looked at, nothing was booked or spent."
                 )
 
     @cached_property
@@ -202,10 +212,29 @@ class PreparedJob:
         """The ledger the job names."""
         return Ledger.open(self.job.ledger)
 
+    @property
+    def books(self) -> str:
+        """Which ledger this is and what it knows of the table, in words; looking begins none, and reads no row."""
+        name, table = self.job.ledger, self.job.table
+        shown = re.sub(r"//[^@/]*@", "//", name) + (" (the office's)" if name == default_ledger() else "")
+        if "://" not in name and not Path(name).exists():
+            return f"{shown}: it is not there yet, and a run begins it; no ledger has heard of {table!r} here"
+        try:
+            known = any(e.tab == table for e in self.ledger().entries())
+        except LedgerError:
+            return f"{shown}: it cannot be looked at now, and no run is admitted until it can"
+        return shown if known else f"{shown}: it has never heard of table {table!r}"
+
     def left(self, budget: Budget | None = None) -> tuple[Fraction, Fraction] | None:
         """What the cap leaves to a run of ``budget`` (the job's): epsilon before and after it; None without a cap."""
         cap, made = self.ledger().account(self.job.table)
         return cap and cap.around(made, budget or self.job.budget)
+
+
+def _equal_bytes(one: Path, other: Path) -> bool:
+    """Whether two files are equal; their sizes are compared first, so almost never is anything read."""
+    first, second = file_of(one), file_of(other)
+    return first.is_file() and second.is_file() and filecmp.cmp(first, second, shallow=False)
 
 
 def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:

@@ -74,7 +74,7 @@ def test_a_cap_that_is_used_up_refuses_before_reading(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = job.parent / "ledger.db"
-    assert hedgerow("ledger", "cap", "toy", "--epsilon", "2", "--url", url).code == 0
+    assert hedgerow("ledger", "cap", "toy", "--epsilon", "2", "--new", "--url", url).code == 0
     assert hedgerow("run", job, "--yes").code == 0
 
     def never(*args: object) -> None:
@@ -321,3 +321,33 @@ def test_drawn_requests_that_a_statement_lacks_are_reported(hedgerow: Command, j
     statement = BundleReader(release).statement
     with pytest.raises(VerifyFailed, match=r"1 request\(s\) more that this run drew .* measure 3 table"):
         ledger_book.booking_of(str(url), replace(statement, spends=()))
+
+
+def test_plan_and_run_say_which_ledger_it_is_and_whether_it_knows_the_table(
+    hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = job.parent / "office" / "ledger.db"
+    office.parent.mkdir()
+    said = hedgerow("plan", job).out
+    assert f"{job.parent / 'ledger.db'}: it is not there yet" in said and not (job.parent / "ledger.db").exists()
+    Ledger.open(str(office))
+    monkeypatch.setenv("HEDGEROW_LEDGER", str(office))
+    assert f"{office} (the office's): it has never heard of table 'toy'" in hedgerow("plan", job).out
+    run = hedgerow("run", job, "--yes")
+    assert run.code == 0 and f"{office} (the office's): it has never heard of table 'toy'" in run.err
+    assert f"ledger     {office} (the office's)\n" in hedgerow("plan", job).out
+    assert not (job.parent / "ledger.db").exists()
+    assert str(office) not in (job.parent / "release" / "job.toml").read_text()
+    job.write_text(job.read_text() + "[ledger]\nurl = 'own.db'\n")
+    assert str(job.parent / "own.db") in hedgerow("plan", job).out, "the job may name another"
+
+
+@pytest.mark.parametrize("role", ["public", "target"])
+def test_a_byte_copy_of_the_confidential_table_is_not_public(hedgerow: Command, job: Path, role: str) -> None:
+    (job.parent / "copy.csv").write_bytes((job.parent / "secret.csv").read_bytes())
+    job.write_text(job.read_text() + f"[{role}]\ntable = 'copy.csv'\n")
+    for command in ("plan", "run"):
+        refused = hedgerow(command, job)
+        assert refused.code == 2 and "a copy of the confidential table" in refused.err
+        assert "nothing was booked or spent" in refused.err
+    assert not (job.parent / "ledger.db").exists()

@@ -88,7 +88,7 @@ def test_on_a_terminal_there_are_tables_and_no_name_is_taken_for_markup(
 
 def test_cap_begins_a_ledger_and_says_what_stands(tmp_path: Path) -> None:
     url = str(tmp_path / "new.db")
-    assert out("cap", "pay", "--epsilon", "3", "--url", url) == (
+    assert out("cap", "pay", "--epsilon", "3", "--new", "--url", url) == (
         f"The cap of pay is epsilon 3; promised epsilon 0; left epsilon 3. It stands in {url}.\n"
     )
     Ledger.open(url).promise("pay", "0123456789abcdef", Budget(1), Guarantee(), "wage gap")
@@ -145,3 +145,26 @@ def test_looking_at_a_ledger_that_is_not_there_does_not_begin_one(
     assert isinstance(result.exception, LedgerError) and isinstance(result.exception, HedgerowError)
     assert "There is no ledger" in str(result.exception)
     assert not (tmp_path / "typo.db").exists()
+
+
+def test_a_cap_does_not_begin_a_ledger_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["cap", "pay", "--epsilon", "3"])
+    assert isinstance(result.exception, LedgerError) and "ledger use" in str(result.exception)
+    assert list(tmp_path.iterdir()) == []
+    assert "It stands in ledger.db" in out("cap", "pay", "--epsilon", "3", "--new")
+
+
+def test_an_office_has_one_ledger_for_all_that_name_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    office, other = tmp_path / "office.db", tmp_path / "other.db"
+    for file in (office, other):
+        Ledger.open(str(file)).cap(file.stem, Budget(1))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    monkeypatch.chdir(tmp_path)
+    assert str(office) in out("use", "office.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert "office" in out("show") and "other" not in out("show")
+    monkeypatch.setenv("HEDGEROW_LEDGER", str(other))
+    assert "other" in out("show"), "the environment goes before the setting"
+    assert "office" in out("show", "--url", str(office)), "what is named goes before both"

@@ -32,7 +32,7 @@ def demo(
             getattr(tables, name).write_parquet(folder / f"{name}.parquet")
         (folder / "schema.toml").write_text(personnel_schema(), "utf-8")
         (folder / "job.toml").write_bytes(files("hedgerow.cli").joinpath("demo-job.toml").read_bytes())
-        ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0")
+        ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0", new=True)
         watch("rehearsing on the public table, which costs nothing")
         job = Job.load(folder / "job.toml")
         found = job.rehearse(epsilons=_EPSILONS, out=folder / "release-rehearsal")

@@ -33,8 +33,12 @@ def plan(
 
     with show.progress() as watch:
         watch("reading the schema and the public tables")
-        found = Job.load(job).plan(watch=watch)
-    show.echo(json.dumps(found.to_json(), indent=2) if as_json else show.plan_text(found))
+        loaded = Job.load(job)
+        found, books = loaded.plan(watch=watch), loaded.prepare().books
+    if as_json:
+        show.echo(json.dumps({**found.to_json(), "ledger": books}, indent=2))
+    else:
+        show.echo(f"ledger     {books}\n{show.plan_text(found)}")
     if figure is not None:
         _draw(found, figure)
     if found.missed or found.noise_exceeds:

@@ -11,20 +11,22 @@ from hedgerow.figures import many
 app = typer.Typer(
     help="What has been promised and spent on which confidential table, and the caps.", no_args_is_help=True
 )
-Url = Annotated[str, typer.Option("--url", help="The ledger: a file, or postgresql://user@host/database.")]
+Url = Annotated[
+    str, typer.Option("--url", help="A file, or postgresql://user@host/database; else the office's, else ledger.db.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")]
 
 
 @app.command()
 def show(
     table: Annotated[str | None, typer.Argument(help="Only this table.")] = None,
-    url: Url = "ledger.db",
+    url: Url = "",
     as_json: AsJson = False,
 ) -> None:
     """Show what was promised, what is left, and every entry."""
     from hedgerow.steward import ledger_book
 
-    found = ledger_book.show(url, table)
+    found = ledger_book.show(ledger_book.place_of(url), table)
     if as_json:
         screen.echo(json.dumps(found, indent=2))
     elif not found["entries"]:
@@ -42,13 +44,15 @@ def cap(
     table: Annotated[str, typer.Argument(help="The name under which the confidential table is booked.")],
     epsilon: Annotated[str, typer.Option("--epsilon", help="The most that all runs together may promise.")],
     delta: Annotated[str, typer.Option("--delta", help="The same for delta; 0 admits pure runs only.")] = "0",
-    url: Url = "ledger.db",
+    url: Url = "",
+    new: Annotated[bool, typer.Option("--new", help="Begin a ledger if there is none.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Set the lifetime cap of a table. A later cap replaces an earlier one; both stay on record."""
     from hedgerow.steward import ledger_book
 
-    account = ledger_book.cap(url, table, epsilon=epsilon, delta=delta).to_json()
+    url = ledger_book.place_of(url)
+    account = ledger_book.cap(url, table, epsilon=epsilon, delta=delta, new=new).to_json()
     if as_json:
         screen.echo(json.dumps(account, indent=2))
         return
@@ -67,13 +71,13 @@ def verify(
     anchor: Annotated[
         str | None, typer.Option("--anchor", help="The ledger hash of a release: nothing up to it may be gone.")
     ] = None,
-    url: Url = "ledger.db",
+    url: Url = "",
     as_json: AsJson = False,
 ) -> None:
     """Check every seal and every rule: exit 0 when the ledger holds, 6 when it does not."""
     from hedgerow.steward import ledger_book
 
-    number, head = ledger_book.verify(url, anchor)
+    number, head = ledger_book.verify(ledger_book.place_of(url), anchor)
     if as_json:
         screen.echo(json.dumps({"holds": True, "entries": number, "head": head, "anchor": anchor}, indent=2))
     else:
@@ -82,11 +86,21 @@ def verify(
 
 
 @app.command()
-def upgrade(url: Url = "ledger.db") -> None:
+def use(url: Annotated[str, typer.Argument(help="A file, or postgresql://user@host/database.")]) -> None:
+    """Set the ledger of your office once, for all that name no other. HEDGEROW_LEDGER, if set, goes first."""
+    from hedgerow.steward import ledger_book
+
+    whole, kept = ledger_book.use(url)
+    place = "the database" if "://" in whole else whole
+    screen.echo(f"From now on {place} is used where a job or a command names no other ledger. Kept in {kept}.")
+
+
+@app.command()
+def upgrade(url: Url = "") -> None:
     """Bring a ledger of an earlier version to the present format; everything promised stays."""
     from hedgerow.steward import ledger_book
 
-    done = ledger_book.upgrade(url)
+    done = ledger_book.upgrade(ledger_book.place_of(url))
     screen.echo("The ledger has the present format now, and holds." if done else "The ledger has the present format.")
 
 

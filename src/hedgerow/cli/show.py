@@ -81,8 +81,10 @@ def confirm(yes: bool) -> None:
 
 def quote(prepared: "PreparedJob", plan: "Plan") -> str:
     """What a run will cost and what is left, in a few lines."""
+    books = prepared.books  # before the ledger is opened, which begins one that is not there
     job, left, g = prepared.job, prepared.left(), prepared.guarantee
     lines = [
+        f"Ledger: {books}.",
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
         f"for one {unit(g)} ({g.relation}), "
         f"booked under {job.table!r}.",

@@ -32,6 +32,7 @@ from hedgerow.public import (
     Budget,
     Guarantee,
     Schema,
+    default_ledger,
     document,
     file_of,
     key_lines,
@@ -96,7 +97,7 @@ class _Plan(_Part):
 
 
 class _Ledger(_Part):
-    url: str = "ledger.db"
+    url: str = ""
 
 
 class _Schema(_Part):
@@ -174,7 +175,7 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
         "budget": Budget(file.budget.epsilon, file.budget.delta),
         "recipe": ForeignRecipe(name) if schema and "." in name else _recipe(path, name, settings),
         "uses": tuple(map(use_from_toml, uses)),
-        "ledger": file.ledger.url if "://" in file.ledger.url else str(absolute(file.ledger.url, folder)),
+        "ledger": _ledger(file.ledger.url, folder),
         "seed": file.job.seed,
         "copies": file.job.copies,
         "formats": file.job.formats,
@@ -185,6 +186,12 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
         "outside": file.schema_.outside,
         "interval": LeafInterval(**file.plan.model_dump()),
     }
+
+
+def _ledger(url: str, folder: Path) -> str:
+    """The ledger that the job names; else the office's; else the one beside the job."""
+    named = url or default_ledger() or "ledger.db"
+    return named if "://" in named else str(absolute(named, folder))
 
 
 def tables(text: str, path: Path) -> dict[str, Any]:
@@ -294,7 +301,9 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
         "target": job.target and table(job.target) | _unlike(job.target, ("count",)),
         "budget": {"epsilon": _number(job.budget.epsilon)}
         | ({"delta": _number(job.budget.delta)} if job.budget.delta else {}),
-        "ledger": {"url": job.ledger if "://" in job.ledger else place(job.ledger)},
+        "ledger": {}
+        if job.ledger == default_ledger()
+        else {"url": job.ledger if "://" in job.ledger else place(job.ledger)},
         "plan": _unlike(job.interval, ("p", "width", "level")),
         name: _unlike(job.recipe, [f.name for f in fields(job.recipe)]) if is_dataclass(job.recipe) else {},
         "use": [u.to_toml() for u in job.uses],

@@ -14,7 +14,16 @@ from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
 from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
 from hedgerow.planning.attach import LeafInterval
-from hedgerow.public import MOST_OUTSIDE, Budget, Guarantee, Relation, Schema, open_public, open_source
+from hedgerow.public import (
+    MOST_OUTSIDE,
+    Budget,
+    Guarantee,
+    Relation,
+    Schema,
+    default_ledger,
+    open_public,
+    open_source,
+)
 from hedgerow.recipes import RECIPES, AbstractRecipe
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
@@ -248,7 +257,7 @@ class JobValues:
         target: the rows that receive private columns, if the job attaches some.
         recipe: a recipe, the name of one, or nothing: then the best for what the job has.
         uses: what the release must get right.
-        ledger: a path, or the address of a database.
+        ledger: a path, or the address of a database; else the office's (``hedgerow ledger use``), or ledger.db here.
         seed: of sampling; the noise has none.
         copies: synthetic copies, all from one measurement.
         formats: of records, besides Parquet.
@@ -267,7 +276,7 @@ class JobValues:
     target: Target | None = None
     recipe: AbstractRecipe = None  # type: ignore[assignment]  # settled below
     uses: tuple[AbstractUse, ...] = ()
-    ledger: str = "ledger.db"
+    ledger: str = ""
     seed: int = 0
     copies: int = 1
     formats: tuple[str, ...] = ("csv",)
@@ -302,7 +311,7 @@ class JobValues:
             not isinstance(self.ledger, str | Path),
             f"Job: ledger is {value_in_words(self.ledger)}; write a path or an address.",
         )
-        here = str(self.ledger)
+        here = str(self.ledger) or default_ledger() or "ledger.db"
         self._set("ledger", here if "://" in here else str(absolute(here, Path.cwd())))
         for name, least, most in (("seed", 0, None), ("copies", 1, 1000)):
             n = getattr(self, name)

@@ -15,7 +15,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
-from hedgerow.public import Budget, Cap, Promised, Statement, epsilon_of
+from hedgerow.public import Budget, Cap, Promised, Statement, default_ledger, epsilon_of, use_ledger
 
 Pair = tuple[Fraction, Fraction]
 NOTHING: Pair = (Fraction(0), Fraction(0))
@@ -88,10 +88,29 @@ def accounts(url: str) -> tuple[TableAccount, ...]:
     return tuple(_account(book, table) for table in sorted(book.tables))
 
 
-def cap(url: str, table: str, *, epsilon: str, delta: str = "0") -> TableAccount:
-    """Set the cap of ``table`` and say what stands on it now. A ledger that is not there is begun."""
+def place_of(url: str) -> str:
+    """The ledger that is meant: the one named, else the office's, else ledger.db in this folder."""
+    return url or default_ledger() or "ledger.db"
+
+
+def use(url: str) -> tuple[str, Path]:
+    """Make a ledger the office's: every job and command that names no other uses it from now on."""
+    try:
+        Ledger(url)  # refuses an address of something else
+        return use_ledger(url)
+    except (OSError, RuntimeError) as wrong:
+        raise LedgerError(
+            f"The setting cannot be kept: {wrong}. Set the environment variable HEDGEROW_LEDGER instead.\n"
+            "No confidential row was read and nothing was spent."
+        ) from None
+
+
+def cap(url: str, table: str, *, epsilon: str, delta: str = "0", new: bool = False) -> TableAccount:
+    """Set the cap of ``table`` and say what stands on it now. One that is not there is begun if asked."""
     if not table.strip() or not table.isprintable():
         raise JobError(f"{table!r} cannot be the name of a table. Nothing was changed.")
+    if not new:
+        _must_exist(url)
     ledger = Ledger.open(url)
     ledger.cap(table, Budget(epsilon, delta))
     return _account(_read(ledger.entries()), table)
@@ -306,6 +325,7 @@ def _must_exist(url: str) -> None:
     file = url.removeprefix("sqlite:///")
     if "://" not in file and not Path(file).is_file():
         raise LedgerError(
-            f"There is no ledger {file}. Name it with --url; a first cap or run begins one.\n"
+            f"There is no ledger {file}. Name it with --url, or set your office's once (hedgerow ledger use URL, or\n"
+            "HEDGEROW_LEDGER in the environment). To begin one here: hedgerow ledger cap NAME --epsilon E --new.\n"
             "No confidential row was read and nothing was spent."
         )
