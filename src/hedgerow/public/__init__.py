@@ -30,7 +30,7 @@ from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, ro
 from hedgerow.public.files import Source, file_hash, file_of, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
-from hedgerow.public.office import default_ledger, use_ledger
+from hedgerow.public.office import default_ledger
 from hedgerow.public.schema.check import nearest
 from hedgerow.public.schema.column import BINNED, LISTED, MOST_OUTSIDE, Column, as_float
 from hedgerow.public.schema.fit import ColumnFit, TableFit, placed, unknown_rule
