@@ -15,7 +15,7 @@ from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
-from hedgerow.public import Budget, Cap, Promised, Statement, default_ledger, epsilon_of, use_ledger
+from hedgerow.public import Budget, Cap, Promised, Statement, epsilon_of
 from hedgerow.public.office import default_ledger, use_ledger
 
 Pair = tuple[Fraction, Fraction]
