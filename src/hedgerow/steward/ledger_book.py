@@ -110,10 +110,11 @@ def cap(url: str, table: str, *, epsilon: str, delta: str = "0", new: bool = Fal
     """Set the cap of ``table`` and say what stands on it now. One that is not there is begun if asked."""
     if not table.strip() or not table.isprintable():
         raise JobError(f"{table!r} cannot be the name of a table. Nothing was changed.")
+    most = Budget(epsilon, delta)
     if not new:
         _must_exist(url)
     ledger = Ledger.open(url)
-    ledger.cap(table, Budget(epsilon, delta))
+    ledger.cap(table, most)
     return _account(_read(ledger.entries()), table)
 
 
