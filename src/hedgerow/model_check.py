@@ -187,7 +187,8 @@ class ModelCheck:
     def formula(self) -> Formula:
         """The model."""
         try:
-            return Formula.parse(self.model, dict(self.references)).bound(self.road.schema)
+            model = Formula.parse(self.model, dict(self.references))
+            return model.bound(self.road.comparing(model.unsettled))
         except SchemaError as wrong:
             raise JobError(f"The model {self.model!r} cannot be checked. {wrong} {NOTHING}") from None
 

@@ -46,7 +46,7 @@ from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in
-from hedgerow.uses import Verdict
+from hedgerow.uses import AbstractUse, Verdict
 
 Watch = Callable[[str], None]
 Confirm = Callable[["PreparedJob", Plan], bool]
@@ -98,6 +98,25 @@ class PreparedJob:
 
     @cached_property
     def schema(self) -> Schema:
+        """The schema with all settled that is taken from the public table; what uses compare with, too."""
+        return self.comparing(lambda schema: [c for use in self.job.uses for c in use.unsettled(schema)], self._bare)
+
+    @cached_property
+    def uses(self) -> tuple[AbstractUse, ...]:
+        """The intended uses, checked, with what they leave to the schema written out."""
+        for use in self.job.uses:
+            use.check(self.schema)
+        return tuple(use.on(self.schema) for use in self.job.uses)
+
+    def comparing(self, columns: Callable[[Schema], Sequence[str]], schema: Schema | None = None) -> Schema:
+        """The schema with a reference for these columns: their most frequent value in the public table."""
+        known = schema or self.schema
+        if self.job.public is None or not (named := columns(known)):
+            return known
+        return known.referring(expanded_public(open_public(self.job.public.table), self.job.public.count), named)
+
+    @cached_property
+    def _bare(self) -> Schema:
         """The schema with bins, labels and combinations settled, from the public table where it says so."""
         written = self.job.schema
         if written.is_resolved:
@@ -134,8 +153,7 @@ class PreparedJob:
     @cached_property
     def outline(self) -> Plan:
         """What the job will ask, cost and need. Nothing is fitted; every mistake in what is public shows here."""
-        for use in self.job.uses:
-            use.check(self.schema)
+        _ = self.uses  # a mistake in one shows before any work
         found = outline(
             self.job.recipe,
             self.public,
@@ -153,7 +171,7 @@ class PreparedJob:
             self.outline,
             self.job.recipe,
             self.public,
-            self.job.uses,
+            self.uses,
             person=self.person,
             rng=np.random.default_rng(self.job.seed),
             watch=watch,
@@ -199,9 +217,9 @@ class PreparedJob:
     def digest(self) -> str:
         """A hash of all that noisy answers depend on: a run is resumed only when it is the same.
 
-        Structural zeros and rules are not part of it: they shape the records after everything was measured.
+        Structural zeros, rules and what uses compare with are not part of it: they matter after all was measured.
         """
-        job, free = self.job, replace(self.schema, zeros=(), rules=())
+        job, free = self.job, replace(self._bare, zeros=(), rules=())
         settings = repr(job.recipe) if is_dataclass(job.recipe) else name_of(job.recipe)
         tables = [(i.role, i.sha256, i.count) for i in self.inputs if i.role != "schema"]
         secret = "frame" if job.confidential.is_frame else str(job.confidential.table)
@@ -269,7 +287,7 @@ def stand_in_of(prepared: PreparedJob) -> StandIn:
             "schema; for that, say about how many rows the confidential one has, if that is public: [confidential]\n"
             "assumed_rows = ... (in Python: Confidential(..., assumed_rows=...)). Nothing was read or spent."
         )
-    return StandIn(job.recipe, prepared.public, prepared.tariff, job.uses, rows, prepared.person)
+    return StandIn(job.recipe, prepared.public, prepared.tariff, prepared.uses, rows, prepared.person)
 
 
 def rehearse(
@@ -364,7 +382,7 @@ def _must_be_free(folder: Path, journal: Journal, resume: bool) -> None:
 
 def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
     """The outline with a verdict per use: rehearsed before, forecast now, or said to be neither."""
-    outline, uses = prepared.outline, prepared.job.uses
+    outline, uses = prepared.outline, prepared.uses
     if not uses or prepared.rehearsed:
         return replace(outline, verdicts=prepared.rehearsed)
     if not wanted:

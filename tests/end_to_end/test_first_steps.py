@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import JobError
+from hedgerow.errors import JobError, SchemaError
 from hedgerow.job import remarks
-from hedgerow.public import Guarantee
+from hedgerow.model_check import prepare
+from hedgerow.public import CodedTable, Formula, Guarantee
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.test_replay_attach import attach_job
 from tests.privacy.world import frame
@@ -82,7 +83,7 @@ def test_the_package_is_the_command() -> None:
 
 @pytest.mark.parametrize("recipe", ["random_trees", "guided_tree"])
 def test_public_columns_are_those_of_the_target(hedgerow: Command, tmp_path: Path, recipe: str) -> None:
-    """They need not be typed again; the release says them, and holds for who has no target."""
+    """They need not be typed again; the release says them, for who has no target."""
     frame(ROWS).write_csv(tmp_path / "secret.csv")
     job = attach_job(tmp_path, LABELS, recipe)
     full = hr.Job.load(job)
@@ -98,7 +99,8 @@ def test_public_columns_are_those_of_the_target(hedgerow: Command, tmp_path: Pat
     assert done.code == 0, done.err
     (tmp_path / "target.csv").rename(tmp_path / "elsewhere.csv")
     (tmp_path / "release").rename(tmp_path / "moved")
-    assert hedgerow("verify", tmp_path / "moved").code == 0
+    assert hedgerow("verify", tmp_path / "moved").code == 7  # nothing failed; the records cannot be drawn again
+    assert hedgerow("verify", tmp_path / "moved", "--target", tmp_path / "elsewhere.csv").code == 0
     assert "public_columns" in (tmp_path / "moved" / "job.toml").read_text("utf-8")
 
 
@@ -176,3 +178,67 @@ def test_a_refusal_that_python_reaches_speaks_python_too(tmp_path: Path) -> None
         with pytest.raises(JobError) as said:
             refused()
         assert "in Python:" in " ".join(str(said.value).split()), str(said.value)
+
+
+def _frame(women: int, men: int) -> pl.DataFrame:
+    """A table in which women, men and a few others are paid apart; the last listed is not the most frequent."""
+    sex = ["F"] * women + ["M"] * men + ["X"] * 40
+    pay = [{"F": 30, "M": 50, "X": 70}[s] + 2 * (i % 5) for i, s in enumerate(sex)]
+    return pl.DataFrame({"sex": sex, "pay": pay})
+
+
+def test_a_level_is_compared_with_the_most_frequent_of_the_public_table(tmp_path: Path) -> None:
+    """Everywhere the same one: in the plan, on the pages, inside, for an analyst; no confidential row decides it."""
+    schema = hr.Schema.loads(
+        "[columns.sex]\nkind = 'categorical'\nlabels = { F = 'women', M = 'men', X = 'others' }\nmissing = true\n"
+        "[columns.pay]\nkind = 'integer'\nbins = { low = 20, high = 90, width = 2 }\nother = 50\n"
+    )
+    gap = hr.uses.Coefficient("pay ~ sex", "sex[women]", tolerance=5.0, name="gap")
+    job = hr.Job(
+        confidential=hr.Confidential(_frame(600, 300), name="secret"),  # here most are women, who do not decide it
+        public=hr.Public(_frame(300, 600)),
+        schema=schema,
+        budget=hr.Budget(100),
+        uses=[gap],
+        ledger=tmp_path / "l.db",
+    )
+    (verdict,) = job.plan().verdicts
+    assert "compared with sex = men" in verdict.use.what
+    place = tmp_path / "release"
+    release = job.run(place)
+    published = hr.Schema.load(place / "schema.toml")
+    assert published.column("sex").reference == "M"
+    (estimate,) = gap.figures(CodedTable.read(_frame(600, 300), published, "public")).values
+    assert -21 < estimate < -19  # women against men, not against the others that the schema lists last
+    assert "compared with sex = men" in (place / "report.html").read_text("utf-8")
+    release.verify()
+    page, judged = job.steward_report(release=place, out=tmp_path / "inside")
+    (exact,) = judged.reveal()
+    assert "compared with sex = men" in exact.verdict.use.what and exact.forecast is not None
+    assert "compared with sex = men" in page.read_text("utf-8")
+    check = prepare(job, "pay ~ sex", "sex[women] < 0", epsilon="1")
+    assert check.formula.terms[0].reference == "men"  # an analyst asks about the same coefficient
+
+
+def test_the_level_that_others_are_compared_with_is_named_as_such(tmp_path: Path) -> None:
+    schema = hr.Schema.draft(_frame(300, 600))
+
+    def plan(term: str, formula: str = "pay ~ sex") -> Any:
+        uses = [hr.uses.Coefficient(formula, term, tolerance=5.0)]
+        secret, public = hr.Confidential(_frame(600, 300), name="secret"), hr.Public(_frame(300, 600))
+        given: dict[str, Any] = {"schema": schema, "budget": hr.Budget(1), "ledger": tmp_path / "l.db"}
+        return hr.Job(confidential=secret, public=public, uses=uses, **given).plan().verdicts[0].use
+
+    with pytest.raises(JobError, match=r"'sex\[M\]' is what the others are compared with: choose it with C\(sex"):
+        plan("sex[M]")
+    assert plan("sex[F]").reference == "M"
+    assert plan("sex[M]", "pay ~ C(sex, ref=F)").reference == ""  # the formula says it already
+    without = hr.Schema.loads(schema.dumps().replace("[columns.sex]", "[columns.sex]\nreference = 'F'"))
+    assert gap_names(without) == ("sex[M]", "sex[X]", "sex[other]")
+    with pytest.raises(SchemaError, match="reference is 'G', which is not listed"):
+        hr.Schema.loads(schema.dumps().replace("[columns.sex]", "[columns.sex]\nreference = 'G'"))
+
+
+def gap_names(schema: hr.Schema) -> tuple[str, ...]:
+    """The coefficients of sex where the formula leaves to the schema what they are compared with."""
+    return Formula.parse("pay ~ sex").bound(schema).names(schema)

@@ -298,7 +298,7 @@ class Ledger:
         unit = "epsilon" if mine[0].facts["measure"] == "pure" else "rho"
         return (
             f"Booked for this run on {mine[0].tab}: epsilon {float(Fraction(mine[0].facts['epsilon'])):g} promised; "
-            f"of {unit} {of}, {said} is spent on {spends} request(s), {drawn} of them answered."
+            f"of {unit} {of}, {said} is spent on {spends} request{'s' * (spends != 1)}, {drawn} answered."
         )
 
     def _of(self, run: str) -> list[LedgerEntry]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
+from hedgerow.figures import many
 from hedgerow.planning.forecast import Plan
 from hedgerow.planning.interval import EPSILONS, MOST, least_n
 from hedgerow.public import (
@@ -270,7 +271,7 @@ class AttachPlan:
         w, delta = self.wanted, f", all with delta {self.delta:g}" if self.delta else ""
         out = [
             "worth      " + ", ".join(f"epsilon {e:.4g} under {r}" for r, e in self.epsilons.items()) + delta,
-            f"per row    epsilon {self.per_row[0]:.4g}; at most {self.per_row[1]} row(s) of one unit count",
+            f"per row    epsilon {self.per_row[0]:.4g}; at most {many(self.per_row[1], 'row')} of one unit {'counts' if self.per_row[1] == 1 else 'count'}",
         ]
         if self.expected_tv is not None:
             out += [

@@ -94,12 +94,20 @@ class Term:
     def base(self, column: Column) -> int:
         """The code of the level that others are compared with.
 
-        Where the formula does not say one, it is the last that the schema lists, no for a yes-no column, and the
-        lowest bin of a number: a rule that no table can change, so a coefficient means the same for every table.
+        Where the formula does not say one, it is the column's ``reference``, which a job with a public table settles
+        before anything is read; else the last that the schema lists, no for a yes-no column, and the lowest bin of a
+        number.  A rule that no confidential or synthetic table can change, so a coefficient means the same for all.
         """
-        if not self.reference:
-            return len(column.values) - 1 if column.kind in LISTED else 0
-        return _code(column, self.reference)
+        if said := self.reference or column.reference:
+            return _code(column, said)
+        return len(column.values) - 1 if column.kind in LISTED else 0
+
+    def base_names(self, column: Column) -> tuple[str, ...]:
+        """What the level that others are compared with would be called, had it a coefficient."""
+        texts = (column.cell_labels, column.cell_texts) if self.form == "labels" else ()
+        return tuple(
+            f"{self.column}{x}" for t in texts for x in (f"[{t[self.base(column)]}]", f"={t[self.base(column)]}")
+        )
 
     def coefficients(self, column: Column) -> tuple[tuple[str, ...], ...]:
         """What each coefficient may be called: its name, then the other ways to write it."""
@@ -160,6 +168,11 @@ class Formula:
             )
         return replace(self, terms=terms, response=response)
 
+    def unsettled(self, schema: Schema) -> tuple[str, ...]:
+        """The columns with a coefficient for each listed value but one, which neither formula nor schema names."""
+        plain = {t.column for t in self.terms if t.form in ("plain", "labels") and not t.reference}
+        return tuple(c.name for c in schema.columns if c.name in plain and c.kind in LISTED and not c.reference)
+
     def names(self, schema: Schema) -> tuple[str, ...]:
         """The coefficients of interest of a bound formula: ``age``, ``sex[F]``."""
         return tuple(names[0] for t in self.terms for names in t.coefficients(schema.column(t.column)))
@@ -170,14 +183,17 @@ class Formula:
         for place, names in enumerate(known):
             if name in names:
                 return place
-        labelled = [(t, schema.column(t.column)) for t in self.terms if t.form == "labels"]
-        bases = {f"{t.column}[{x[t.base(c)]}]" for t, c in labelled for x in (c.cell_labels, c.cell_texts)}
-        words = () if name in bases else [n for names in known for n in names]
-        close = get_close_matches(name, words, 1, cutoff=0.7)
+        base = next((t.column for t in self.terms if name in t.base_names(schema.column(t.column))), None)
+        close = [] if base else get_close_matches(name, [n for names in known for n in names], 1, cutoff=0.7)
+        why = (
+            f"{name!r} is what the others are compared with"
+            if base
+            else "The level that others are compared with has none"
+        )
         raise JobError(
             f"The model has no coefficient {name!r}.{f' Did you mean {close[0]!r}?' if close else ''} It has: "
             f"{', '.join(names[0] for names in known[:20])}{' ...' if len(known) > 20 else ''}.\n"
-            f"(The level that others are compared with has none: choose it with C(x, ref=LEVEL).) {NOTHING}"
+            f"({why}: choose it with C({base or 'x'}, ref=LEVEL).) {NOTHING}"
         )
 
     def __str__(self) -> str:

@@ -130,10 +130,8 @@ def judge_uses(
     """The same for a confidential table that is already read; for what stays inside an ``InsideOnly`` only."""
     _, copies = _release(release)
     forecasts = {v.use: v for v in _forecasts(release)}
-    generators = rng.spawn(len(job.uses))
-    return tuple(
-        _exact(u, confidential, copies, forecasts.get(u), r) for u, r in zip(job.uses, generators, strict=True)
-    )
+    uses, generators = [u.on(confidential.schema) for u in job.uses], rng.spawn(len(job.uses))
+    return tuple(_exact(u, confidential, copies, forecasts.get(u), r) for u, r in zip(uses, generators, strict=True))
 
 
 def _exact(

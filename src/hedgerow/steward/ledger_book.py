@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
+from hedgerow.figures import many
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
 from hedgerow.public import Budget, Cap, Promised, Statement, epsilon_of
 from hedgerow.public.office import default_ledger, use_ledger
@@ -163,10 +164,10 @@ def booking_of(url: str, statement: Statement) -> str:
     if more := Counter(e.facts["request"] for e in mine if e.kind == "draw") - stated:
         what = {e.facts["request"]: e.facts["what"] for e in mine if e.kind == "spend"}
         raise VerifyFailed(
-            f"The ledger has {more.total()} request(s) more that this run drew and the statement lacks: "
+            f"The ledger has {many(more.total(), 'request')} more that this run drew and the statement lacks: "
             f"{'; '.join(what[request] for request in more)}."
         )
-    return f"entry {promise.seq}: epsilon {float(said[0]):g}; {len(statement.spends)} request(s) paid and drawn"
+    return f"entry {promise.seq}: epsilon {float(said[0]):g}; {many(len(statement.spends), 'request')} paid and drawn"
 
 
 def check(found: Sequence[LedgerEntry], anchor: str | None = None) -> None:

@@ -219,6 +219,14 @@ class AbstractUse(ABC):
         """The columns that the use names one by one."""
         return self.groups
 
+    def unsettled(self, schema: Schema) -> tuple[str, ...]:
+        """The columns whose values are compared with one that neither use nor schema names."""
+        return ()
+
+    def on(self, schema: Schema) -> "AbstractUse":
+        """The use with what it leaves to the schema written out."""
+        return self
+
     def works_on(self, table: CodedTable) -> bool:
         """Whether ``table`` has what the figures are worked out from."""
         return True
@@ -343,7 +351,13 @@ class AbstractUse(ABC):
 
     def to_toml(self) -> dict[str, Any]:
         """The use as a ``[[use]]`` of a job file; what is as by default is left out."""
-        plain = {"within": self.default_within, "over": self.default_over, self.size_key: 0, "by": ()}
+        plain = {
+            "within": self.default_within,
+            "over": self.default_over,
+            self.size_key: 0,
+            "by": (),
+            "reference": "",
+        }
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         kept = {k: list(v) if isinstance(v, tuple) else v for k, v in data.items() if plain.get(k) != v}
         own = {k: v for k, v in kept.items() if k not in ("name", "tolerance", "within", "over")}
@@ -352,7 +366,7 @@ class AbstractUse(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """The use as plain data, under the same keys for every kind; what is not set is left out."""
-        own = {k: v for k, v in self.to_toml().items() if k in ("of", "values", "at", "formula", "term")}
+        own = {k: v for k, v in self.to_toml().items() if k in ("of", "values", "at", "formula", "term", "reference")}
         shared = {
             "name": self.name,
             "columns": list(self.groups),

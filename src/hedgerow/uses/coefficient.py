@@ -1,6 +1,8 @@
 """One coefficient of a linear model, fitted in every group on its own."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, ClassVar, final
 
@@ -25,8 +27,13 @@ class Coefficient(AbstractGroupUse):
     Standard errors are robust to unequal variance.  Levels are compared with one that follows from formula and
     schema, so the coefficient means the same whichever table it is fitted to.
 
-    >>> Coefficient("ln(pay) ~ sex + age | agency", "sex[F]", tolerance=0.02).what
-    'coefficient of sex[F] in ln(pay) ~ sex + age | agency: difference, sign kept'
+    Attributes:
+        formula: the model.
+        term: its coefficient.
+        reference: the value that the term's is compared with, where the formula does not say; settled by the job.
+
+    >>> Coefficient("ln(pay) ~ sex + age | agency", "sex[F]", reference="M", tolerance=0.02).what
+    'coefficient of sex[F] in ln(pay) ~ sex + age | agency, compared with sex = M: difference, sign kept'
     """
 
     kind: ClassVar[str] = "coefficient"
@@ -34,11 +41,28 @@ class Coefficient(AbstractGroupUse):
 
     formula: str
     term: str
+    reference: str = ""
 
     @property
     def subject(self) -> str:
         """What is looked at."""
         return f"coefficient of {self.term} in {self.formula}"
+
+    @classmethod
+    def problems(cls, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """What is wrong with the values of some keys."""
+        yield from super().problems(values)
+        if not isinstance(values.get("reference", ""), str):
+            yield "reference", "must be a text"
+
+    @property
+    def _column(self) -> str:
+        """The column of the term, where it names a level."""
+        return re.split(r"[\[=]", self.term, maxsplit=1)[0].strip()
+
+    @property
+    def _by(self) -> str:
+        return f", compared with {self._column} = {self.reference}" * bool(self.reference) + super()._by
 
     @property
     def _aside(self) -> str:
@@ -61,10 +85,26 @@ class Coefficient(AbstractGroupUse):
     def bound(self, schema: Schema) -> tuple[Formula, str]:
         """The formula with every term settled by the schema, and the full name of the coefficient."""
         try:
-            formula = Formula.parse(self.formula).bound(schema)
+            formula = self._model.bound(schema)
             return formula, formula.names(schema)[formula.place(self.term, schema)]
         except JobError as wrong:
             raise JobError(f"The use {self.name!r} cannot be judged. {wrong}") from None
+
+    @property
+    def _model(self) -> Formula:
+        return Formula.parse(self.formula, {self._column: self.reference} if self.reference else None)
+
+    def unsettled(self, schema: Schema) -> tuple[str, ...]:
+        """The columns of the formula whose values are compared with one that nobody has named yet."""
+        return self._model.unsettled(schema)
+
+    def on(self, schema: Schema) -> "Coefficient":
+        """The same use, saying what its term is compared with where the formula leaves that to the schema."""
+        formula, name = self.bound(schema)
+        for said, term in zip(self._model.terms, formula.terms, strict=True):
+            if not said.reference and term.reference and term.column == self._column:
+                return replace(self, reference=term.reference)
+        return self
 
     def works_on(self, table: CodedTable) -> bool:
         """A model is fitted to records."""

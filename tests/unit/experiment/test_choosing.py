@@ -100,7 +100,7 @@ def test_a_choice_is_held_against_the_ledger_it_was_paid_from(
 ) -> None:
     book = choice.parent / "ledger.db"
     said = hedgerow("verify", choice, "--ledger", book)
-    assert said.code == 0 and "ok     the ledger has it, at its price: entry 1: epsilon 4; 1 request(s)" in said.out
+    assert said.code == 0 and "ok     the ledger has it, at its price: entry 2: epsilon 4; 1 request paid" in said.out
     Ledger.open(str(tmp_path / "other.db")).cap("personnel", Budget("9"))
     other = hedgerow("verify", choice, "--ledger", tmp_path / "other.db")
     assert other.code == 6 and "FAILED the ledger has it" in other.out

@@ -254,6 +254,8 @@ def _listed(c: Column) -> Iterator[Fault]:
             if not text.removeprefix("-").isdecimal() or text != str(int(text)) or abs(int(text)) >= 2**63:
                 yield "type", f'type is "integer" but {text!r} is not a whole number; set type = "text".'
                 break
+    if c.reference and c.reference not in c.values:
+        yield "reference", f"reference is {c.reference!r}, which is not listed; {nearest(c.reference, c.values)}"
     if c.prefix < 0:
         yield "prefix", f"prefix is {c.prefix}; give the number of leading characters to keep, such as 2."
     if c.other is not None and c.other not in c.values and c.prefix and c.other[: c.prefix].strip() in c.values:

@@ -57,6 +57,7 @@ class Column:
         missing_values: texts that mean missing, besides null, NaN and blank.
         other: the cell of all that is not listed: one of the values (or a number in a bin), or a new one.
         outside: the share of a public or target table's rows that may stand outside; None: as the job says.
+        reference: of listed values, the one that models compare the others with; empty: a job settles it.
         special: texts of a numeric or date column with a cell of their own, each with its label.
         bins: the bins of a numeric or date column.
         beyond: where numbers and dates beyond the bins go: into the outer bins, or where unknown values go.
@@ -82,6 +83,7 @@ class Column:
     missing_values: tuple[str, ...] = ()
     other: str | None = None
     outside: float | None = None
+    reference: str = ""
     special: tuple[tuple[str, str], ...] = ()
     bins: Bins | None = None
     beyond: Literal["outer", "unknown"] = "outer"

@@ -197,6 +197,7 @@ _OF_LISTED: dict[str, _Reader] = {
     "type": _word("text", "integer"),
     "prefix": _whole,
     "collapse": _collapse,
+    "reference": _raw,
 }
 _OF_BINNED: dict[str, _Reader] = {
     "bins": _bins,
@@ -345,7 +346,8 @@ def _declared(name: str, kind: Kind, got: dict[str, Any]) -> Column:
 
 _ORDER = (
     *("description", "values", "type", "prefix", "collapse", "bins", "beyond", "unit", "decode", "format"),
-    *("yes", "no", "missing", "missing_values", "other", "outside", "determined_by", "map", "public_values"),
+    *("yes", "no", "missing", "missing_values", "other", "outside", "reference", "determined_by", "map"),
+    "public_values",
 )
 """The keys of a column as they are written; labels and special come last, as they may be tables."""
 _HEAD = """\

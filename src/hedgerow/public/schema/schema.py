@@ -16,17 +16,19 @@ codes of every value and the number of cells of every question, before anything 
     (('sex', 'age'), 150, ('F', 'M'))
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
 import polars as pl
 
 from hedgerow.errors import NOTHING, JobError, SchemaError, TableMismatch
 from hedgerow.public.coding import Coding
+from hedgerow.public.files import Source
 from hedgerow.public.frames import open_public
 from hedgerow.public.schema import file as schema_file
 from hedgerow.public.schema import resolve
@@ -147,6 +149,17 @@ class Schema(Declaration):
     def resolved(self, public: pl.DataFrame) -> "Schema":
         """The same schema with all that it takes from the public table written out."""
         return self if self.is_resolved else Schema._of(resolve.resolve(self, public))
+
+    def referring(self, public: Source, names: Sequence[str]) -> "Schema":
+        """The same schema; the reference of each of ``names`` is its most frequent listed value in a PUBLIC table."""
+        listed = {c.name: c for c in self.columns if c.name in names and c.name in public.columns}
+        counts = {name: np.zeros(c.size, np.int64) for name, c in listed.items()}
+        for batch in public.batches(list(listed)) if listed else ():
+            for name, c in listed.items():
+                counts[name] += np.bincount(c.coded.encode(batch[name]), minlength=c.size)
+        often = {n: c.values[int(counts[n][: len(c.values)].argmax())] for n, c in listed.items() if counts[n].any()}
+        columns = tuple(replace(c, reference=often.get(c.name, c.reference)) for c in self.columns)
+        return replace(self, columns=columns) if often else self
 
     def check(self, table: Any, *, target: bool = False, outside: float = MOST_OUTSIDE) -> TableFit:
         """How a PUBLIC table fits: what it holds that the schema does not know, where that is counted, and how much.
