@@ -271,7 +271,8 @@ class AttachPlan:
         w, delta = self.wanted, f", all with delta {self.delta:g}" if self.delta else ""
         out = [
             "worth      " + ", ".join(f"epsilon {e:.4g} under {r}" for r, e in self.epsilons.items()) + delta,
-            f"per row    epsilon {self.per_row[0]:.4g}; at most {many(self.per_row[1], 'row')} of one unit {'counts' if self.per_row[1] == 1 else 'count'}",
+            f"per row    epsilon {self.per_row[0]:.4g}; at most {many(self.per_row[1], 'row')} of one unit "
+            + ("counts" if self.per_row[1] == 1 else "count"),
         ]
         if self.expected_tv is not None:
             out += [
