@@ -199,8 +199,8 @@ def test_a_level_is_compared_with_the_most_frequent_of_the_public_table(tmp_path
         public=hr.Public(_frame(300, 600)),
         schema=schema,
         budget=hr.Budget(100),
-        uses=[gap],
-        ledger=tmp_path / "l.db",
+        uses=(gap,),
+        ledger=str(tmp_path / "l.db"),
     )
     (verdict,) = job.plan().verdicts
     assert "compared with sex = men" in verdict.use.what
@@ -224,7 +224,7 @@ def test_the_level_that_others_are_compared_with_is_named_as_such(tmp_path: Path
     schema = hr.Schema.draft(_frame(300, 600))
 
     def plan(term: str, formula: str = "pay ~ sex") -> Any:
-        uses = [hr.uses.Coefficient(formula, term, tolerance=5.0)]
+        uses = (hr.uses.Coefficient(formula, term, tolerance=5.0),)
         secret, public = hr.Confidential(_frame(600, 300), name="secret"), hr.Public(_frame(300, 600))
         given: dict[str, Any] = {"schema": schema, "budget": hr.Budget(1), "ledger": tmp_path / "l.db"}
         return hr.Job(confidential=secret, public=public, uses=uses, **given).plan().verdicts[0].use
