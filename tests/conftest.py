@@ -18,6 +18,18 @@ beartype_packages(
 )
 
 
+@pytest.fixture(autouse=True)
+def bundles_are_opened_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundles of most tests are their own: opened by the same code in this process, which saves its start.
+
+    Tests marked ``confined`` open theirs in a process of its own, as every user does.
+    """
+    if request.node.get_closest_marker("confined") is None:
+        from hedgerow.release import confined
+
+        monkeypatch.setattr(confined, "_elsewhere", confined.find)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Toy tables are small and noisy: only tests of these warnings look for them."""
     config.addinivalue_line("filterwarnings", "ignore::hedgerow.planning.forecast.PlanWarning")

@@ -85,23 +85,7 @@ def _do(task: dict[str, Any], folder: Path | str, limits: Limits | None) -> Any:
     """What the other process found, as plain data; a sentence when it could not end its work."""
     place = Path(folder).absolute()
     limits = limits or Limits.of(place)
-    ours = str(Path(__file__).parents[2])
-    paths = [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
-    # -P: no module is ever taken from the folder we stand in, which may be the stranger's
-    command = [sys.executable, "-P", "-c", "from hedgerow.release.confined import work; work()"]
-    try:
-        done = subprocess.run(
-            command,
-            input=json.dumps({**task, "folder": str(place), **asdict(limits)}).encode(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-            timeout=4 * limits.seconds + 60,
-            check=False,
-        )
-        told = json.loads(done.stdout) if done.returncode == 0 else {}
-    except (subprocess.TimeoutExpired, ValueError):
-        told = {}
+    told = _elsewhere({**task, "folder": str(place), **asdict(limits)})
     if "refused" in told:
         raise JobError(told["refused"])
     return told.get("found") or (
@@ -110,27 +94,49 @@ def _do(task: dict[str, Any], folder: Path | str, limits: Limits | None) -> Any:
     )
 
 
+def _elsewhere(task: dict[str, Any]) -> dict[str, Any]:
+    """What ``find`` tells in a process of its own; nothing when that broke or took too long."""
+    ours = str(Path(__file__).parents[2])
+    paths = [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
+    # -P: no module is ever taken from the folder we stand in, which may be the stranger's
+    command = [sys.executable, "-P", "-c", "from hedgerow.release.confined import work; work()"]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(task).encode(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            timeout=4 * task["seconds"] + 60,
+            check=False,
+        )
+        return dict(json.loads(done.stdout)) if done.returncode == 0 else {}
+    except (subprocess.TimeoutExpired, ValueError):
+        return {}
+
+
 def work() -> None:
     """The other process: do what is asked on the standard input, within bounds, and write what was found."""
     task = json.loads(sys.stdin.buffer.read())
     _confine(Limits(task["memory"], task["seconds"]))
+    sys.stdout.write(json.dumps(find(task)))
+    sys.stdout.flush()
+    os._exit(0)  # threads of a library that is still at work have nothing to add
+
+
+def find(task: dict[str, Any]) -> dict[str, Any]:
+    """Open a bundle, or verify it: what was found, or why it could not be, as plain data."""
     folder = Path(task["folder"])
-    told: dict[str, Any] = {}
     try:
         if task["do"] == "open":
             open_all(folder)
-            told["found"] = True
-        else:
-            given = {what: _received(task[what]) for what in ("public", "target")}
-            checks = verify(folder, **given, key=task["key"])
-            told["found"] = [[c.name, c.held, c.detail] for c in checks]
+            return {"found": True}
+        given = {what: _received(task[what]) for what in ("public", "target")}
+        return {"found": [[c.name, c.held, c.detail] for c in verify(folder, **given, key=task["key"])]}
     except OtherTable as wrong:
-        told["refused"] = str(wrong)
+        return {"refused": str(wrong)}
     except HedgerowError as wrong:
-        told["found"] = str(wrong)
-    sys.stdout.write(json.dumps(told))
-    sys.stdout.flush()
-    os._exit(0)  # threads of a library that is still at work have nothing to add
+        return {"found": str(wrong)}
 
 
 def open_all(folder: Path) -> None:

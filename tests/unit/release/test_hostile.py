@@ -15,6 +15,7 @@ from hedgerow.release import bundle as bundles
 from hedgerow.release.confined import Limits, must_open, open_all, verify_confined
 from tests.unit.release.tampering import failed, only, rehash
 
+pytestmark = pytest.mark.confined
 SMALL = Limits(memory=400 * 10**6, seconds=20)
 
 

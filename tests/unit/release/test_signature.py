@@ -19,6 +19,8 @@ from hedgerow.release.signature import create_key, sign, signed_by
 from hedgerow.release.verify import SIGNED, verify
 from tests.unit.release.tampering import failed, only, rehash
 
+pytestmark = pytest.mark.confined
+
 
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
