@@ -167,13 +167,13 @@ class ModelCheck:
         secret = self.road.job.confidential.table
         if self._file is not None and same_file(secret, self._file.resolve()):
             raise JobError(
-                "--synthetic names the confidential table itself. Name the synthetic file: its coefficients may be\n"
-                f"looked at freely. {NOTHING}"
+                "--synthetic (in Python: synthetic=) names the confidential table itself. Name the synthetic file:\n"
+                f"its coefficients may be looked at freely. {NOTHING}"
             )
         if self.rows is not None and self.rows < ROWS_EACH * self.parts * self.size:
             most = self.rows // (ROWS_EACH * self.size)
             cure = (
-                f"Use --parts {most} or fewer"
+                f"Use --parts {most} or fewer (in Python: parts={most})"
                 if most >= 10
                 else "Leave out terms or fixed effects, or give up the check"
             )
@@ -201,7 +201,8 @@ class ModelCheck:
         if found is None or not np.isfinite(found):
             raise JobError(
                 f"{self.text!r} alone claims the sign it has in the synthetic file, which does not determine it.\n"
-                f"Write the claim out, like '{self.text} < 0', or name the file with --synthetic. {NOTHING}"
+                f"Write the claim out, like '{self.text} < 0', or name the file with --synthetic (in Python:\n"
+                f"synthetic=). {NOTHING}"
             )
         return make_claim(f"{self.text} {'<' if found < 0 else '>'} 0", self.formula, self.road.schema)
 
@@ -228,7 +229,8 @@ class ModelCheck:
                 return self.synthetic / name
         raise JobError(
             f"The folder {self.synthetic} has no records.parquet, so it is no release of records. A model needs\n"
-            f"records: name their file, or the folder of a release that has them, with --synthetic. {NOTHING}"
+            "records: name their file, or the folder of a release that has them, with --synthetic (in Python:\n"
+            f"synthetic=). {NOTHING}"
         )
 
     @property
@@ -329,7 +331,7 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
     """
     road, job, budget = check.road, check.road.job, check.budget
     if out.exists():
-        raise JobError(f"{out} exists already. Choose another place with --out. {NOTHING}")
+        raise JobError(f"{out} exists already. Choose another place with --out (in Python: out). {NOTHING}")
     if not out.parent.is_dir():
         raise JobError(f"There is no folder {out.parent} for the answer. {NOTHING}")
     source, claim, journal = open_confidential(job.confidential.table), check.claim, Journal.beside(out)

@@ -231,11 +231,16 @@ class PreparedJob:
         return Ledger.open(self.job.ledger)
 
     @property
+    def _has_ledger(self) -> bool:
+        """Whether the ledger was begun; of one in a database, taken to be so."""
+        return "://" in self.job.ledger or Path(self.job.ledger).exists()
+
+    @property
     def books(self) -> str:
         """Which ledger this is and what it knows of the table, in words; looking begins none, and reads no row."""
         name, table = self.job.ledger, self.job.table
         shown = re.sub(r"//[^@/]*@", "//", name) + (" (the office's)" if name == default_ledger() else "")
-        if "://" not in name and not Path(name).exists():
+        if not self._has_ledger:
             return f"{shown}: it is not there yet, and a run begins it; no ledger has heard of {table!r} here"
         try:
             known = any(e.tab == table for e in self.ledger().entries())
@@ -244,7 +249,12 @@ class PreparedJob:
         return shown if known else f"{shown}: it has never heard of table {table!r}"
 
     def left(self, budget: Budget | None = None) -> tuple[Fraction, Fraction] | None:
-        """What the cap leaves to a run of ``budget`` (the job's): epsilon before and after it; None without a cap."""
+        """What the cap leaves to a run of ``budget`` (the job's): epsilon before and after it; None without a cap.
+
+        Looking begins no ledger.
+        """
+        if not self._has_ledger:
+            return None
         cap, made = self.ledger().account(self.job.table)
         return cap and cap.around(made, budget or self.job.budget)
 

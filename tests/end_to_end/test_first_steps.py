@@ -242,3 +242,22 @@ def test_the_level_that_others_are_compared_with_is_named_as_such(tmp_path: Path
 def gap_names(schema: hr.Schema) -> tuple[str, ...]:
     """The coefficients of sex where the formula leaves to the schema what they are compared with."""
     return Formula.parse("pay ~ sex").bound(schema).names(schema)
+
+
+def test_a_rehearsal_says_what_stands_outside_the_schema_as_a_plan_does(hedgerow: Command, tmp_path: Path) -> None:
+    known = _frame(300, 600)
+    schema = hr.Schema.draft(known)
+    public = pl.concat([known, pl.DataFrame({"sex": ["Y"] * 7, "pay": [40] * 7})])  # below the limit, so only said
+    public.write_csv(tmp_path / "public.csv")
+    known.write_csv(tmp_path / "secret.csv")
+    schema.save(tmp_path / "schema.toml")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        "[confidential]\ntable = 'secret.csv'\n[public]\ntable = 'public.csv'\n[budget]\nepsilon = 1\n"
+        "[[use]]\nname = 'sex'\ncolumns = ['sex']\ntolerance = 0.5\n",
+        "utf-8",
+    )
+    lines = [line for line in hedgerow("plan", job).out.splitlines() if line.startswith("outside ")]
+    assert len(lines) == 1 and " 7 " in lines[0] and "sex" in lines[0], lines
+    rehearsed = hedgerow("rehearse", job, "--epsilons", "1", "--runs", "2", "--workers", "1")
+    assert lines[0] in rehearsed.out.splitlines(), rehearsed.out + rehearsed.err

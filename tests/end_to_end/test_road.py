@@ -312,7 +312,7 @@ def test_drawn_requests_that_a_statement_lacks_are_reported(hedgerow: Command, j
     url, release = job.parent / "ledger.db", job.parent / "release"
     assert hedgerow("verify", release, "--ledger", url).code == 0
     statement = BundleReader(release).statement
-    with pytest.raises(VerifyFailed, match=r"1 request\(s\) more that this run drew .* measure 3 table"):
+    with pytest.raises(VerifyFailed, match=r"1 request more that this run drew .* measure 3 table"):
         ledger_book.booking_of(str(url), replace(statement, spends=()))
 
 
@@ -322,6 +322,7 @@ def test_plan_and_run_say_which_ledger_it_is_and_whether_it_knows_the_table(
     office = job.parent / "office" / "ledger.db"
     office.parent.mkdir()
     said = hedgerow("plan", job).out
+    assert "cap        none is set on 'toy'\n" in said
     assert f"{job.parent / 'ledger.db'}: it is not there yet" in said and not (job.parent / "ledger.db").exists()
     Ledger.open(str(office))
     monkeypatch.setenv("HEDGEROW_LEDGER", str(office))
@@ -329,6 +330,10 @@ def test_plan_and_run_say_which_ledger_it_is_and_whether_it_knows_the_table(
     run = hedgerow("run", job, "--yes")
     assert run.code == 0 and f"{office} (the office's): it has never heard of table 'toy'" in run.err
     assert f"ledger     {office} (the office's)\n" in hedgerow("plan", job).out
+    assert hedgerow("ledger", "cap", "toy", "--epsilon", "4").code == 0
+    assert "cap        left: epsilon 2.5; after this run 1\n" in hedgerow("plan", job).out  # of 4, 1.5 is promised
+    assert hedgerow("ledger", "cap", "toy", "--epsilon", "2").code == 0
+    assert "cap        left: epsilon 0.5; this run needs more and will be refused\n" in hedgerow("plan", job).out
     assert not (job.parent / "ledger.db").exists()
     assert str(office) not in (job.parent / "release" / "job.toml").read_text()
     job.write_text(job.read_text() + "[ledger]\nurl = 'own.db'\n")

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,11 +35,11 @@ def plan(
     with show.progress() as watch:
         watch("reading the schema and the public tables")
         loaded = Job.load(job)
-        found, books = loaded.plan(watch=watch), loaded.prepare().books
+        prepared, found = loaded.prepare(), loaded.plan(watch=watch)
     if as_json:
-        show.echo(json.dumps({**found.to_json(), "ledger": books}, indent=2))
+        show.echo(json.dumps({**found.to_json(), "ledger": prepared.books}, indent=2))
     else:
-        show.echo(f"ledger     {books}\n{show.plan_text(found)}")
+        show.echo("\n".join([*show.ledger_lines(prepared), show.plan_text(found)]))
     if figure is not None:
         _draw(found, figure)
     if found.missed or found.noise_exceeds:
@@ -87,12 +88,13 @@ def rehearse(
             watch.step(f"{done} of {of} runs, about {_span(left)} left")
 
         loaded = Job.load(job)
+        outside = loaded.prepare().outline.outside
         place = out or rehearsal_folder(loaded.out)
         found = loaded.rehearse(epsilons=tried, runs=runs, workers=workers, out=place, watch=seen)
     show.echo(
         json.dumps(found.to_json(), indent=2)
         if as_json
-        else f"{_rehearsal_text(found)}\n\ndrawn in {place / 'rehearsal.html'}"
+        else f"{_rehearsal_text(found, outside)}\n\ndrawn in {place / 'rehearsal.html'}"
     )
     if not found.here.expected_met:
         raise typer.Exit(5)
@@ -114,8 +116,8 @@ def _span(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-def _rehearsal_text(found: "Rehearsal") -> str:
-    """The rehearsal for people: the uses at the job's epsilon, the errors by epsilon, and what to choose."""
+def _rehearsal_text(found: "Rehearsal", outside: Sequence[str]) -> str:
+    """The rehearsal for people: rows outside the schema, the uses, errors by epsilon, what to choose."""
     from textwrap import wrap
 
     from hedgerow.release.rehearsal_folder import played_words
@@ -125,6 +127,7 @@ def _rehearsal_text(found: "Rehearsal") -> str:
     played = f"{found.recipe}, {found.runs} runs at each of {len(found.points)} epsilons. {played_words(found)}"
     lines = [
         *wrap(played, 110, initial_indent="rehearsed  ", subsequent_indent=" " * 11),
+        *(f"outside    {line}" for line in outside),
         "",
         *show.use_lines(use_rows(here.verdicts)),
         "",

@@ -9,13 +9,14 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import typer
 
-from hedgerow.errors import NOTHING, JobError, Refused
+from hedgerow.errors import NOTHING, JobError, LedgerError, Refused
 from hedgerow.figures import aligned, many, one_line, printable
 
 if TYPE_CHECKING:
@@ -81,10 +82,9 @@ def confirm(yes: bool) -> None:
 
 def quote(prepared: "PreparedJob", plan: "Plan") -> str:
     """What a run will cost and what is left, in a few lines."""
-    books = prepared.books  # before the ledger is opened, which begins one that is not there
     job, left, g = prepared.job, prepared.left(), prepared.guarantee
     lines = [
-        f"Ledger: {books}.",
+        f"Ledger: {prepared.books}.",
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
         f"for one {unit(g)} ({g.relation}), "
         f"booked under {job.table!r}.",
@@ -100,11 +100,31 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
             + ("" if "://" in job.ledger else f" --url {shlex.quote(job.ledger)}")  # an address may hold a password
         )
     else:
-        now, after = left
-        then = f"after this run {float(after):g}" if after >= 0 else "this run needs more and will be refused"
-        like = f" for a run with delta {float(job.budget.delta):g}" if job.budget.delta else ""
-        lines.append(f"Left under the cap{like}: epsilon {float(now):g}; {then}.")
+        lines.append(f"Left under the cap{_like(prepared)}: {_around(left)}.")
     return "\n".join(lines)
+
+
+def ledger_lines(prepared: "PreparedJob") -> list[str]:
+    """For a plan: which ledger it is, and what its cap leaves to this job. Looking begins no ledger."""
+    lines = [f"ledger     {prepared.books}"]
+    try:
+        left = prepared.left()
+    except LedgerError:
+        return lines  # that it cannot be looked at is said
+    said = f"none is set on {prepared.job.table!r}" if left is None else f"left{_like(prepared)}: {_around(left)}"
+    return [*lines, f"cap        {said}"]
+
+
+def _around(left: tuple[Fraction, Fraction]) -> str:
+    """What is left before and after a run."""
+    now, after = left
+    then = f"after this run {float(after):g}" if after >= 0 else "this run needs more and will be refused"
+    return f"epsilon {float(now):g}; {then}"
+
+
+def _like(prepared: "PreparedJob") -> str:
+    delta = prepared.job.budget.delta
+    return f" for a run with delta {float(delta):g}" if delta else ""
 
 
 def unit(g: "Guarantee") -> str:

@@ -80,7 +80,8 @@ class Choosing:
         if fixed:
             raise JobError(
                 f"A choice on the confidential table varies settings of recipes only; {', '.join(fixed)} is none.\n"
-                f"What each run may cost follows from --epsilon. Take it out of the grid. {NOTHING}"
+                "What each run may cost follows from --epsilon (in Python: epsilon=). Take it out of the grid.\n"
+                f"{NOTHING}"
             )
         if any(j.guarantee != self.job.guarantee for j in self.jobs):
             raise JobError(
@@ -179,7 +180,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     The same choice that was cut short there goes on, and pays nothing twice.
     """
     if folder.exists():
-        raise JobError(f"{folder} exists already. Choose another place with --out. {NOTHING}")
+        raise JobError(f"{folder} exists already. Choose another place with --out (in Python: folder). {NOTHING}")
     road, job, journal = choosing.road, choosing.job, Journal.beside(folder)
     recipes, choice = [j.recipe for j in choosing.jobs], choosing.choice
     source = open_confidential(job.confidential.table)

@@ -225,7 +225,8 @@ def least_n(p: float, epsilon: float, *, width: float, level: float = 0.9, kind:
         if n == MOST:
             raise JobError(
                 f"No leaf of up to {MOST:,} records has an interval of width {width:g} at p {p:g} and epsilon "
-                f"{epsilon:g}.\nAsk for a larger --width, or spend a larger --epsilon. {_NOTHING}"
+                f"{epsilon:g}.\nAsk for a larger --width, or spend a larger --epsilon (in Python: width=,\n"
+                f"epsilon=). {_NOTHING}"
             )
         n = min(2 * n, MOST)
     while n > 1:
@@ -260,13 +261,15 @@ def least_epsilon(p: float, n: int, *, width: float, level: float = 0.9, kind: K
     if (alone := width_at(high)) > width:
         raise JobError(
             f"No epsilon is large enough: drawing {n:,} labels without any noise already has an interval of width "
-            f"{alone:.6g} at p {p:g}, wider than {width:g}.\nAsk for a larger --width or a larger --n "
-            f"(hedgerow interval --p {p:g} --epsilon 1 --width {width:g} gives the least). {_NOTHING}"
+            f"{alone:.6g} at p {p:g}, wider than {width:g}.\n"
+            "Ask for a larger --width or a larger --n (in Python: width=, n=);\n"
+            f"hedgerow interval --p {p:g} --epsilon 1 --width {width:g} (in Python: least_n) gives the least n.\n"
+            f"{_NOTHING}"
         )
     if (widest := width_at(low)) <= width:
         raise JobError(
             f"Every epsilon keeps this width: with nothing but noise the interval of {n:,} labels at p {p:g} has "
-            f"width {widest:.6g}.\nAsk for a --width below that. {_NOTHING}"
+            f"width {widest:.6g}.\nAsk for a --width below that (in Python: width=). {_NOTHING}"
         )
     while high > low * (1 + 1e-7):
         middle = sqrt(low * high)

@@ -162,11 +162,11 @@ def test_what_is_not_a_leaf_is_refused_with_what_is_allowed(bad: dict[str, Any],
 
 
 def test_a_width_that_nothing_gives_is_refused_with_a_way_out() -> None:
-    with pytest.raises(JobError, match="No epsilon is large enough.*\n.*larger --n"):
+    with pytest.raises(JobError, match=r"No epsilon is large enough.*\n.*larger --n \(in Python: width=, n=\)"):
         least_epsilon(0.5, 100, width=0.05)
-    with pytest.raises(JobError, match="Every epsilon keeps this width"):
+    with pytest.raises(JobError, match=r"Every epsilon keeps this width(.|\n)*in Python: width="):
         least_epsilon(0.5, 25, width=0.999)
-    with pytest.raises(JobError, match="No leaf of up to 10,000,000 records"):
+    with pytest.raises(JobError, match=r"No leaf of up to 10,000,000 records(.|\n)*in Python: width="):
         least_n(0.5, 1, width=0.0001)
     with pytest.raises(JobError, match="--width is 1.5"):
         least_n(0.5, 1, width=1.5)

@@ -86,7 +86,9 @@ def test_the_folder_of_a_release_stands_for_its_records(job: Path, tmp_path: Pat
 
 def test_a_folder_without_records_is_refused(job: Path, tmp_path: Path) -> None:
     (tmp_path / "counts").mkdir()
-    with pytest.raises(JobError, match=r"has no records.parquet(.|\n)*nothing was spent"):
+    with pytest.raises(
+        JobError, match=r"has no records.parquet(.|\n)*in Python:\s+synthetic=(.|\n)*nothing was spent"
+    ):
         check(job, synthetic=tmp_path / "counts")
 
 
@@ -101,7 +103,7 @@ def test_what_is_foreseen_reads_no_confidential_row(job: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"parts": 1000}, "--parts"),
+        ({"parts": 1000}, r"--parts \d+ or fewer \(in Python: parts=\d+\)"),
         ({"model": "ln(pay) ~ sex + nothing"}, "no column"),
         ({"model": "race ~ sex + pay"}, "not a number"),
         ({"parts": 1}, "2 to 10,000 parts"),
@@ -120,13 +122,13 @@ def test_bad_models_and_tiny_tables_are_refused_from_public_facts(
 
 
 def test_the_confidential_table_is_no_synthetic_file(job: Path, tmp_path: Path) -> None:
-    with pytest.raises(JobError, match="confidential table itself"):
+    with pytest.raises(JobError, match=r"in Python: synthetic=\) names the confidential table itself"):
         check(job, synthetic=tmp_path / "confidential.parquet")
 
 
 def test_an_answer_is_never_written_over(job: Path, tmp_path: Path) -> None:
     (tmp_path / "there.json").write_text("{}", "utf-8")
-    with pytest.raises(JobError, match="exists already"):
+    with pytest.raises(JobError, match=r"exists already.*in Python: out"):
         carry_out(check(job), tmp_path / "there.json")
     assert not (tmp_path / "ledger.db").exists()
 
