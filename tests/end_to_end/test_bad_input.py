@@ -71,7 +71,7 @@ BAD: dict[str, tuple[Damage, int, str]] = {
     "tolerance 0": (_edit("tolerance = 0.05", "tolerance = 0"), 2, "tolerance"),
     "person column not in the table": (_edit('person = "id"', 'person = "ssn"'), 3, "ssn"),
     "schema column not in the table": (
-        _schema("[columns.area]", "[columns.region]\nkind='yes-no'\n[columns.area]"),
+        _schema("[columns.area]", "[columns.region]\nkind='yes-no'\nmissing = true\n[columns.area]"),
         3,
         "region",
     ),
@@ -174,6 +174,7 @@ def test_tables_in_duckdb_files_are_found_beside_the_job(hedgerow: Command, job:
             )
     _edit('table = "secret.csv"', 'table = "duckdb:secret.db#people"')(job)
     _edit("[budget]", '[public]\ntable = "duckdb:public.db#people"\n[budget]')(job)
+    _edit('file = "schema.toml"', 'file = "schema.toml"\noutside = 0.5')(job)
     run = hedgerow("run", job, "--yes")
     assert run.code == 0, run.err
     assert hedgerow("verify", job.parent / "release").code == 0
@@ -206,7 +207,8 @@ def test_a_fault_that_nobody_foresaw_is_told_without_its_own_words(
 def test_dpsyn_without_groups_is_planned_whatever_its_regime(hedgerow: Command, job: Path) -> None:
     _edit('"independent"', '"dpsyn"')(job)
     _edit("delta = 0", "delta = 1e-6\n[public]\ntable = 'public.csv'")(job)
-    frame(ROWS).write_csv(job.parent / "public.csv")
+    _edit('file = "schema.toml"', 'file = "schema.toml"\noutside = 0.5')(job)
+    frame(ROWS[:-3]).write_csv(job.parent / "public.csv")
     for rows in (60, 5_000, 10**6):
         text = job.read_text().replace("unit =", f"assumed_rows = {rows}\nunit =", 1)
         planned = job.with_name(f"{rows}.toml")
