@@ -153,7 +153,7 @@ class PreparedJob:
     @cached_property
     def outline(self) -> Plan:
         """What the job will ask, cost and need. Nothing is fitted; every mistake in what is public shows here."""
-        _ = self.uses  # a mistake in one shows before any work
+        compared = [f"{use.name}: {use.compared}." for use in self.uses if use.compared]
         found = outline(
             self.job.recipe,
             self.public,
@@ -163,7 +163,8 @@ class PreparedJob:
             rng=np.random.default_rng(self.job.seed),
             limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
         )
-        return replace(found, remarks=(*found.remarks, *job_remarks(self.job, self.guarantee, self.person)))
+        remarks = (*found.remarks, *job_remarks(self.job, self.guarantee, self.person), *compared)
+        return replace(found, remarks=remarks)
 
     def forecast(self, watch: Watch = lambda phase: None) -> tuple[Verdict, ...]:
         """How each use is expected to fare: by its rehearsal if there was one, else by fits on the public table."""

@@ -203,6 +203,7 @@ def test_a_level_is_compared_with_the_most_frequent_of_the_public_table(tmp_path
         ledger=str(tmp_path / "l.db"),
     )
     (verdict,) = job.plan().verdicts
+    assert "gap: compared with sex = men." in job.prepare().outline.remarks
     assert "compared with sex = men" in verdict.use.what
     place = tmp_path / "release"
     release = job.run(place)

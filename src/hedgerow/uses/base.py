@@ -223,6 +223,11 @@ class AbstractUse(ABC):
         """The columns whose values are compared with one that neither use nor schema names."""
         return ()
 
+    @property
+    def compared(self) -> str:
+        """What its figure is compared with, in words; empty where it is no comparison, or what it is says so."""
+        return ""
+
     def on(self, schema: Schema) -> "AbstractUse":
         """The use with what it leaves to the schema written out."""
         return self

@@ -62,7 +62,12 @@ class Coefficient(AbstractGroupUse):
 
     @property
     def _by(self) -> str:
-        return f", compared with {self._column} = {self.reference}" * bool(self.reference) + super()._by
+        return f", {self.compared}" * bool(self.compared) + super()._by
+
+    @property
+    def compared(self) -> str:
+        """The level that the term's is compared with, where the formula does not say it."""
+        return f"compared with {self._column} = {self.reference}" if self.reference else ""
 
     @property
     def _aside(self) -> str:
