@@ -6,6 +6,7 @@ is like that.  Then one noisy count is bought.
 """
 
 import json
+import re
 import uuid
 from dataclasses import dataclass
 from functools import cached_property
@@ -188,7 +189,7 @@ class ModelCheck:
         """The model."""
         try:
             model = Formula.parse(self.model, dict(self.references))
-            return model.bound(self.road.comparing(model.unsettled))
+            return model.bound(self.road.comparing(model.unsettled, re.findall(r"\w+\[[^\]]*\]", self.text)))
         except SchemaError as wrong:
             raise JobError(f"The model {self.model!r} cannot be checked. {wrong} {NOTHING}") from None
 

@@ -46,7 +46,7 @@ from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in
-from hedgerow.uses import AbstractUse, Verdict
+from hedgerow.uses import AbstractUse, Coefficient, Verdict
 
 Watch = Callable[[str], None]
 Confirm = Callable[["PreparedJob", Plan], bool]
@@ -99,7 +99,10 @@ class PreparedJob:
     @cached_property
     def schema(self) -> Schema:
         """The schema with all settled that is taken from the public table; what uses compare with, too."""
-        return self.comparing(lambda schema: [c for use in self.job.uses for c in use.unsettled(schema)], self._bare)
+        terms = [use.term for use in self.job.uses if isinstance(use, Coefficient)]
+        return self.comparing(
+            lambda schema: [c for use in self.job.uses for c in use.unsettled(schema)], terms, self._bare
+        )
 
     @cached_property
     def uses(self) -> tuple[AbstractUse, ...]:
@@ -108,12 +111,14 @@ class PreparedJob:
             use.check(self.schema)
         return tuple(use.on(self.schema) for use in self.job.uses)
 
-    def comparing(self, columns: Callable[[Schema], Sequence[str]], schema: Schema | None = None) -> Schema:
-        """The schema with a reference for these columns: their most frequent value in the public table."""
+    def comparing(
+        self, columns: Callable[[Schema], Sequence[str]], terms: Sequence[str], schema: Schema | None = None
+    ) -> Schema:
+        """The schema with a reference for these columns: their most frequent value in the public table, no term's."""
         known = schema or self.schema
         if self.job.public is None or not (named := columns(known)):
             return known
-        return known.referring(expanded_public(open_public(self.job.public.table), self.job.public.count), named)
+        return known.referring(expanded_public(open_public(self.job.public.table), self.job.public.count), named, terms)
 
     @cached_property
     def _bare(self) -> Schema:

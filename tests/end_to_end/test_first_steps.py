@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.errors import JobError, SchemaError
 from hedgerow.job import remarks
 from hedgerow.model_check import prepare
-from hedgerow.public import CodedTable, Formula, Guarantee
+from hedgerow.public import CodedTable, Formula, Guarantee, open_public
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.test_replay_attach import attach_job
 from tests.privacy.world import frame
@@ -231,8 +231,9 @@ def test_the_level_that_others_are_compared_with_is_named_as_such(tmp_path: Path
         return hr.Job(confidential=secret, public=public, uses=uses, **given).plan().verdicts[0].use
 
     with pytest.raises(JobError, match=r"'sex\[M\]' is what the others are compared with: choose it with C\(sex"):
-        plan("sex[M]")
+        plan("sex[M]", "pay ~ C(sex, ref=M)")
     assert plan("sex[F]").reference == "M"
+    assert plan("sex[M]").reference == "F"  # a term is not compared with itself
     assert plan("sex[M]", "pay ~ C(sex, ref=F)").reference == ""  # the formula says it already
     without = hr.Schema.loads(schema.dumps().replace("[columns.sex]", "[columns.sex]\nreference = 'F'"))
     assert gap_names(without) == ("sex[M]", "sex[X]", "sex[other]")
@@ -262,3 +263,12 @@ def test_a_rehearsal_says_what_stands_outside_the_schema_as_a_plan_does(hedgerow
     assert len(lines) == 1 and " 7 " in lines[0] and "sex" in lines[0], lines
     rehearsed = hedgerow("rehearse", job, "--epsilons", "1", "--runs", "2", "--workers", "1")
     assert lines[0] in rehearsed.out.splitlines(), rehearsed.out + rehearsed.err
+
+
+def test_a_term_is_never_compared_with_itself() -> None:
+    """Most of the public table are women, and the term asks for them: they are compared with the next."""
+    schema = hr.Schema.loads("[columns.sex]\nkind = 'categorical'\nvalues = ['X', 'F', 'M']\nmissing = true\n")
+    public = open_public(_frame(600, 300))
+    assert schema.referring(public, ["sex"]).column("sex").reference == "F"
+    assert schema.referring(public, ["sex"], ["sex[F]"]).column("sex").reference == "M"
+    assert schema.referring(public, ["sex"], ["sex[F]", "sex[M]", "sex[X]"]).column("sex").reference == "F"

@@ -150,13 +150,20 @@ class Schema(Declaration):
         """The same schema with all that it takes from the public table written out."""
         return self if self.is_resolved else Schema._of(resolve.resolve(self, public))
 
-    def referring(self, public: Source, names: Sequence[str]) -> "Schema":
-        """The same schema; the reference of each of ``names`` is its most frequent listed value in a PUBLIC table."""
+    def referring(self, public: Source, names: Sequence[str], terms: Sequence[str] = ()) -> "Schema":
+        """The same schema; the reference of each of ``names`` is its most frequent listed value in a PUBLIC table.
+
+        But for values that are asked for by a term, as F is by ``sex[F]``: they are compared with another.
+        """
         listed = {c.name: c for c in self.columns if c.name in names and c.name in public.columns}
         counts = {name: np.zeros(c.size, np.int64) for name, c in listed.items()}
         for batch in public.batches(list(listed)) if listed else ():
             for name, c in listed.items():
                 counts[name] += np.bincount(c.coded.encode(batch[name]), minlength=c.size)
+        for name, c in listed.items():
+            asked = [{f"{name}[{v}]", f"{name}[{label}]"} & set(terms) for v, label in zip(c.values, c.labels, strict=True)]
+            for code in [i for i, found in enumerate(asked) if found] if not all(asked) else ():
+                counts[name][code] = -1
         often = {n: c.values[int(counts[n][: len(c.values)].argmax())] for n, c in listed.items() if counts[n].any()}
         columns = tuple(replace(c, reference=often.get(c.name, c.reference)) for c in self.columns)
         return replace(self, columns=columns) if often else self
