@@ -118,7 +118,9 @@ class PreparedJob:
         known = schema or self.schema
         if self.job.public is None or not (named := columns(known)):
             return known
-        return known.referring(expanded_public(open_public(self.job.public.table), self.job.public.count), named, terms)
+        return known.referring(
+            expanded_public(open_public(self.job.public.table), self.job.public.count), named, terms
+        )
 
     @cached_property
     def _bare(self) -> Schema:

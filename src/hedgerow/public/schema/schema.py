@@ -161,7 +161,9 @@ class Schema(Declaration):
             for name, c in listed.items():
                 counts[name] += np.bincount(c.coded.encode(batch[name]), minlength=c.size)
         for name, c in listed.items():
-            asked = [{f"{name}[{v}]", f"{name}[{label}]"} & set(terms) for v, label in zip(c.values, c.labels, strict=True)]
+            asked = [
+                {f"{name}[{v}]", f"{name}[{label}]"} & set(terms) for v, label in zip(c.values, c.labels, strict=True)
+            ]
             for code in [i for i, found in enumerate(asked) if found] if not all(asked) else ():
                 counts[name][code] = -1
         often = {n: c.values[int(counts[n][: len(c.values)].argmax())] for n, c in listed.items() if counts[n].any()}
