@@ -10,7 +10,7 @@ The work folder, ``RELEASE.run``, is for one process at a time:
 
 Every file is written beside its place, synced and renamed, and the folder is synced: a file is there in full or not
 at all.  The JSON of an answer is written last, and its hash is what the ledger marks: an answer without it was
-never given to anybody.  The folder holds noisy answers only, so it is as public as the release.
+never given to anybody.  An answer may lie here before it is marked, so the folder is for its owner alone.
 """
 
 import hashlib
@@ -98,7 +98,9 @@ class Journal:
     def _lock(self) -> int:
         for _ in range(100):  # who finishes takes the folder away, perhaps just now
             try:
-                self.folder.mkdir(parents=True, exist_ok=True)
+                self.folder.mkdir(0o700, parents=True, exist_ok=True)
+                with suppress(PermissionError):  # one that stood here before; not every file system has rights
+                    self.folder.chmod(0o700)
                 handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
             except FileNotFoundError:
                 continue
@@ -122,7 +124,7 @@ class Journal:
     def start(self, run: str, job: str) -> None:
         """Begin: the run's name in the ledger, and the hash of the job and its public inputs."""
         if not self.exists:  # answers of another run, whose clearing away was cut short, are not ours
-            self._forget_answers()
+            self.forget(*_OURS[:3])
         self.note("run.json", {"run": run, "job": job})
 
     def resume(self, job: str) -> str:
@@ -152,11 +154,11 @@ class Journal:
         facts = {"position": position, "spend": spend_to_json(answered.spend), "chosen": chosen, "tables": tables}
         return self.note(f"{name}.json", facts)
 
-    def answers(self, stem: str = "answer") -> list[tuple[Reply, str]]:
-        """Every answer kept so far, in order, with its hash."""
+    def answers(self, stem: str = "answer", most: int | None = None) -> list[tuple[Reply, str]]:
+        """Every answer kept so far, or the first of them, in order, with its hash."""
         try:
             files = sorted(self.folder.glob(f"{stem}-*.json")) if self.exists else []
-            kept = [self._answer(file, position) for position, file in enumerate(files)]
+            kept = [self._answer(file, position) for position, file in enumerate(files[:most])]
         except (OSError, ValueError, KeyError, TypeError, VerifyFailed):
             raise JobError(
                 f"The answers kept in {self.folder} are damaged. Put back a copy of that folder, or delete it to\n"
@@ -197,19 +199,18 @@ class Journal:
         settle(self.folder)
         self._clear()
 
+    def forget(self, *patterns: str) -> None:
+        """Take away the files with such names."""
+        for pattern in patterns:
+            for file in sorted(self.folder.glob(pattern)):
+                file.unlink(missing_ok=True)
+
     def _clear(self) -> None:
         """Take away what is ours, and the folder if nothing else is in it."""
         shutil.rmtree(self.bundle, ignore_errors=True)
-        for pattern in _OURS:
-            for file in sorted(self.folder.glob(pattern)):
-                file.unlink(missing_ok=True)
+        self.forget(*_OURS)
         with suppress(OSError):
             self.folder.rmdir()
-
-    def _forget_answers(self) -> None:
-        for pattern in _OURS[:3]:
-            for file in sorted(self.folder.glob(pattern)):
-                file.unlink(missing_ok=True)
 
 
 def _locked(handle: int) -> bool:

@@ -143,6 +143,7 @@ def test_a_crash_around_the_draw_loses_nothing_and_gives_one_answer(
         else:
             patch.setattr(Ledger, "mark_drawn", crash if moment == "before it is marked" else marked_then_crash)
         assert hedgerow("run", job, "--yes").code == 1, "the crash"
+    assert (job.parent / "release.run").stat().st_mode & 0o777 == 0o700, "for its owner alone"
     saved = [p.read_bytes() for p in sorted((job.parent / "release.run").glob("answer-*.parquet"))]
     assert bool(saved) == (moment in ("before it is marked", "before the answer"))
     resumed = hedgerow("run", job, "--yes", "--resume")

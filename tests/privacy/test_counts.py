@@ -134,6 +134,11 @@ def test_counts_are_read_from_any_type_of_column() -> None:
         assert records(held).tolist() == [3, 0, 0], held.dtype
     assert records(pl.Series([2**64 - 1], dtype=pl.UInt64)).tolist() == [10**9]
     assert records(pl.Series([True, False])).tolist() == [0, 0]
+    for held in (
+        pl.Series([999_999_999.5, 1_000_000_000.5, float("inf"), -float("inf"), -0.5]),
+        pl.Series(["999999999.5", "1000000000.5", "inf", "-inf", "NaN"]),
+    ):
+        assert records(held).tolist() == [0] * 5, "whole or not is asked before a number is cut"
     assert records(pl.Series([], dtype=pl.String)).tolist() == []
 
 

@@ -331,12 +331,16 @@ def test_a_ledger_of_the_first_format_is_refused_and_upgraded_with_all_that_was_
     for use in (ledger_book.verify, Ledger.open):
         with pytest.raises(LedgerError, match="hedgerow ledger upgrade"):
             use(ledger_url)
+    on_disk = not ledger_url.startswith("postgresql")
+    if on_disk:
+        Path(ledger_url).chmod(0o644)
     assert ledger_book.upgrade(ledger_url) and not ledger_book.upgrade(ledger_url)
     found = Ledger.open(ledger_url)
     assert found.left("pay") == found.left("copy") == (Fraction(0), Fraction(0))
     seen = {e.tab: e.facts["rows"] for e in found.entries() if e.kind == "rows"}
     assert seen == {tab: blake2b(bytes.fromhex(s), key=key, digest_size=16).hexdigest() for tab, s in sums.items()}
     assert not any(s in str(e) for s in sums.values() for e in found.entries())
-    if not ledger_url.startswith("postgresql"):
+    if on_disk:
+        assert Path(ledger_url).stat().st_mode & 0o777 == 0o600, "for its owner alone, as a new one"
         assert b"cdcdcd" not in Path(ledger_url).read_bytes(), "the old sums must be gone from the file"
     ledger_book.verify(ledger_url)

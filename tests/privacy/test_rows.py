@@ -1,14 +1,16 @@
 """The confidential rows: capped, hidden, and silent about whatever goes wrong."""
 
 import copy
+import gzip
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+import xlsxwriter
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError, TableMismatch
@@ -130,6 +132,52 @@ def test_the_fingerprint_knows_the_rows_in_any_order_and_format(tmp_path: Path) 
     }
     assert len(other) == 5
     assert not other & prints
+
+
+FAR = 700
+
+
+def _lines(path: Path, table: pl.DataFrame, gap: int, more: pl.DataFrame) -> None:
+    """Empty lines stand in the file whether or not a record follows them."""
+    text = table.write_csv() + "\n" * FAR + (more.write_csv(include_header=False) if gap else "")
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+def _sheet(path: Path, table: pl.DataFrame, gap: int, more: pl.DataFrame) -> None:
+    """Empty rows stand in a sheet only if something follows them."""
+    with xlsxwriter.Workbook(path) as book:
+        page = book.add_worksheet()
+        for i, row in enumerate([table.columns, *table.rows()]):
+            page.write_row(i, 0, row)
+        if gap:
+            page.write_row(FAR, 0, more.row(0))
+
+
+def _columnar(path: Path, table: pl.DataFrame, gap: int, more: pl.DataFrame) -> None:
+    whole = pl.concat([table, table.clear(FAR), *[more] * gap])
+    whole.write_parquet(path) if path.suffix == ".parquet" else whole.write_ipc(path)
+
+
+@pytest.mark.parametrize("question", [TOTAL, Marginal(("sex",)), Marginal(("race",))], ids=str)
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("t.csv", _lines),
+        ("t.csv.gz", _lines),
+        ("t.txt", _lines),
+        ("t.xlsx", _sheet),
+        ("t.parquet", _columnar),
+        ("t.arrow", _columnar),
+    ],
+)
+def test_a_record_far_below_the_others_moves_one_cell_by_one(
+    name: str, write: Callable[[Path, pl.DataFrame, int, pl.DataFrame], None], question: Marginal, tmp_path: Path
+) -> None:
+    table, found = frame((ME, ("M", "B", "12", "s", "you"))), []
+    for gap in (0, 1):
+        write(tmp_path / name, table, gap, frame((("F", "C", "5", "w", "far"),)))
+        found.append(np.array(counted(open_source(tmp_path / name), question, Guarantee())))
+    assert np.abs(found[1] - found[0]).sum() == 1
 
 
 def test_two_fingerprints_and_the_key_do_not_tell_the_row_that_was_added() -> None:

@@ -213,6 +213,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
 
 def _save(journal: Journal, spend: Spend, best: Chosen) -> str:
     """Put the best run on disk: its noisy answers, then what was chosen and how it scored."""
+    journal.forget(f"{_BEST}-*")  # of a drawing that was cut short here: nobody has seen it
     answers = [journal.keep(i, reply, _BEST) for i, reply in enumerate(best.made or ())]
     made = None if best.made is None else answers
     return journal.note("choice.json", {"candidate": best.candidate, "score": best.score, "answers": made})
@@ -223,7 +224,7 @@ def _saved(journal: Journal, account: RunAccount, spend: Spend) -> Chosen | None
     if (found := journal.noted("choice.json")) is None:
         return None
     facts, saved = found
-    kept = journal.answers(_BEST)
+    kept = journal.answers(_BEST, len(facts["answers"] or ()))
     if facts["answers"] not in (None, [sha for _, sha in kept]):
         raise JobError(f"The answers kept in {journal.folder} are damaged. Put back a copy of that folder. {NOTHING}")
     account.mark(spend, saved)

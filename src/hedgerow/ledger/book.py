@@ -131,6 +131,7 @@ class Ledger:
     def __init__(self, url: str) -> None:
         self._known = [LedgerEntry(0, "", "", "start", "{}", "", START)]
         self._connect: Callable[[], Any]
+        self._file: Path | None = None
         self._fault: type[Exception] = sqlite3.Error
         scheme, found, rest = url.partition("://")
         if found and scheme in ("postgresql", "postgres"):
@@ -143,7 +144,7 @@ class Ledger:
         elif not found or scheme == "sqlite":
             path = Path(rest.removeprefix("/") if found else url).resolve()
             self._name, self._engine = str(path), _SQLITE
-            self._connect = lambda: _sqlite(path)
+            self._connect, self._file = lambda: _sqlite(path), path
         else:
             raise LedgerError(f"A ledger is a file or postgresql://..., not {scheme}://... {_UNREAD}")
 
@@ -245,6 +246,9 @@ class Ledger:
         The first format kept the sums of row hashes, which tell single rows, in a table beside the entries.
         """
         with self._exclusive(of_format=1) as sql:
+            if self._file:
+                with suppress(PermissionError):  # not every file system has rights
+                    self._file.chmod(0o600)  # as a new ledger has it; the first format left its file as it came
             if any(e.kind == "format" for e in self._known):
                 return False
             self._append(sql, "", "format", {"version": FORMAT, "key": _commitment(_key(sql))})

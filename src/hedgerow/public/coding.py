@@ -150,8 +150,8 @@ def as_text(series: pl.Series) -> pl.Series:
 
 def records(series: pl.Series) -> npt.NDArray[np.int64]:
     """How many records each line stands for: 0 if no count, a billion at most; one more moves it by one at most."""
-    number = as_text(series).cast(pl.Float64, strict=False).fill_nan(None).fill_null(0).clip(0, 10**9)
-    return number.set(number != number.floor(), 0).cast(pl.Int64).to_numpy()
+    number = as_text(series).cast(pl.Float64, strict=False).fill_null(0)
+    return number.set(number % 1 != 0, 0).clip(0, 10**9).cast(pl.Int64).to_numpy()  # first whole or not, then cut
 
 
 def person_cap(person: pl.Series, rows: int) -> pl.Series:

@@ -180,20 +180,27 @@ def _statistical(kind: str, name: str) -> Opened:
 
 
 def _excel(name: str) -> Opened:
-    """The first sheet of a workbook, every value as text, so that no row decides how another is read."""
+    """The first sheet of a workbook, every value as text, so that no row decides how another is read.
+
+    Blank rows are no records, as the last cell decides how many there are; cells below no title are no values.
+    """
     try:
         import fastexcel
     except ImportError:
         raise MissingExtra(needed_for="An Excel file", extra="excel") from None
 
-    def sheet(**some: Any) -> pl.DataFrame:
-        return pl.DataFrame(fastexcel.read_excel(name).load_sheet(0, dtypes="string", **some))
+    def sheet(**some: Any) -> tuple[pl.DataFrame, dict[str, str]]:
+        cells = pl.DataFrame(fastexcel.read_excel(name).load_sheet(0, header_row=None, dtypes="string", **some))
+        return cells, {place: title for place, title in zip(cells.columns, cells.row(0), strict=True) if title}
 
     def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
-        yield sheet(use_columns=names).with_columns(cs.string().str.replace(" 00:00:00$", ""))  # a day, as CSV has it
+        cells, titles = sheet()
+        table = cells[1:].select(pl.col(place).alias(title) for place, title in titles.items())
+        held = table.filter(~pl.all_horizontal(pl.all().fill_null("") == ""))  # of all columns, whichever are asked for
+        yield held.select(pl.col(names).str.replace(r"^(\d{4}-\d\d-\d\d) 00:00:00$", "$1"))  # a day, as CSV has it
 
-    names = sheet(header_row=None, n_rows=1).rows()[0]
-    return dict.fromkeys(names, pl.String) if len(set(names) - {None}) == len(names) else {}, read
+    titles = [*sheet(n_rows=1)[1].values()]
+    return dict.fromkeys(titles, pl.String) if len(set(titles)) == len(titles) else {}, read
 
 
 def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:

@@ -5,23 +5,29 @@ import shutil
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.answers import Reply
 from hedgerow.errors import JobError
 from hedgerow.experiment import choosing
 from hedgerow.experiment.choosing import Choosing, carry_out, prepare
-from hedgerow.ledger.book import BudgetExhausted, Ledger
+from hedgerow.ledger.book import BudgetExhausted, Ledger, RunAccount
 from hedgerow.private import selection
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import TOTAL, Measurement
+from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.costs.stopping import Stopping
+from hedgerow.public.schema import Schema
 from hedgerow.release import manifest, measurements
 from hedgerow.release.verify import verify
+from hedgerow.run_gate import Journal
 from tests.end_to_end.conftest import ROWS, Command
 from tests.end_to_end.conftest import hedgerow as hedgerow
 from tests.jobs import loads
 from tests.privacy.test_replay_attach import attach_job
-from tests.privacy.world import frame
+from tests.privacy.world import SCHEMA, frame
 from tests.unit.experiment.world import write
 
 FEW = Stopping("logarithmic", Fraction(1, 3))
@@ -200,6 +206,36 @@ def test_a_best_run_that_failed_says_so_in_fixed_words(
         carry_out(asked(grid), tmp_path / "choice")
     facts = json.loads((tmp_path / "choice" / "choice.json").read_text("utf-8"))
     assert facts["noisy_distance"] is None
+
+
+def test_a_choice_cut_short_twice_is_read_from_the_files_that_it_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while the best run is saved, drawn again with fewer answers, killed before the release stands."""
+    journal = Journal(tmp_path / "choice.run")
+    tariff = Tariff(Schema.loads(SCHEMA).coding, Guarantee(), "pure")
+
+    def answer(count: int) -> Reply:
+        spend = tariff.measure_all([TOTAL], Fraction(1, 10))
+        return Reply(spend, (Measurement(TOTAL, np.array([count]), spend.asked[0].noise),))
+
+    with journal.held():
+        assert journal.folder.stat().st_mode & 0o777 == 0o700, "an answer may lie here before it is marked"
+        journal.start("run", "job")
+        first, note = [answer(1), answer(2), answer(3)], Journal.note
+        with monkeypatch.context() as killed, pytest.raises(KeyError):
+            facts: dict[str, str] = {}
+            killed.setattr(Journal, "note", lambda j, n, f: facts[n] if n == "choice.json" else note(j, n, f))
+            choosing._save(journal, first[0].spend, selection.Chosen(0, 1, first))
+        assert len([*journal.folder.glob("best-*.json")]) == 3
+        choosing._save(journal, first[0].spend, selection.Chosen(1, 2, [answer(4)]))
+        assert len([*journal.folder.glob("best-*.json")]) == 1, "what was thrown away is gone"
+        journal.keep(1, answer(5), "best")  # nor is a file read that the choice does not list
+        account = RunAccount(Ledger.open(str(tmp_path / "ledger.db")), table="t", run="run")
+        monkeypatch.setattr(RunAccount, "mark", lambda *rest: None)
+        found = choosing._saved(journal, account, first[0].spend)
+    assert found is not None and found.candidate == 1
+    assert [int(r.measurements[0].counts[0]) for r in found.made] == [4]
 
 
 WRONG = {

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from math import inf
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -78,3 +79,15 @@ def test_the_normal_law_agrees_with_dp_accounting(sigma: float, delta: float) ->
         assert normal_delta(theirs, rho) == pytest.approx(delta, rel=1e-3)
     variance = Fraction(10**9)  # so large that whole numbers do not matter
     assert gaussian_epsilon([(Fraction(rho), variance)], Fraction(delta)) == pytest.approx(theirs, rel=3e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("power", [308, 320, 330, 400, 5000])
+def test_a_delta_that_floats_cannot_hold_leaves_the_bound_of_zcdp(power: int) -> None:
+    assert gaussian_epsilon([(Fraction(1, 200), Fraction(100))], Fraction(1, 10**power)) == inf
+
+
+def test_a_tail_that_floats_hold_with_few_digits_is_not_taken_off() -> None:
+    """At rho 440 the smaller tail is near 1e-323 where delta is near 1e-18: its rounding may pass delta itself."""
+    for epsilon in np.linspace(690.0, 700.0, 201):
+        tails = [mpmath.erfc((mpmath.mpf(float(epsilon)) + s * 440) / mpmath.sqrt(4 * 440)) / 2 for s in (-1, 1)]
+        assert normal_delta(float(epsilon), 440.0) >= tails[0] - mpmath.exp(float(epsilon)) * tails[1]

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
+import xlsxwriter
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, TableMismatch
@@ -61,6 +62,27 @@ def test_text_and_excel_files_open_as_the_csv_does(suffix: str, tmp_path: Path) 
     frame.write_csv(tmp_path / "table.csv")
     found, plain = (pl.concat(open_source(p).batches(frame.columns)) for p in (path, tmp_path / "table.csv"))
     assert found.equals(plain) and found["zip"].to_list() == ["02139", "10001", None]
+
+
+def _sheet(path: Path, cells: dict[tuple[int, int], str]) -> Path:
+    book = xlsxwriter.Workbook(path)
+    page = book.add_worksheet()
+    for place, value in cells.items():
+        page.write(*place, value)
+    book.close()
+    return path
+
+
+@pytest.mark.parametrize("asked", [["a"], ["b"], ["b", "a"]])
+def test_the_rows_of_a_sheet_are_those_with_a_value_whichever_columns_are_asked_for(
+    asked: list[str], tmp_path: Path
+) -> None:
+    """Also below an empty top, beside a column without a title, and with a value there in one row."""
+    table = {(2, 1): "a", (2, 3): "b", (3, 1): "7", (5, 3): "u", (9, 1): "8", (9, 3): "x 00:00:00"}
+    expected = pl.DataFrame({"a": ["7", None, "8"], "b": [None, "u", "x 00:00:00"]}).select(asked)
+    for stray in ({}, {(7, 2): "between"}, {(7, 0): "left"}, {(7, 6): "right"}, {(700, 6): "far below"}):
+        source = open_source(_sheet(tmp_path / "t.xlsx", table | stray))
+        assert source.columns == ("a", "b") and pl.concat(source.batches(asked)).equals(expected), stray
 
 
 def test_a_zip_code_stays_as_it_is_written_however_many_there_are() -> None:

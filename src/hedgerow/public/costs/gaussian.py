@@ -11,6 +11,7 @@ Valid bounds on all of zCDP are 4 to 10 % above it.  Requests may have been chos
 from collections.abc import Iterable
 from fractions import Fraction
 from math import erfc, exp, inf, sqrt
+from sys import float_info
 
 ROUNDING = Fraction(1)  # the variance that is given up for whole numbers,
 SHARE = Fraction(1, 10**4)  # and the share of the variance
@@ -19,15 +20,16 @@ _SLACK = 1e-5  # more than whole numbers can add to epsilon (times rho) and to d
 
 def normal_delta(epsilon: float, rho: float) -> float:
     """The delta of normal noise worth ``rho`` at ``epsilon``, rounded up (Balle and Wang 2018, Theorem 8)."""
-    beyond = erfc((epsilon - rho) / sqrt(4 * rho)) / 2
-    back = exp(min(epsilon, 700.0)) * erfc((epsilon + rho) / sqrt(4 * rho)) / 2
+    beyond = max(erfc((epsilon - rho) / sqrt(4 * rho)), float_info.min) / 2
+    tail = erfc((epsilon + rho) / sqrt(4 * rho))
+    back = exp(min(epsilon, 700.0)) * (tail if tail >= float_info.min else 0.0) / 2  # smaller floats lose digits
     return beyond * (1 + 1e-11) - back * (1 - 1e-11)
 
 
 def gaussian_epsilon(costs: Iterable[tuple[Fraction, Fraction]], delta: Fraction) -> float:
     """An epsilon that tables with discrete Gaussian noise keep together at ``delta``; each has its rho and variance.
 
-    Infinite where a variance is too small for the allowance.
+    Infinite where a variance is too small for the allowance, or delta for floats.
     """
     rho = Fraction(0)
     for cost, variance in costs:
@@ -38,6 +40,8 @@ def gaussian_epsilon(costs: Iterable[tuple[Fraction, Fraction]], delta: Fraction
     if rho == 0:
         return 0.0
     r, most = float(rho), float(delta) / (1 + _SLACK * (1 + float(rho)))
+    if most <= float_info.min:
+        return inf
     low, high = 0.0, 1.0
     while normal_delta(high, r) > most:
         high *= 2
