@@ -196,7 +196,7 @@ def _excel(name: str) -> Opened:
     def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
         cells, titles = sheet()
         table = cells[1:].select(pl.col(place).alias(title) for place, title in titles.items())
-        held = table.filter(~pl.all_horizontal(pl.all().fill_null("") == ""))  # of all columns, whichever are asked for
+        held = table.filter(~pl.all_horizontal(pl.all().fill_null("") == ""))  # whichever columns are asked for
         yield held.select(pl.col(names).str.replace(r"^(\d{4}-\d\d-\d\d) 00:00:00$", "$1"))  # a day, as CSV has it
 
     titles = [*sheet(n_rows=1)[1].values()]
