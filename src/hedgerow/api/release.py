@@ -1,5 +1,6 @@
 """``Release``: a folder that was published, and all that anyone can do with it. Nothing here costs anything."""
 
+import warnings
 import webbrowser
 from functools import cached_property
 from pathlib import Path
@@ -145,8 +146,16 @@ class Release:
             return Verification(verify(self.folder, public=public, target=target, key=key, job=self._job))
         return verify_confined(self.folder, public=public, target=target, key=key)
 
-    def sign(self, key: str | Path) -> Path:
-        """Sign the release with the private key in a file, for ``verify(key=...)``; where the signature is."""
+    def sign(self, key: str | Path, *, public: Any = None, target: Any = None) -> Path:
+        """Sign the release with the private key in a file, for ``verify(key=...)``; where the signature is.
+
+        It is verified first, with the tables that ``verify`` takes: what does not hold is not signed.  What could not
+        be checked is signed, with a warning that names it.
+        """
+        found = self.verify(public=public, target=target)
+        found.must_not_fail(self.folder)
+        if found.unchecked:
+            warnings.warn(f"Signed, but not all was checked: {', '.join(found.unchecked)}.", stacklevel=2)
         return sign(self.folder, Path(key))
 
     def sample(

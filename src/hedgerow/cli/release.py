@@ -74,13 +74,29 @@ def sign(
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Make the key first: KEY, for you alone, and KEY.pub, for everybody.")
     ] = False,
+    public: Annotated[
+        Path | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
+    ] = None,
 ) -> None:
-    """Sign a release with the agency's key. Who has the public key checks it: hedgerow verify DIR --key KEY.pub."""
+    """Sign a release with the agency's key. Who has the public key checks it: hedgerow verify DIR --key KEY.pub.
+
+    It is verified first. What does not hold is not signed; what could not be checked is named.
+    """
+    from hedgerow.release.confined import verify_confined
     from hedgerow.release.signature import create_key
     from hedgerow.release.signature import sign as signed
+    from hedgerow.release.verify import WORDS
 
     if not folder.is_dir():
         raise JobError(f"There is no folder {folder}. Name the folder of a release: hedgerow sign release --key FILE")
+    found = verify_confined(folder, public=public, target=target)
+    found.must_not_fail(folder)
+    for c in found.checks:
+        if c.held is None:
+            show.echo(f"{WORDS[None]} {c.name}: {c.detail}")
     if new_key:
         public = create_key(key)
         show.echo(f"Made {key}: keep it secret, and a copy safe. Made {public}: publish it where people trust you.")

@@ -4,7 +4,8 @@ A release is a function of its answers, its public tables, its job and a seed, a
 whoever has it can draw its records again.  The same versions of the same libraries draw the same bytes.  Others may
 not; then released and fresh records must be alike as fresh ones are among themselves: drawn by one law, all of them
 are exchangeable, so that the released ones lie neither further from the rest nor nearer to it than each of the rest.
-Confidential rows in their place do: they do not have the model's errors, nor its luck of the draw.
+Records that do were not drawn.  Those that do not are not confirmed by it: exact counts, and confidential rows of few
+columns, lie as near to good answers as any drawing does.
 """
 
 import platform
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from io import BytesIO
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,10 +29,12 @@ from hedgerow.errors import HedgerowError, JobError, Refused, TableMismatch, Ver
 from hedgerow.job import ForeignRecipe, JobValues, Public, Target, read_published
 from hedgerow.public import CodedTable, PublicData, Role, Schema, Statement, Tariff
 from hedgerow.records import AbstractModel, Copies, Fitted, draw_copies
+from hedgerow.release import measurements
 from hedgerow.release.bundle import BundleReader, NotChecked
 from hedgerow.release.checks import __version__
 from hedgerow.release.contents import write_tables
 from hedgerow.release.manifest import facts_of
+from hedgerow.release.origin import given_columns
 
 _LIBRARIES = ("numba", "numpy", "polars", "pyreadstat")
 _FRESH, _TABLES = 8, 300
@@ -216,11 +220,10 @@ def records_are_drawn(again: Redrawing) -> str:
         raise _no_drawing(again, wrong) from None
     released = Copies(bundle.records, bundle.all_counts, () if bundle.margins is None else (bundle.margins,))
     same = _first_difference(made, released) == ""
-    if same and bundle.software == software():
-        _bytes_agree(again, made)
-        return f"drawn again with seed {job.seed}, the same byte by byte"
     if same:
-        return f"drawn again with seed {job.seed}, the same values (other versions of libraries wrote the files)"
+        return f"drawn again with seed {job.seed}, {_in_bytes(again, made)}"
+    if given := _given_differ(again, made, released):
+        raise VerifyFailed(given)
     if relative := again.lacks("public"):
         raise NotChecked(_needs("public", relative))
     if bundle.statement.version == __version__ and bundle.software == software():
@@ -228,7 +231,7 @@ def records_are_drawn(again: Redrawing) -> str:
             f"{_first_difference(made, released)} is not what {job.recipe.name} draws from these answers with seed "
             f"{job.seed}: somebody put something else in its place."
         )
-    return _alike(again, made, released)
+    raise _nearness(again, made, released)
 
 
 def _needs(what: str, name: str) -> str:
@@ -267,8 +270,62 @@ def _first_difference(made: Copies, released: Copies) -> str:
     return ""
 
 
-def _bytes_agree(again: Redrawing, made: Copies) -> None:
-    """Every file of the tables is, byte by byte, what is written of them: a file has room for other things."""
+def _in_bytes(again: Redrawing, made: Copies) -> str:
+    """How far files with the values that were drawn again are the same; a file has room for other things."""
+    bundle = again.bundle
+    if (other := _other_bytes(again, made)) == "":
+        return "the same byte by byte"
+    if bundle.software == software():
+        raise VerifyFailed(f"{other} has the right values, but not in the bytes that Hedgerow writes.")
+    return f"the same values; bytes not compared, because {_makers(bundle)}"
+
+
+def _makers(bundle: BundleReader) -> str:
+    """Why bytes, or values, may be others than those that are made here."""
+    claimed, kind = bundle.software, bundle.kind
+    if not claimed:
+        return f"the {kind} does not say which libraries made it"
+    other = [name for name, ours in software().items() if claimed.get(name) != ours]
+    return f"the {kind} says that other versions made it ({', '.join(other) or 'of libraries not used here'})"
+
+
+def nothing_is_hidden(bundle: BundleReader) -> str:
+    """The noisy answers stand in the bytes that are written of them, and no Parquet file has notes of its own."""
+    name = "measurements.parquet"
+    with TemporaryDirectory() as folder:
+        measurements.save(Path(folder) / name, measurements.loads(bundle.data(name)))
+        same = (Path(folder) / name).read_bytes() == bundle.data(name)
+    if not same and bundle.software == software():
+        raise VerifyFailed(f"{name} has the right values, but not in the bytes that Hedgerow writes.")
+    tables = [n for n in bundle.names if n.endswith(".parquet")]
+    for table in tables:
+        _has_no_notes(table, bundle)
+    bytes_too = "written again, the same byte by byte" if same else f"bytes not compared, because {_makers(bundle)}"
+    return f"{name}: {bytes_too}; {len(tables)} Parquet files have no metadata of their own"
+
+
+def _has_no_notes(name: str, bundle: BundleReader) -> None:
+    """Refuse key-value metadata that Polars does not write: its own follows from the names and types of columns."""
+    data, plain = bundle.data(name), BytesIO()
+    found = pl.read_parquet_metadata(BytesIO(data))
+    pl.read_parquet(data, n_rows=0).write_parquet(plain)
+    plain.seek(0)
+    ours = pl.read_parquet_metadata(plain)
+    if more := set(found) - set(ours):
+        raise VerifyFailed(f"{name} has key-value metadata beside its table ({len(more)}): Hedgerow writes none.")
+    if found != ours:
+        if bundle.software == software():
+            raise VerifyFailed(f"{name} describes its columns otherwise than Hedgerow does.")
+        raise NotChecked(
+            f"{name} describes its columns otherwise than is done here, and {_makers(bundle)}: what more "
+            "stands there was not read. Check it with those versions."
+        )
+
+
+def _other_bytes(again: Redrawing, made: Copies) -> str:
+    """The first file of the tables that is not, byte by byte, what is written of them; empty when all are."""
+    if not again.bundle.software:
+        return "A table"
     counts, margins = (*made.counts, None)[0], (*made.margins, None)[0]
     contents = replace(
         again.bundle.contents, records=made.records, counts=counts, copies=made.counts[1:], margins=margins
@@ -276,13 +333,18 @@ def _bytes_agree(again: Redrawing, made: Copies) -> None:
     with TemporaryDirectory() as folder:
         for name in write_tables(Path(folder), contents):
             if (Path(folder) / name).read_bytes() != again.bundle.data(name):
-                raise VerifyFailed(f"{name} has the right values, but not in the bytes that Hedgerow writes.")
+                return name
+    return ""
 
 
-def _alike(again: Redrawing, made: Copies, released: Copies) -> str:
-    """Whether released tables are as near to fresh drawings as these are to each other; the outcome in a sentence."""
+def _nearness(again: Redrawing, made: Copies, released: Copies) -> HedgerowError:
+    """What is known of tables with other values than are drawn here.
+
+    They were not drawn from the answers when they are not as near to fresh drawings as these are to each other.
+    When they are, nothing is known: a table near the answers need not come from them.
+    """
     if wrong := _shape_differs(made, released):
-        raise VerifyFailed(wrong)
+        return VerifyFailed(wrong)
     job, schema = again.published, again.bundle.schema
     fresh = [made, *(again.draw(job.copies, job.seed + i) for i in range(1, _FRESH))]
     asked = [a.question.columns for s in again.bundle.statement.spends for a in s.asked if not a.question.only]
@@ -297,22 +359,37 @@ def _alike(again: Redrawing, made: Copies, released: Copies) -> str:
                     f"{high:.4f} from each other: it was not drawn from these answers."
                 )
                 if again.bundle.statement.version == __version__:
-                    raise VerifyFailed(text)
-                raise NotChecked(
+                    return VerifyFailed(text)
+                return NotChecked(
                     f"{text[:-1]} by this version, {__version__}. Version {again.bundle.statement.version} may draw "
                     "otherwise: check with that one. Until then they may be anything that the schema allows."
                 )
-    return f"as near to {_FRESH} fresh drawings as these to each other (other versions of libraries made the release)"
+    why = "another version of Hedgerow made it" if again.bundle.software == software() else _makers(again.bundle)
+    return NotChecked(
+        f"Drawn again, the values are others, and {why}. They are as near to the answers as a fresh drawing, which "
+        "is no proof: confidential rows, or exact counts, may be as near. Check them with those versions."
+    )
 
 
 def _shape_differs(made: Copies, released: Copies) -> str:
-    """What no law of drawing changes: numbers of rows, columns, and the values of columns that were given."""
+    """What no law of drawing changes: numbers of copies and of rows, and the columns."""
     for mine, theirs in ((made.records, released.records), (made.counts, released.counts)):
         if len(mine) != len(theirs) or any(
             a.shape != b.shape or a.columns != b.columns for a, b in zip(mine, theirs, strict=True)
         ):
             return "The release has other copies, columns or numbers of rows than its recipe draws from its answers."
     return ""
+
+
+def _given_differ(again: Redrawing, made: Copies, released: Copies) -> str:
+    """Columns that the target gives have its values, row by row, whoever drew the others; what is wrong with them.
+
+    A column with values that the schema does not allow is drawn from the cells of its rows, which must be the same.
+    """
+    target = again.data.target
+    due, found = given_columns(target, made.records), given_columns(target, released.records)
+    wrong = [name for name, changed in due.items() if name not in found or (found[name] and not changed)]
+    return f"The given column {wrong[0]} does not have the values of the target, row by row." if wrong else ""
 
 
 def _families(

@@ -40,7 +40,7 @@ def create_key(path: Path) -> Path:
 
 
 def sign(folder: Path, key: Path) -> Path:
-    """Sign the manifest of a release or a choice; the file of the signature, which replaces an older one."""
+    """Sign the manifest of a release or a choice, whatever it says; the signature's file, an older one replaced."""
     secret, bundle = _private(key), BundleReader(folder)
     if manifest.NAME not in bundle.names:
         raise JobError(f"There is no release in {folder}: it has no {manifest.NAME}. {_NOTHING}")

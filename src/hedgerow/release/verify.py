@@ -17,7 +17,7 @@ from hedgerow.figures import table_html
 from hedgerow.public import Statement
 from hedgerow.release import checks, choice
 from hedgerow.release.bundle import BundleReader, NotChecked
-from hedgerow.release.redraw import JobValues, OtherTable, Redrawing, records_are_drawn
+from hedgerow.release.redraw import JobValues, OtherTable, Redrawing, nothing_is_hidden, records_are_drawn
 from hedgerow.release.signature import public_key, signed_by
 
 
@@ -77,6 +77,15 @@ class Verification:
             )
         return f"The {what} holds."
 
+    def must_not_fail(self, folder: Path | str) -> None:
+        """Refuse to put a name to what does not hold; what could not be checked is no reason to."""
+        if self.failed:
+            said = "\n".join(f"- {c.name}: {c.detail}" for c in self.checks if c.held is False)
+            raise VerifyFailed(
+                f"{folder} does not hold, so it is not signed:\n{said}\n"
+                "Sign what a run wrote, as it wrote it. Nothing confidential was read or spent."
+            )
+
     def to_json(self) -> dict[str, Any]:
         """The checks as plain data; ``held`` is null where a check could not be made."""
         rows = [{"check": c.name, "held": c.held, "detail": c.detail} for c in self.checks]
@@ -111,6 +120,7 @@ CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
     ("schema is the one that was stated", checks.schema_is_stated),
     ("tables lie inside the schema", checks.tables_fit),
     ("pages say what the files say", checks.pages_agree),
+    ("files hide nothing beside their tables", nothing_is_hidden),
 )
 """Every check by name, in the order of the report."""
 
@@ -141,7 +151,7 @@ def verify(
         public_key(Path(key))  # a mistake of who asks shows before anything is checked
     if choice.is_choice(folder):
         chosen = choice.ChoiceReader(folder)
-        made = tuple(outcome(name, partial(check, chosen)) for name, check in choice.CHECKS)
+        made = tuple(outcome(name, partial(check, chosen)) for name, check in (*choice.CHECKS, CHECKS[-1]))
         again = Redrawing(chosen, public, target, job)
     else:
         bundle = BundleReader(folder)

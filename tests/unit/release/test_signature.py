@@ -96,6 +96,25 @@ def test_the_command_makes_keys_signs_and_verifies(
     assert left.value.exit_code == 6
 
 
+@only("pure")
+def test_the_command_signs_nothing_that_does_not_hold(forged: Path, tmp_path: Path) -> None:
+    key = tmp_path / "new.key"
+    (forged / "report.html").write_text("made up")
+    rehash(forged)
+    with pytest.raises(VerifyFailed, match=r"does not hold, so it is not signed:\n- pages say .*report\.html"):
+        command.sign(forged, key, new_key=True)
+    assert not (forged / SIGNATURE).exists() and not key.exists()
+
+
+@only("pure")
+def test_what_could_not_be_checked_is_signed_and_said(
+    forged: Path, key: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.sign(forged, key)
+    said = capsys.readouterr().out
+    assert said.startswith("NOT CHECKED records were drawn from the answers") and "Signed" in said
+
+
 def test_a_key_that_others_can_read_or_that_is_none_is_refused(honest: Path, key: Path, tmp_path: Path) -> None:
     key.chmod(0o644)
     with pytest.raises(JobError, match="chmod 600"):
