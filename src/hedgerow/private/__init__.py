@@ -1,7 +1,6 @@
 """Private: the one gate. The only code that sees confidential rows or draws noise.
 
-An auditor reads this folder, PROOFS.md, and what it imports of ours; a test counts the non-blank lines.
-The core, at most 1,000:
+An auditor reads this folder, PROOFS.md and what it imports of ours; a test counts lines. The core, at most 1,000:
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
@@ -11,9 +10,7 @@ The core, at most 1,000:
     hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
-Readers, at most 250, through which every row comes to the gate (a test follows rows to find them):
-
-    public/files.py
+Readers, at most 250, through which every row comes (a test follows rows to find them): public/files.py
 
 Further mechanisms, at most 160 each; the core does not import them, and a job that uses none needs none:
 

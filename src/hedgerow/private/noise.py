@@ -132,9 +132,11 @@ def draw(noise: Noise, n: int) -> Counts:
     if noise.law == "laplace":
         b = max(0, int(noise.scale).bit_length() - 9)
         curve = Fraction(0), (1 << b) / noise.scale, b
-    else:
+    elif noise.law == "gaussian":
         b = max(0, isqrt(int(noise.scale)).bit_length() - 10)
         curve = (1 << 2 * b) / (2 * noise.scale), Fraction(0), b
+    else:
+        raise JobError(f"Nobody knows how to draw {noise.law} noise.")
     out, done = np.empty(n, np.int64), 0
     while done < n:
         kept = _propose(curve, min(n - done, 1 << 16))

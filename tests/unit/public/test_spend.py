@@ -16,8 +16,8 @@ CODING = Coding(
     )
 )
 NAMES: dict[Measure, tuple[str, str]] = {
-    "pure": ("2d71c05846e1629c0ef5cd3c10234d9f", "a50a5dac0b3d7acf7ac0d2c7617149e8"),
-    "zcdp": ("cf6c7a8a3f9e9982e1fffcf8cc6ba6eb", "e51d7a73d3c60818a24d99375ea04155"),
+    "pure": ("7f6d6e39b35b6942d27bd386bd7d90d4", "a50a5dac0b3d7acf7ac0d2c7617149e8"),
+    "zcdp": ("48fde9d21e40715f3ffc839eafa36db4", "e51d7a73d3c60818a24d99375ea04155"),
 }
 
 

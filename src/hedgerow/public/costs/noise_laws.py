@@ -33,6 +33,7 @@ class NoiseLaw(ABC):
     Attributes:
         scale: as in ``Noise``, exact.
         added: whether it is noise on true counts; not so when the counts themselves are drawn.
+        normal: whether its privacy loss is that of the normal law; of any other the loss is never above epsilon.
         deviations: half the width of a 95 % interval, in standard deviations.
         gap: (a, b, c) for the size of this noise plus a drift: its mean is about sqrt(a variance + b variance of the
             drift), its variance c times the square of that.
@@ -40,6 +41,7 @@ class NoiseLaw(ABC):
 
     scale: Fraction
     added: ClassVar[bool] = True
+    normal: ClassVar[bool]
     deviations: ClassVar[float]
     gap: ClassVar[tuple[float, float, float]]
 
@@ -88,6 +90,7 @@ class NoiseLaw(ABC):
 class Laplace(NoiseLaw):
     """The discrete Laplace (two-sided geometric) law: P(k) in proportion to q^|k|, q = exp(-1 / scale)."""
 
+    normal = False
     deviations = 2.118283  # log(20) / sqrt(2), rounded up
     gap = (0.5, 0.8, 1.0)
 
@@ -150,6 +153,7 @@ class Laplace(NoiseLaw):
 class Gaussian(NoiseLaw):
     """The discrete Gaussian law (Canonne, Kamath, Steinke 2020): P(k) in proportion to exp(-k^2 / (2 scale))."""
 
+    normal = True
     deviations = 1.959963984540054
     gap = (2 / pi, 2 / pi, pi / 2 - 1)
 
@@ -187,6 +191,7 @@ class UrnDraw(NoiseLaw):
     """No noise on counts: the counts themselves are drawn, from urns whose least prior weight is ``scale``."""
 
     added = False
+    normal = False
     deviations = nan
     gap = (nan, nan, nan)
 

@@ -16,6 +16,7 @@ from typing import Any
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
 from hedgerow.public.costs.gaussian import gaussian_epsilon
+from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Noise, Tree
 from hedgerow.public.costs.spend import PricedQuestion, Spend
 
@@ -88,7 +89,7 @@ class Statement:
             return float(self.spent)
         bounds = [epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon)]
         asked = [a for s in self.spends for a in s.asked]
-        if {s.verb for s in self.spends} <= {"measure"} and {a.noise.law for a in asked} <= {"gaussian"}:
+        if {s.verb for s in self.spends} <= {"measure"} and all(law_of(a.noise).normal for a in asked):
             bounds.append(gaussian_epsilon([(a.cost, a.noise.scale) for a in asked], self.budget.delta))
         return min(bounds)
 
@@ -114,8 +115,8 @@ class Statement:
         epsilon, rho = float(self.budget.epsilon), float(self.spent)
         if self.budget.measure == "pure":
             return 0.0
-        normal = sum(float(a.cost) for s in self.spends for a in s.asked if a.noise.law == "gaussian")
-        sure = sum(sqrt(2 * a.cost) for s in self.spends for a in s.asked if a.noise.law != "gaussian")
+        normal = sum(float(a.cost) for s in self.spends for a in s.asked if law_of(a.noise).normal)
+        sure = sum(sqrt(2 * a.cost) for s in self.spends for a in s.asked if not law_of(a.noise).normal)
         sure += sum(sqrt(8 * s.cost) for s in self.spends if s.verb == "select")
         chernoff = exp(-((epsilon - 2 * rho) ** 2) / (4 * rho)) if 0 < 2 * rho < epsilon else float(rho > 0)
         if normal == 0 or (rest := epsilon - sure - normal) <= 0:
