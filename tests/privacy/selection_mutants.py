@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.private import Gate, entropy, noise, selection
+from hedgerow.private import Gate, noise, selection
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs import stopping
 from hedgerow.public.costs.accounting import Guarantee, noise_for
@@ -144,16 +144,14 @@ def failure_of_a_run_leaves(patch: Patch) -> None:
     patch.setattr(selection, "choose_run", choose_run)
 
 
-def drawn_before_the_mark(patch: Patch) -> None:
-    """The number of runs is drawn before the mark: a kill in between gives a second choice for free."""
-    original = ConfidentialRows.count
+def answered_without_a_mark(patch: Patch) -> None:
+    """A choice is answered without being saved and marked: a kill afterwards gives a second one for free."""
 
-    def count(self: ConfidentialRows, plan: Any) -> Any:
-        found = original(self, plan)
-        entropy.below(2)
-        return found
+    def booked(gate: Gate, spend: Any, count: Any, draw: Any) -> Any:
+        gate._account.book(spend)
+        return draw(count())
 
-    patch.setattr(ConfidentialRows, "count", count)
+    patch.setattr(Gate, "_booked", booked)
 
 
 MUTANTS = (
@@ -167,5 +165,5 @@ MUTANTS = (
     purse_without_a_bottom,
     all_runs_leave,
     failure_of_a_run_leaves,
-    drawn_before_the_mark,
+    answered_without_a_mark,
 )

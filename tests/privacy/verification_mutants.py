@@ -159,14 +159,14 @@ def coefficients_beside_the_count(patch: Patch) -> None:
     patch.setattr(noise, "draw", lambda law, n: np.append(original(law, n), 7))
 
 
-def drawn_before_the_mark(patch: Patch) -> None:
-    """Noise is drawn before the mark: a kill in between gives a second answer for free."""
-    original = verification.agreeing
+def answered_without_a_mark(patch: Patch) -> None:
+    """An answer is given without being saved and marked: a kill afterwards gives a second one for free."""
 
-    def agreeing(*given: Any) -> Counts:
-        return original(*given) + 0 * noise.draw(Noise("laplace", Fraction(1)), 1)
+    def booked(gate: Gate, spend: Any, count: Any, draw: Any) -> Any:
+        gate._account.book(spend)
+        return draw(count())
 
-    patch.setattr(verification, "agreeing", agreeing)
+    patch.setattr(Gate, "_booked", booked)
 
 
 MUTANTS = (
@@ -180,5 +180,5 @@ MUTANTS = (
     warning_on_an_undetermined_part,
     exact_count,
     coefficients_beside_the_count,
-    drawn_before_the_mark,
+    answered_without_a_mark,
 )
