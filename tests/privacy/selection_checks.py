@@ -78,7 +78,7 @@ def check_selection(guarantee: Guarantee, law: str, pair: Pair) -> None:
         first = [rank.get(s, 3) for s in seen.steps[: seen.steps.index("draw") + 1]]
         assert first == sorted(first) and set(first) == {0, 1, 2}, f"out of order: {seen.steps}"
         assert seen.steps.count("mark") == 1, "the choice was not marked"
-    assert seen.steps[-1] == "mark", "something was drawn or read after the mark"
+        assert seen.steps[-1] == "mark", "something was drawn or read after the mark"
         assert seen.booked == COST, "another price was booked"
         _check_best(seen)
     assert here.below == there.below, "the draws depend on the rows"
