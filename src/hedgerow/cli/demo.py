@@ -19,7 +19,7 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the simulation.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write over an earlier demo.")] = False,
 ) -> None:
-    """Simulate three personnel tables and run the whole road on them, in under a minute."""
+    """Simulate three personnel tables and run the whole road on them, in a minute or two."""
     from hedgerow.api.job import Job
     from hedgerow.simulate.personnel import personnel, personnel_schema
     from hedgerow.steward import ledger_book
