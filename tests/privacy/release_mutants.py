@@ -136,7 +136,7 @@ def a_verify_that_does_not_draw_again(patch: Patch) -> None:
 def a_verify_that_only_counts_the_records(patch: Patch) -> None:
     """So many records as there should be, whatever they say."""
     patch.setattr(redraw, "_first_difference", lambda made, released: "")
-    patch.setattr(redraw, "_bytes_agree", lambda again, made: None)
+    patch.setattr(redraw, "_in_bytes", lambda again, made: "")
 
 
 MUTANTS: tuple[Callable[[Patch], None], ...] = (

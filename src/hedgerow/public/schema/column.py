@@ -105,6 +105,8 @@ class Column:
             first = dict(zip(reversed(cut), reversed(labels), strict=True))
             values = tuple(dict.fromkeys(cut))
             labels = tuple(first[v] for v in values) if self.labels else values
+            if self.other in self.values:  # a declared merge is cut as its value is
+                object.__setattr__(self, "other", self.other[: self.prefix].strip())
             object.__setattr__(self, "values", values)
         object.__setattr__(self, "labels", labels)
 
