@@ -3,6 +3,7 @@
 The gate counts such lines as they are (``private/rows.py``).  Tables that anyone may see, and the confidential one
 for the steward's exact look, are written out record by record here, so that all that reads them reads records.
 
+    >>> from hedgerow.public import open_source
     >>> table = pl.DataFrame({"sex": ["F", "M"], "n": [2, 1]})
     >>> next(expanded(open_source(table), "n").batches(["sex"]))["sex"].to_list()
     ['F', 'F', 'M']
