@@ -25,20 +25,23 @@ Private = Annotated[
 Label = Annotated[str, typer.Option("--label", help="What to predict: a column, or column=VALUE.")]
 Library = Annotated[Literal["hedgerow", "pyfixest"], typer.Option("--fit-with", help="What fits linear models.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of random splits and choices.")]
+Published = Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")]
+RunPublic = Annotated[
+    Path | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
+]
+RunTarget = Annotated[
+    Path | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="The numbers as JSON on stdout.")]
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")],
+    folder: Published,
     ledger: Annotated[
         str | None, typer.Option("--ledger", help="Also hold it against the ledger it was paid from.")
     ] = None,
-    public: Annotated[
-        Path | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
-    ] = None,
-    target: Annotated[
-        Path | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
-    ] = None,
+    public: RunPublic = None,
+    target: RunTarget = None,
     key: Annotated[
         Path | None, typer.Option("--key", help="The agency's public key: the release must be signed with it.")
     ] = None,
@@ -69,17 +72,13 @@ def verify(
 
 
 def sign(
-    folder: Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")],
+    folder: Published,
     key: Annotated[Path, typer.Option("--key", help="The file of the agency's private key (Ed25519, PEM).")],
     new_key: Annotated[
         bool, typer.Option("--new-key", help="Make the key first: KEY, for you alone, and KEY.pub, for everybody.")
     ] = False,
-    public: Annotated[
-        Path | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
-    ] = None,
-    target: Annotated[
-        Path | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
-    ] = None,
+    public: RunPublic = None,
+    target: RunTarget = None,
 ) -> None:
     """Sign a release with the agency's key. Who has the public key checks it: hedgerow verify DIR --key KEY.pub.
 
@@ -98,8 +97,8 @@ def sign(
         if c.held is None:
             show.echo(f"{WORDS[None]} {c.name}: {c.detail}")
     if new_key:
-        public = create_key(key)
-        show.echo(f"Made {key}: keep it secret, and a copy safe. Made {public}: publish it where people trust you.")
+        shared = create_key(key)
+        show.echo(f"Made {key}: keep it secret, and a copy safe. Made {shared}: publish it where people trust you.")
     show.echo(f"Signed: {signed(folder, key)}. Anyone checks it with: hedgerow verify {folder} --key PUBLIC_KEY")
 
 
@@ -108,12 +107,8 @@ def sample(
     copies: Annotated[int, typer.Option("--copies", "-m", min=1, help="How many copies.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the sampling.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", help="Where to; DIR-copies by default.")] = None,
-    public: Annotated[
-        Path | None, typer.Option("--public", help="The run's public table, where it is needed.")
-    ] = None,
-    target: Annotated[
-        Path | None, typer.Option("--target", help="The run's target table, for recipes that attach columns.")
-    ] = None,
+    public: RunPublic = None,
+    target: RunTarget = None,
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow.api.release import Release

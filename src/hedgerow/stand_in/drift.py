@@ -7,8 +7,8 @@ confidential table are exp(drift * score), where the score of a row is a random 
 of two such mixtures, with mean 0 and variance 1.  One-way tables drift by the first, associations by the second; a
 recipe that measures what has drifted mends it here as it will in the release, and one that does not, does not.
 
-``DRIFT`` is the standard deviation of the log odds at which rehearsed errors were as large as real ones on past pairs
-of tables: ``bench/forecast.py`` finds it, and docs/rehearse.md says on which pairs and how it did on others.
+``DRIFT`` is the standard deviation of the log odds.  It lies between two sizes that were tried on past pairs
+of tables, and was not fitted itself: docs/rehearse.md says on which, and how it did on others (``bench/forecast.py``).
 """
 
 import numpy as np
