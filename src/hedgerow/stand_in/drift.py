@@ -8,7 +8,7 @@ of two such mixtures, with mean 0 and variance 1.  One-way tables drift by the f
 recipe that measures what has drifted mends it here as it will in the release, and one that does not, does not.
 
 ``DRIFT`` is the standard deviation of the log odds.  It lies between two sizes that were tried on past pairs
-of tables, and was not fitted itself: docs/rehearse.md says on which, and how it did on others (``bench/forecast.py``).
+of tables, and was not fitted itself: docs/rehearse.md says on which and how it did on others (``bench/forecast.py``).
 """
 
 import numpy as np
