@@ -104,13 +104,14 @@ def _imports() -> set[tuple[str, str]]:
 
 
 def test_rooms_are_joined_by_few_imports() -> None:
+    """Per module, so that a new room may be built and no room is tied more tightly to the others."""
     crossing = [(a, b) for a, b in _imports() if (a + ".").split(".")[1] != (b + ".").split(".")[1]]
-    assert len(crossing) <= 500
+    assert len(crossing) <= 2.5 * len(FILES)
 
 
 def test_few_modules_are_there_for_one_other() -> None:
     importers = Counter(b for _, b in _imports())
-    assert len([m for m, n in importers.items() if n == 1]) <= 60
+    assert len([m for m, n in importers.items() if n == 1]) <= 0.3 * len(FILES)
 
 
 def test_no_two_classes_have_one_name() -> None:
