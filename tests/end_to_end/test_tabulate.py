@@ -71,6 +71,7 @@ def test_the_lectures_table_original_and_synthetic_side_by_side(ce: Path) -> Non
     table = pl.read_csv(inside / "side-by-side.csv", comment_prefix="#")
     assert table["original"].to_list() == CE
     assert table["synthetic"].sum() == 994
+    assert "worked out for the actual table, 994 rows" in (inside / "errors.svg").read_text("utf-8")
     assert_holds(folder)  # nothing of it went into the release
 
 

@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 
 from hedgerow import __version__
-from hedgerow.cli import demo, experiment, interval, job, ledger, release, schema, show, steward, verify_model
+from hedgerow.cli import (
+    demo,
+    experiment,
+    interval,
+    job,
+    ledger,
+    release,
+    reproduce,
+    schema,
+    show,
+    steward,
+    verify_model,
+)
 from hedgerow.errors import HedgerowError
 
 app = typer.Typer(
@@ -24,6 +36,7 @@ app.command("plan")(job.plan)
 app.command("rehearse")(job.rehearse)
 app.command("interval")(interval.interval)
 app.command("experiment")(experiment.experiment)
+app.command("reproduce")(reproduce.reproduce)
 app.command("run")(job.run)
 app.command("sample")(release.sample)
 app.command("sign")(release.sign)

@@ -214,6 +214,7 @@ def _fates(plan: "Plan") -> list[str]:
         rows.append((f.recipe + " (this job)" * f.chosen, *figures, f.note))
     lines = ["", *aligned(("recipe for this table", "prior weight", "distance", "cell of 10", ""), rows, left=(0, 4))]
     lines.append("prior weight: the share of what is published that is prior; distance: total variation, expected")
+    lines += [] if plan.imagined is None else [f"for {plan.imagined.assumed}"]
     chosen = [f.warning for f in plan.recipe_forecasts if f.warning and f.chosen]
     return lines + [f"WARNING    {w}" for w in chosen or [f.warning for f in plan.recipe_forecasts if f.warning][:1]]
 

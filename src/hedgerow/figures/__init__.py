@@ -29,6 +29,7 @@ from hedgerow.figures.drawing import (
     Key,
     Section,
     check_sheet,
+    legend,
     number,
     roomy,
     series,

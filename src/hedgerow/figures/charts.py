@@ -118,19 +118,20 @@ def columns(
     most: float | None = None,
     wide: int = WIDE,
     span: tuple[float, float] | None = None,
+    marks: Sequence[float] = (),
     axes: tuple[str, str] = ("", ""),
 ) -> Drawing:
     """Upright bars beside each other, some of them labelled; ``span`` shades what lies from one place to another.
 
-    Places are counted in bars from the left edge of the first.
+    Places are counted in bars from the left edge of the first; ``marks`` are places with a line of their own.
     """
     left, top, high = 56, 8 if not axes[1] else 26, 180
     room = wide - left - 8
     most, scale = _scale(rows, counts, most, high)
     ground, step = top + high, room / len(rows)
-    marks = whole_ticks(most) if counts else ticks(0, most)
-    out = [line("grid", left, ground - t * scale, wide - 8, ground - t * scale) for t in marks]
-    out += [text(left - 6, ground - t * scale + 4, _tick(t, counts), "tick", "end") for t in marks]
+    heights = whole_ticks(most) if counts else ticks(0, most)
+    out = [line("grid", left, ground - t * scale, wide - 8, ground - t * scale) for t in heights]
+    out += [text(left - 6, ground - t * scale + 4, _tick(t, counts), "tick", "end") for t in heights]
     if span is not None:
         out.append(_shaded(Axis(0, len(rows), left, wide - 8), span, top, high))
     every = ceil(len(rows) / (6 * room / (WIDE - 64)))
@@ -153,6 +154,8 @@ def columns(
         out.append("</g>")
         if i % every == 0 and middle < wide - 30:
             out.append(text(middle, ground + 18, short(r.label, 11), "tick", "middle"))
+    places = Axis(0, len(rows), left, wide - 8)
+    out += [line("here", places(v), top, places(v), ground) for v in marks if 0 <= v <= len(rows)]
     if axes[1]:
         out.append(text(4, 14, axes[1], "tick", "start"))
     if axes[0]:

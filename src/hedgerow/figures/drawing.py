@@ -218,6 +218,7 @@ def sheet(sections: Sequence[Section]) -> str:
     """The sections under each other, as the text of an SVG file."""
     widest = [(s.across, max(c.wide for _, c in s.charts)) for s in sections if s.charts]
     wide = max(_EDGE * 2 + across * chart + _GAP * (across - 1) for across, chart in widest)
+    wide = max(wide, *(ceil(k.wide) + 2 * _EDGE for s in sections for k in s.keys), 0)  # no key is clipped
     out, y = [], _EDGE
     for s in sections:
         body, y = _section(s, y, wide)
@@ -250,13 +251,26 @@ def _section(s: Section, y: int, wide: int) -> tuple[str, int]:
             place = f'<svg x="{x}" y="{y + _LINE * lines}" width="{chart.wide}" height="{chart.high}" '
             out.append(str(chart).replace("<svg ", place, 1))
         y += _LINE * lines + max(c.high for _, c in row) + 8
-    at = float(_EDGE)
-    for k in s.keys:
-        if at > _EDGE and at + k.wide > wide - _EDGE:
-            at, y = float(_EDGE), y + _LINE
+    marks, deep = _keys(s.keys, _EDGE, wide - _EDGE, y)
+    return "\n".join([*out, *marks]), y + deep + _EDGE
+
+
+def legend(keys: Sequence[Key], wide: int = WIDE) -> Drawing:
+    """The key of the marks as a drawing of its own, for a page; no words of it are cut."""
+    wide = max(wide, *(ceil(k.wide) for k in keys))
+    marks, deep = _keys(keys, 0, wide, 0)
+    return svg("".join(marks), wide, deep, "; ".join(k.words for k in keys))
+
+
+def _keys(keys: Sequence[Key], start: float, end: float, y: int) -> tuple[list[str], int]:
+    """The keys in lines from ``start`` to ``end``, below ``y``, and how deep they reach."""
+    out, at, top = [], float(start), y
+    for k in keys:
+        if at > start and at + k.wide > end:
+            at, y = float(start), y + _LINE
         out.append(_key(k, at, y + 12))
         at += k.wide
-    return "\n".join(out), y + (_LINE + 12 if s.keys else 0) + _EDGE
+    return out, y - top + _LINE + 12 if keys else 0
 
 
 def _key(k: Key, x: float, y: float) -> str:

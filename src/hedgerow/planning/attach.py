@@ -213,7 +213,7 @@ def _least(epsilon: float, wanted: LeafInterval) -> int | None:
     """The rows a leaf needs for the wanted interval; None when no leaf of up to ten million has it."""
     try:
         held = min(max(epsilon, EPSILONS[0]), EPSILONS[1])
-        return least_n(wanted.p, held, width=wanted.width, level=wanted.level, kind="symmetric")
+        return least_n(wanted.p, held, width=wanted.width, level=wanted.level)
     except JobError as wrong:
         if f"{MOST:,}" in str(wrong):
             return None

@@ -4,6 +4,7 @@ The papers' first figure shows intervals by p, n and epsilon; their second a sim
 The figure of a plan for a table of counts shows expected error against epsilon, for each recipe.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def draw_intervals(
     """
     shares = sorted({*SHARES, *(() if p is None else (p,))})
     found = [interval(q, epsilon, n, level=level, kind=kind) for q in shares]
-    write_sheet(path, sheet([_intervals(shares, level, kind), _simulation(found, rng)]))
+    write_sheet(path, sheet([interval_section(shares, level, kind), simulation_section(found, rng)]))
 
 
 def simulated(p: float, epsilon: float, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
@@ -63,7 +64,7 @@ def simulated(p: float, epsilon: float, n: int, rng: np.random.Generator) -> npt
     return rng.binomial(n, noisy) / n
 
 
-def _intervals(shares: list[float], level: float, kind: Kind) -> Section:
+def interval_section(shares: Sequence[float], level: float, kind: Kind) -> Section:
     """Panels by p, groups by n, in each group the intervals by epsilon."""
     charts = []
     for p in shares:
@@ -83,19 +84,30 @@ def _intervals(shares: list[float], level: float, kind: Kind) -> Section:
     return Section(heading, charts, notes=notes, across=_ACROSS, keys=keys)
 
 
-def _simulation(intervals: list[Interval], rng: np.random.Generator) -> Section:
-    """Histograms of simulated shares, one per p, with the exact interval, and how many fell into it."""
+def empirical(counts: npt.NDArray[np.float64], n: int, level: float) -> tuple[float, float]:
+    """The interval of simulated shares that leaves out the same number on both sides."""
+    low, high = np.quantile(counts, [(1 - level) / 2, (1 + level) / 2]) / n
+    return float(low), float(high)
+
+
+def simulation_section(intervals: Sequence[Interval], rng: np.random.Generator) -> Section:
+    """Histograms of simulated shares, one per p, with the exact interval and the empirical one."""
     one = intervals[0]
     charts = []
     for found in intervals:
         counts = np.rint(simulated(found.p, found.epsilon, found.n, rng) * found.n)
         inside = float(np.mean((counts >= found.counts[0]) & (counts <= found.counts[1])))
+        seen = empirical(counts, found.n, found.level)
         title = (
-            f"p = {found.p:g}: {found.low:.4f} to {found.high:.4f}, "
+            f"p = {found.p:g}: exact {found.low:.4f} to {found.high:.4f}, simulated {seen[0]:.4f} to {seen[1]:.4f}; "
             f"{found.counts[0]:,} to {found.counts[1]:,} labels: {inside:.3f} simulated, {found.mass:.3f} exact"
         )
-        charts.append((title, _histogram(found, counts)))
-    keys = [Key("simulated leaves", "bar"), Key("the exact interval", "span")]
+        charts.append((title, _histogram(found, counts, seen)))
+    keys = [
+        Key("simulated leaves", "bar"),
+        Key("the exact interval", "span"),
+        Key(f"the empirical interval: {one.level:g} of the simulated leaves", "here"),
+    ]
     return Section(
         f"{DRAWS:,} simulated leaves of n = {one.n:,} records, epsilon {one.epsilon:.4g}",
         charts,
@@ -104,7 +116,7 @@ def _simulation(intervals: list[Interval], rng: np.random.Generator) -> Section:
     )
 
 
-def _histogram(found: Interval, counts: npt.NDArray[np.float64]) -> Drawing:
+def _histogram(found: Interval, counts: npt.NDArray[np.float64], seen: tuple[float, float]) -> Drawing:
     first, last = np.quantile(counts, [0.001, 0.999]).astype(int).tolist()
     step = max(1, round((last - first) / _BARS))
     edges = np.arange(first, last + step + 1, step) - 0.5  # between whole counts, so many counts to each bar
@@ -114,6 +126,7 @@ def _histogram(found: Interval, counts: npt.NDArray[np.float64]) -> Drawing:
         [Bar(f"{x:.3g}", h, f"about {x:.4g}: {h:.4f} of the leaves") for x, h in zip(middles, heights, strict=True)],
         said=f"Simulated shares at p = {found.p:g}",
         span=tuple((end * found.n - edges[0]) / step for end in (found.low, found.high)),
+        marks=tuple((end * found.n - edges[0]) / step for end in seen),
         axes=("synthetic share", "share of leaves"),
         wide=_WIDE,
     )
@@ -123,6 +136,15 @@ def draw_errors(
     path: Path, table: Imagined, budget: Budget, rng: np.random.Generator
 ) -> dict[str, list[tuple[float, float]]]:
     """Write the figure to ``path`` and give the curves in it: recipe -> [(epsilon, expected distance)]."""
+    section, curves = error_section(table, budget, rng)
+    write_sheet(path, sheet([section]))
+    return curves
+
+
+def error_section(
+    table: Imagined, budget: Budget, rng: np.random.Generator
+) -> tuple[Section, dict[str, list[tuple[float, float]]]]:
+    """The chart of expected error against epsilon, and the curves in it; the heading says which table is assumed."""
     budgets = [Budget(e, budget.delta) for e in sorted({*map(float, BUDGETS), float(budget.epsilon)})]
     curves = error_curves(table, budgets, rng)
     looks = {name: series(i) for i, name in enumerate(curves)}
@@ -131,7 +153,6 @@ def draw_errors(
         for name, points in curves.items()
         if points
     ]
-    rows, cells = round(float(table.counts.sum())), len(table.counts)
     chart = log_lines(
         traces,
         said="Expected total-variation distance against epsilon",
@@ -141,7 +162,5 @@ def draw_errors(
     )
     keys = [Key(name + _ALSO.get(name, ""), f"curve {looks[name]}") for name, points in curves.items() if points]
     keys.append(Key("the epsilon of this job", "here"))
-    write_sheet(
-        path, sheet([Section(f"{table.table}: {cells:,} cells, {rows:,} rows assumed", [("", chart)], keys=keys)])
-    )
-    return curves
+    heading = f"{table.table}: {len(table.counts):,} cells"
+    return Section(heading, [("", chart)], notes=[f"worked out for {table.assumed}"], keys=keys), curves

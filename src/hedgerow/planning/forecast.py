@@ -233,6 +233,7 @@ class Plan:
             "tables_and_schema": [{"role": role, **fit.to_json()} for role, fit in self.fits],
             "warnings": list(self.warnings),
             "tables_side_by_side": [f.to_json() for f in self.recipe_forecasts],
+            **({} if self.imagined is None else {"side_by_side_on": self.imagined.assumed}),
             **({} if self.attach is None else {"attach": self.attach.to_json()}),
             "confidential_rows_read": 0,
         }

@@ -66,6 +66,7 @@ class Imagined:
         copies: how many tables urns draw.
         tariff: how requests are priced.
         public: all that is public.
+        actual: the counts are those of the table itself: for the steward, or where the table is public.
     """
 
     table: Marginal
@@ -76,6 +77,17 @@ class Imagined:
     copies: int
     tariff: Tariff
     public: PublicData
+    actual: bool = False
+
+    @property
+    def assumed(self) -> str:
+        """Whose shares the counts have, in words: an expected error is that of this table, not of the true one."""
+        rows = f"{round(float(self.counts.sum())):,} rows"
+        if self.actual:
+            return f"the actual table, {rows}"
+        if self.public.relative is not None:
+            return f"a table of {rows} with the shares of the public table"
+        return f"a made-up table of {rows} with shares 1, 1/2, 1/3, ...: no public table says more"
 
     def noisy(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
         """For whole-number noise: prior weight 0, expected distance, expected relative error of a small cell."""

@@ -7,7 +7,7 @@ What came out stands, exactly, beside what was foretold, on pages that are marke
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -29,16 +29,23 @@ from hedgerow.figures import (
     one_line,
     percent,
     render,
+    sheet,
     small,
     twins,
 )
 from hedgerow.job import JobValues
+from hedgerow.planning.figures import error_section
+from hedgerow.planning.tables import Imagined, imagined
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public import (
+    Budget,
     CodedTable,
+    Counts,
     Floats,
     Marginal,
+    PublicData,
     Schema,
+    Tariff,
     expanded,
     open_confidential,
     open_source,
@@ -243,8 +250,8 @@ def _band(v: Verdict) -> str:
     return error if v.low is None else f"{low} to {high}"
 
 
-FILES = ("INSIDE-ONLY.txt", "side-by-side.csv", "side-by-side.html", "side-by-side.svg")
-"""What is written into the steward's folder."""
+FILES = ("INSIDE-ONLY.txt", "side-by-side.csv", "side-by-side.html", "side-by-side.svg", "errors.svg")
+"""What is written into the steward's folder; the last where expected errors can be worked out."""
 _FIGURES = ("count", "standard_error", "low", "high")
 _MOST_BARS, _MOST_LINES = 40, 60
 
@@ -256,6 +263,8 @@ class SideBySide:
 
     columns: tuple[str, ...]
     table: pl.DataFrame
+    imagined: Imagined | None = None
+    budget: Budget | None = None
 
     @property
     def distance(self) -> float:
@@ -286,11 +295,23 @@ def side_by_side(job: JobValues, release: str | Path | None = None) -> InsideOnl
     (true,) = rows.count(CountPlan([Marginal(columns)], schema.coding))
     table = counts.select(*columns, synthetic="count").insert_column(len(columns), pl.Series("original", true))
     table = table.with_columns(difference=pl.col("synthetic") - pl.col("original"))
-    return InsideOnly(SideBySide(columns, table))
+    return InsideOnly(SideBySide(columns, table, _actual(job, schema, columns, true), job.budget))
+
+
+def _actual(job: JobValues, schema: Schema, columns: tuple[str, ...], true: Counts) -> Imagined | None:
+    """The table itself in the place of the one that a plan assumes."""
+    tariff = Tariff(schema.coding, job.guarantee, job.budget.measure)
+    found = imagined(
+        job.recipe, PublicData(schema), tariff=tariff, rows=int(true.sum()) or None, table=Marginal(columns)
+    )
+    return found and replace(found, counts=np.asarray(true, np.float64), actual=True)
 
 
 def write(folder: Path, found: InsideOnly[SideBySide]) -> tuple[Path, ...]:
-    """The table as CSV, a page with a figure, and the folder's warning; readable by their owner only."""
+    """The table as CSV, a page with a figure, error against epsilon on this very table, and the folder's warning.
+
+    All are readable by their owner only.
+    """
     pair = found.reveal()
     figure = bar_pairs(pair)
     page = (
@@ -303,8 +324,12 @@ def write(folder: Path, found: InsideOnly[SideBySide]) -> tuple[Path, ...]:
     )
     comment = f"# {WATERMARK}: {WARNING}\n"
     texts = (f"{WATERMARK}\n{WARNING}\n", comment + pair.table.write_csv(), page, figure)
-    write_inside(folder, dict(zip(FILES, texts, strict=True)))
-    return tuple(folder / name for name in FILES)
+    files = dict(zip(FILES[:-1], texts, strict=True))
+    if pair.imagined is not None and pair.budget is not None:
+        section, _ = error_section(pair.imagined, pair.budget, np.random.Generator(np.random.PCG64(0)))
+        files[FILES[-1]] = sheet([replace(section, heading=f"{WATERMARK}: {section.heading}")])
+    write_inside(folder, files)
+    return tuple(folder / name for name in files)
 
 
 def as_text(found: InsideOnly[SideBySide]) -> str:

@@ -19,6 +19,7 @@ from hedgerow.figures import (
     check_sheet,
     columns,
     interval_groups,
+    legend,
     lines,
     log_lines,
     series,
@@ -119,3 +120,12 @@ def test_words_on_the_sheet_of_intervals_neither_overlap_nor_are_cut_off(tmp_pat
             assert browser.run(OVERLAPS) == [] and browser.complaints == []
             papers.append(browser.run("getComputedStyle(document.querySelector('.paper')).fill"))
     assert papers == ["rgb(255, 255, 255)", "rgb(28, 34, 30)"]
+
+
+def test_no_word_of_a_legend_is_clipped() -> None:
+    long = Key("weights = " + ", ".join(f"attribute_{i} {i}" for i in range(20)), "curve s0")
+    chart = lines(["1", "2"], [Trace(series(0), (LinePoint(0, 1.0), LinePoint(1, 2.0)))], said="a line")
+    alone = legend([long, Key("short", "bar")])
+    assert alone.wide >= long.wide and "attribute_19 19" in alone
+    wide = int(re.search(r'width="(\d+)"', sheet([Section("one", [("", chart)], keys=[long])]))[1])  # type: ignore[index]
+    assert wide >= long.wide

@@ -126,7 +126,7 @@ def test_leaves_are_as_they_are_on_the_public_tables() -> None:
 
 def test_leaves_below_the_interval_are_those_with_fewer_rows_than_it_needs() -> None:
     told = details(planned(RandomTrees(trees=1, n_b=1, depth=2), width=0.1))["trees"][0]
-    assert told["least_rows"] == least_n(0.25, 1.0, width=0.1, kind="symmetric")
+    assert told["least_rows"] == least_n(0.25, 1.0, width=0.1), "as `hedgerow interval` says"
     narrow = details(planned(RandomTrees(trees=1, n_b=1, depth=2), width=0.01))["trees"][0]
     assert narrow["below"] == narrow["rows_below"] == 1.0
     wide = details(planned(RandomTrees(trees=1, n_b=1, depth=2), width=0.5))["trees"][0]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.planning.figures import DRAWS, simulated
+from hedgerow.planning.figures import DRAWS, empirical, simulated
 from hedgerow.planning.interval import interval
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.conftest import hedgerow as hedgerow  # the fixture
@@ -88,3 +88,17 @@ def test_simulated_leaves_fall_into_the_interval_as_often_as_it_says() -> None:
         counts = np.rint(simulated(p, 0.3, 1000, rng) * 1000)
         inside = float(np.mean((counts >= found.counts[0]) & (counts <= found.counts[1])))
         assert abs(inside - found.mass) < 4 * (found.mass * (1 - found.mass) / DRAWS) ** 0.5
+
+
+def test_the_figure_shows_the_empirical_interval_beside_the_exact_one(hedgerow: Command, tmp_path: Path) -> None:
+    assert hedgerow("interval", "--figure", tmp_path / "i.svg").code == 0
+    drawn = (tmp_path / "i.svg").read_text("utf-8")
+    assert "the empirical interval" in drawn and drawn.count('class="here"') >= 12  # two ends in each of six panels
+
+
+def test_the_empirical_interval_is_near_the_exact_one() -> None:
+    rng = np.random.default_rng(3)
+    for p in (0.01, 0.05, 0.1, 0.25, 0.5):
+        low, high = empirical(np.rint(simulated(p, 0.3, 1000, rng) * 1000), 1000, 0.9)
+        found = interval(p, 0.3, 1000, kind="equal-tailed")
+        assert abs(low - found.low) < 0.003 and abs(high - found.high) < 0.003, p

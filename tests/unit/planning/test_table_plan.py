@@ -64,3 +64,16 @@ def test_a_figure_that_cannot_be_drawn_is_refused(ce: Path) -> None:
     for name in ("errors.pdf", "nowhere/errors.svg"):
         done = CliRunner().invoke(app, ["plan", str(ce / "integer.toml"), "--figure", str(ce / name)])
         assert done.exit_code != 0
+
+
+def test_the_plan_prints_alpha_and_says_which_table_its_errors_are_for(ce: Path) -> None:
+    said = CliRunner().invoke(app, ["plan", str(ce / "dirichlet.toml")]).output
+    assert "alpha = 6.742953 for every cell, the least that this epsilon allows for S = 994" in said
+    assert "for a made-up table of 994 rows with shares 1, 1/2, 1/3, ...: no public table says more" in said
+    found = json.loads(CliRunner().invoke(app, ["plan", str(ce / "dirichlet.toml"), "--json"]).stdout)
+    assert "made-up" in found["side_by_side_on"]
+    CliRunner().invoke(app, ["plan", str(ce / "dirichlet.toml"), "--figure", str(ce / "errors.svg")])
+    assert "made-up table of 994 rows" in (ce / "errors.svg").read_text("utf-8")
+    text = (ce / "dirichlet.toml").read_text("utf-8")
+    (ce / "copies.toml").write_text(text.replace("size = 994", "size = 994\ncopies = 5"), "utf-8")
+    assert "alpha = 33.714765" in CliRunner().invoke(app, ["plan", str(ce / "copies.toml")]).output

@@ -55,6 +55,26 @@
     }
   }
 
+  // Sliding over cards that stand in an order, such as years: one is seen at a time; printing shows them all.
+  for (const box of document.querySelectorAll("[data-slide]")) {
+    const cards = [...box.querySelectorAll(":scope > [data-name]")];
+    if (cards.length < 2) { continue; }
+    const label = document.createElement("label");
+    label.className = "chooser";
+    const slider = document.createElement("input");
+    Object.assign(slider, { type: "range", min: 0, max: cards.length - 1, step: 1, value: box.dataset.at || 0 });
+    const said = document.createElement("output");
+    label.append(box.dataset.slide + " ", slider, " ", said);
+    box.before(label);
+    const show = () => {
+      cards.forEach((card, i) => card.classList.toggle("off", String(i) !== slider.value));
+      said.textContent = cards[Number(slider.value)].dataset.name;
+      slider.setAttribute("aria-valuetext", said.textContent);
+    };
+    slider.addEventListener("input", show);
+    show();
+  }
+
   // Picking a group of a scatter leaves the others faint.
   for (const box of document.querySelectorAll("[data-pick]")) {
     const dots = [...box.querySelectorAll("circle[data-group]")];

@@ -60,6 +60,16 @@ class AbstractUrnRecipe(AbstractRecipe):
         plan = self._plan(public)
         return (price_urn(tariff, plan.table, plan.urn(tariff, budget.total, public), budget.total),)
 
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """The prior weights, which are all that protects a draw."""
+        urn = self._plan(public).urn(tariff, budget.total, public)
+        least, most = (f"{end(urn.alphas) / urn.grain:.{6 if urn.grain >= 10**6 else 0}f}" for end in (min, max))
+        each = f"alpha = {least} for every cell" if least == most else f"alpha from {least} to {most}"
+        why = ", the least that this epsilon allows" if self.alpha == "equal" else ""
+        sizes = f"{urn.sizes[0]:,}" if len(urn.sizes) == 1 else f"{min(urn.sizes):,} to {max(urn.sizes):,}"
+        drawn = f"{self.copies} copies of S = {sizes}" if self.copies > 1 else f"S = {sizes}"
+        return (f"prior weight {each}{why} for {drawn} counts drawn",)
+
     def fit(self, gate: Answers, public: PublicData) -> CountTable:
         """Draw once. What was drawn is the release: there is nothing to estimate."""
         plan, cost = self._plan(public), gate.left

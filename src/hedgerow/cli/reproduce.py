@@ -1,0 +1,28 @@
+"""``hedgerow reproduce``: a paper on one page, figure by figure, our number beside its own."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli import show
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="rdt-2018, rdt-2019, ce or dpsyn.", metavar="PAPER")],
+    out: Annotated[Path | None, typer.Option("--out", help="Where to; reproduced-PAPER by default.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small tables and few runs: under a minute.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The numbers as JSON on stdout.")] = False,
+) -> None:
+    """Show a paper figure by figure, our number beside its own, on simulated or shipped tables. Spends nothing real."""
+    from hedgerow.reproduce import reproduce as carry_out
+
+    with show.progress() as watch:
+        done = carry_out(paper, out or Path(f"reproduced-{paper}"), quick=quick, watch=watch)
+    if as_json:
+        show.echo(json.dumps(done.to_json(), indent=2))
+        return
+    rows = [(where, n.what, n.paper, n.ours, n.word) for where, n in done.numbers]
+    show.echo("\n".join(show.aligned(("where", "number", "paper", "here", ""), rows, left=(0, 1, 4))))
+    show.echo(f"\nopen       {done.page}   {len(done.paper.exhibits)} exhibits, {done.seconds:.0f} s of CPU")

@@ -1,0 +1,113 @@
+"""Each paper on one page: every exhibit is there, our numbers stand beside its own, and its commands exist."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from hedgerow.cli.main import app
+from hedgerow.reproduce import PAPERS, reproduce
+from hedgerow.reproduce.paper import Reproduction
+from tests.chromium import PROGRAM, WHY_NOT, chromium
+from tests.end_to_end.conftest import Command
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = {"ce": "tabulate-ce"}
+EXHIBITS = {
+    "ce": ["Table 1", "Step 1", "Equations (8) to (13)", "Step 2", "Step 3", "Summary", "Other models"],
+}
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reproduction]:
+    """Pages in their quick form, each made once."""
+    return {}
+
+
+@pytest.fixture
+def page(made: dict[str, Reproduction], tmp_path_factory: pytest.TempPathFactory, paper: str) -> Reproduction:
+    if paper not in made:
+        made[paper] = reproduce(paper, tmp_path_factory.mktemp("pages") / paper, quick=True)
+    return made[paper]
+
+
+every = pytest.mark.parametrize("paper", sorted(EXHIBITS))
+
+
+@every
+def test_every_figure_and_table_of_the_paper_is_on_its_page(page: Reproduction, paper: str) -> None:
+    names, text = [e.name for e in page.paper.exhibits], page.page.read_text("utf-8")
+    for wanted in EXHIBITS[paper]:
+        assert any(n.startswith(wanted) for n in names), wanted
+    assert len(set(names)) == len(names) and all(f'id="{n.replace(" ", "-")}"' in text for n in names)
+    assert re.search(r"default-src &#39;none&#39;.*script-src &#39;sha256-", text)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text), "nothing is fetched"
+
+
+@every
+def test_numbers_that_differ_say_why(page: Reproduction, paper: str) -> None:
+    assert page.numbers
+    for where, n in page.numbers:
+        assert n.same is True or n.why, (where, n.what)
+
+
+@every
+def test_the_commands_behind_an_exhibit_exist_and_name_files_that_are_there(page: Reproduction, paper: str) -> None:
+    lines = [c for e in page.paper.exhibits for c in e.commands]
+    assert lines
+    root = typer.main.get_command(app)
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        assert words[0] == "hedgerow", line
+        command, rest = root, words[1:]
+        while inner := getattr(command, "commands", None):
+            command, rest = inner[rest[0]], rest[1:]
+        command.make_context("hedgerow", rest, resilient_parsing=False)
+        for word in words:
+            if word.endswith(".toml"):
+                assert (page.page.parent / word).is_file(), line
+
+
+@every
+def test_the_job_files_are_those_of_the_examples(paper: str) -> None:
+    for file in (ROOT / "src/hedgerow/reproduce/jobs" / paper).iterdir():
+        assert file.read_bytes() == (ROOT / "examples" / EXAMPLES.get(paper, paper) / file.name).read_bytes(), file.name
+
+
+def test_every_paper_has_a_page_and_others_are_refused(hedgerow: Command, tmp_path: Path) -> None:
+    done = hedgerow("reproduce", "origin-of-species", "--out", tmp_path / "x")
+    assert done.code == 2 and all(name in done.err for name in PAPERS)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.md").write_text("do not touch", "utf-8")
+    done = hedgerow("reproduce", "ce", "--out", tmp_path / "mine")
+    assert done.code == 2 and (tmp_path / "mine/thesis.md").exists()
+
+
+def test_the_lecture_in_one_command_and_again(hedgerow: Command, tmp_path: Path) -> None:
+    for _ in range(2):
+        done = hedgerow("reproduce", "ce", "--quick", "--out", tmp_path / "ce", "--json")
+        assert done.code == 0, done.err
+    found = {n["what"]: n for n in json.loads(done.out)["numbers"]}
+    assert found["min alpha = 994 / (exp(5) - 1)"]["ours"] == "6.742953"
+    assert found["equation (10) equals the ratio of (8)"]["same"] is False
+    assert found["equation (10) with i and i' exchanged"]["same"] is True
+    assert all(found[f"count of {r}"]["same"] for r in ("White", "Black", "Asian"))
+
+
+@pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
+@pytest.mark.parametrize("paper", ["ce"])
+def test_the_slider_moves_from_card_to_card(page: Reproduction, paper: str) -> None:
+    seen = "[...document.querySelectorAll('[data-slide] > .card')].filter(c => c.offsetHeight > 0).map(c => c.dataset.name)"
+    with chromium() as browser:
+        browser.open(page.page)
+        first = browser.run(seen)
+        browser.run(
+            "(() => { const s = document.querySelector('input[type=range]'); s.value = 0;"
+            " s.dispatchEvent(new Event('input')); })()"
+        )
+        second = browser.run(seen)
+        assert not browser.complaints and all(u.startswith("file:") for u in browser.fetched)
+    assert len(first) == len(second) == 1 and first[0].startswith("epsilon 5") and second[0].startswith("epsilon 0.1")
