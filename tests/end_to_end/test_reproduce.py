@@ -74,7 +74,9 @@ def test_the_commands_behind_an_exhibit_exist_and_name_files_that_are_there(page
 @every
 def test_the_job_files_are_those_of_the_examples(paper: str) -> None:
     for file in (ROOT / "src/hedgerow/reproduce/jobs" / paper).iterdir():
-        assert file.read_bytes() == (ROOT / "examples" / EXAMPLES.get(paper, paper) / file.name).read_bytes(), file.name
+        assert file.read_bytes() == (ROOT / "examples" / EXAMPLES.get(paper, paper) / file.name).read_bytes(), (
+            file.name
+        )
 
 
 def test_every_paper_has_a_page_and_others_are_refused(hedgerow: Command, tmp_path: Path) -> None:

@@ -170,10 +170,15 @@ def _equations() -> Exhibit:
         "(alpha_i' + y_i') / (alpha_i + y_i - 1) x (y*_i + alpha_i + y_i - 1) / (y*_i' + alpha_i' + y_i'): "
         "the printed formula has i and i' exchanged. The bound (11) takes both signs, so (12) and (13) stand.",
         numbers=[
-            Beside("equation (10) equals the ratio of (8)", "yes", "no" if wrong else "yes", not wrong, "the erratum"),
+            Beside(
+                "equation (10) equals the ratio of (8)", "yes", "no" if wrong else "yes", not wrong, "the erratum"
+            ),
             Beside("equation (10) with i and i' exchanged", "-", "equal" if right else "not equal", right),
             Beside(
-                "the bound (11) is reached", "1 + S / alpha", f"{reached:.6f} of {tight:g}", abs(reached - tight) < 1e-9
+                "the bound (11) is reached",
+                "1 + S / alpha",
+                f"{reached:.6f} of {tight:g}",
+                abs(reached - tight) < 1e-9,
             ),
         ],
         tables=[
@@ -239,10 +244,14 @@ def _draw(counts: list[int], made: dict[str, list[int]], alpha: list[float]) -> 
         ],
         tables=[
             Listing(
-                "", ("race", "original", "lecture's draw", "our draw", "mean and sd of the law", "integer_counts"), rows
+                "",
+                ("race", "original", "lecture's draw", "our draw", "mean and sd of the law", "integer_counts"),
+                rows,
             )
         ],
-        deviations=("There is no seed of the draw (the lecture sets 123): a seed would be a key to take it off again.",),
+        deviations=(
+            "There is no seed of the draw (the lecture sets 123): a seed would be a key to take it off again.",
+        ),
         commands=(
             "hedgerow run dirichlet.toml --yes --out another",
             "hedgerow verify release-dirichlet",
@@ -274,7 +283,9 @@ def _slider(counts: list[int]) -> Exhibit:
         "The original counts, and where synthetic ones lie (mean, two standard deviations), by epsilon.",
         sections=[
             Section(
-                "", charts, keys=[Key("original", "dot"), Key("synthetic: mean and two standard deviations", "dot made")]
+                "",
+                charts,
+                keys=[Key("original", "dot"), Key("synthetic: mean and two standard deviations", "dot made")],
             )
         ],
         tables=[Listing("Mean synthetic counts", ("epsilon", "alpha", "prior weight", *RACES), rows)],

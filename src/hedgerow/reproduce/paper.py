@@ -145,7 +145,9 @@ class Reproduction:
         }
 
 
-def reproduce(name: str, folder: str | Path, *, quick: bool = False, watch: Watch = lambda phase: None) -> Reproduction:
+def reproduce(
+    name: str, folder: str | Path, *, quick: bool = False, watch: Watch = lambda phase: None
+) -> Reproduction:
     """Write the page of a paper, with all that is behind it, into ``folder``; an earlier one there is replaced."""
     if name not in PAPERS:
         raise JobError(f"There is no paper {name!r}. Choose among: {', '.join(PAPERS)}. {NOTHING}")
