@@ -102,7 +102,8 @@ def test_the_lecture_in_one_command_and_again(hedgerow: Command, tmp_path: Path)
 @pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
 @pytest.mark.parametrize("paper", ["ce"])
 def test_the_slider_moves_from_card_to_card(page: Reproduction, paper: str) -> None:
-    seen = "[...document.querySelectorAll('[data-slide] > .card')].filter(c => c.offsetHeight > 0).map(c => c.dataset.name)"
+    cards = "[...document.querySelectorAll('[data-slide] > .card')]"
+    seen = f"{cards}.filter(c => c.offsetHeight > 0).map(c => c.dataset.name)"
     with chromium() as browser:
         browser.open(page.page)
         first = browser.run(seen)

@@ -15,7 +15,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Small tables and few runs: under a minute.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The numbers as JSON on stdout.")] = False,
 ) -> None:
-    """Show a paper figure by figure, our number beside its own, on simulated or shipped tables. Spends nothing real."""
+    """Show a paper figure by figure, our number beside its own, on simulated or shipped tables. Costs nothing."""
     from hedgerow.reproduce import reproduce as carry_out
 
     with show.progress() as watch:

@@ -128,9 +128,9 @@ def _alpha(remarks: tuple[str, ...]) -> Exhibit:
         ],
         deviations=(
             "Alpha is rounded up to a millionth, never to the nearest: to the nearest could cost a hair more than 5.",
-            "The lecture takes S, the number of counts drawn, from the rows. Here it is a public setting (size = 994), "
-            "because under add-or-remove the number of rows is a secret; with S public the same epsilon covers an "
-            "added or removed row as well.",
+            "The lecture takes S, the number of counts drawn, from the rows. Here it is a public setting (size = "
+            "994), because under add-or-remove the number of rows is a secret; with S public the same epsilon "
+            "covers an added or removed row as well.",
         ),
         commands=("hedgerow plan dirichlet.toml",),
     )
@@ -165,10 +165,10 @@ def _equations() -> Exhibit:
     return Exhibit(
         "Equations (8) to (13)",
         "why it works, and an erratum",
-        "Equation (10) for y = (4, 3, 5), alpha = (2, 3, 2.5), i the first cell and i' the second. With the lecture's "
-        "choice x_i = y_i - 1 and x_i' = y_i' + 1 the ratio is "
-        "(alpha_i' + y_i') / (alpha_i + y_i - 1) x (y*_i + alpha_i + y_i - 1) / (y*_i' + alpha_i' + y_i'): "
-        "the printed formula has i and i' exchanged. The bound (11) takes both signs, so (12) and (13) stand.",
+        "Equation (10) for y = (4, 3, 5), alpha = (2, 3, 2.5), i the first cell and i' the second. With the "
+        "lecture's choice x_i = y_i - 1 and x_i' = y_i' + 1 the ratio is (alpha_i' + y_i') / (alpha_i + y_i - 1) "
+        "x (y*_i + alpha_i + y_i - 1) / (y*_i' + alpha_i' + y_i'): the printed formula has i and i' exchanged. "
+        "The bound (11) takes both signs, so (12) and (13) stand.",
         numbers=[
             Beside(
                 "equation (10) equals the ratio of (8)", "yes", "no" if wrong else "yes", not wrong, "the erratum"
@@ -201,9 +201,10 @@ def _theta(counts: list[int], alpha: list[float]) -> Exhibit:
         "and the standard deviation of that law.",
         tables=[Listing("", ("race", "lecture", "mean", "standard deviation", "deviations away"), rows)],
         deviations=(
-            "No theta is drawn or shown here. A draw of theta itself has no finite epsilon (the ratio of two Dirichlet "
-            "densities has no bound), so printing it, as the slide does, is outside the promise. Hedgerow draws the "
-            "counts directly from a Polya urn in whole numbers: the same law of y*, without theta and without floats.",
+            "No theta is drawn or shown here. A draw of theta itself has no finite epsilon (the ratio of two "
+            "Dirichlet densities has no bound), so printing it, as the slide does, is outside the promise. "
+            "Hedgerow draws the counts directly from a Polya urn in whole numbers: the same law of y*, without "
+            "theta and without floats.",
         ),
     )
 
@@ -311,9 +312,9 @@ def _relatives(counts: list[int], made: dict[str, list[int]]) -> Exhibit:
     return Exhibit(
         "Other models",
         "beta-binomial and gamma-Poisson beside it",
-        "The lecture names them and shows no numbers. Both are drawn here at the same epsilon 5 from the same table. "
-        "With two cells the beta-binomial is the Dirichlet-multinomial; given its sum and with rates in proportion to "
-        "the exposures so is the gamma-Poisson.",
+        "The lecture names them and shows no numbers. Both are drawn here at the same epsilon 5 from the same "
+        "table. With two cells the beta-binomial is the Dirichlet-multinomial; given its sum and with rates in "
+        "proportion to the exposures so is the gamma-Poisson.",
         numbers=[
             Beside(
                 "gamma-Poisson with unequal rates, three areas",
@@ -326,8 +327,8 @@ def _relatives(counts: list[int], made: dict[str, list[int]]) -> Exhibit:
         ],
         tables=[Listing("", ("model", "cell", "original", "synthetic", "mean and sd of the law"), rows)],
         deviations=(
-            "Quick's gamma-Poisson without a fixed sum has no finite epsilon: the log-ratio of one count grows without "
-            "bound. Hedgerow draws it given a public sum, and refuses rates that are not in proportion.",
+            "Quick's gamma-Poisson without a fixed sum has no finite epsilon: the log-ratio of one count grows "
+            "without bound. Hedgerow draws it given a public sum, and refuses rates that are not in proportion.",
         ),
         commands=("hedgerow run beta-binomial.toml --yes", "hedgerow run gamma-poisson.toml --yes"),
     )

@@ -70,7 +70,7 @@ class Exhibit:
         numbers: ours beside the paper's.
         sections: charts in the paper's form.
         tables: numbers behind them.
-        slide: with a name each chart of a section is seen alone, and a slider of that name moves from one to the next.
+        slide: with a name one chart of a section is seen at a time, and a slider of that name moves on to the next.
         first: the chart that is seen first.
         deviations: where this is not what the paper did, and why.
         commands: what to type in the folder of the page for the same.
