@@ -142,7 +142,7 @@ def log_predictive(drawn: Sequence[int], counts: Sequence[float], alpha: Sequenc
     return sum(lgamma(z + w) - lgamma(w) for z, w in zip(drawn, weights, strict=True))
 
 
-def _ratios() -> list[tuple[tuple[int, ...], float, float, float]]:
+def _ratios() -> Sequence[tuple[tuple[int, ...], float, float, float]]:
     """For some synthetic tables: the true ratio of equation (8), (10) as printed, and (10) set right."""
     alpha, y = (2.0, 3.0, 2.5), (4, 3, 5)
     x = (y[0] - 1, y[1] + 1, y[2])
