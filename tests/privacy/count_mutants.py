@@ -15,6 +15,7 @@ import pytest
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
+from hedgerow.private.local import LocalCounter
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.coding import as_text, records
 from hedgerow.public.costs.accounting import Guarantee
@@ -113,11 +114,11 @@ def check_counts() -> None:
 
 def count_column_ignored(patch: Patch) -> None:
     """Every line counts once, as if there were no column of counts."""
-    patch.setattr(ConfidentialRows, "_times", lambda self, batches: ((1, b) for b in batches))
+    patch.setattr("hedgerow.private.local.digits", lambda part: [(1, part)])
 
 
 def _counts_by(patch: Patch, rule: Callable[[pl.Series], Any]) -> None:
-    patch.setattr("hedgerow.private.rows.records", lambda series: np.asarray(rule(series), np.int64))
+    patch.setattr("hedgerow.private.local.records", lambda series: np.asarray(rule(series), np.int64))
 
 
 def counts_clipped_by_content(patch: Patch) -> None:
@@ -145,8 +146,9 @@ def error_that_shows_a_count(patch: Patch) -> None:
     original = ConfidentialRows.count
 
     def count(self: ConfidentialRows, plan: CountPlan) -> Any:
-        for batch in self._source.batches([self._guarantee.count]) if self._guarantee.count else ():
-            for value in batch[self._guarantee.count]:
+        held: Any = self._counter
+        for batch in held._source.batches([held._guarantee.count]) if held._guarantee.count else ():
+            for value in batch[held._guarantee.count]:
                 if value is not None and value.startswith("-"):
                     raise JobError(f"a line has the count {value}")
         return original(self, plan)
@@ -156,13 +158,12 @@ def error_that_shows_a_count(patch: Patch) -> None:
 
 def lines_without_records_are_hashed(patch: Patch) -> None:
     """The fingerprint hashes lines, so the same records in other lines pass for another table."""
-    original = ConfidentialRows.fingerprint
+    original = LocalCounter.fingerprint
 
-    def fingerprint(self: ConfidentialRows, key: bytes) -> str:
-        plain = ConfidentialRows(self._source, self._coding, replace(self._guarantee, count=""))
-        return original(plain, key)
+    def fingerprint(self: LocalCounter, key: bytes) -> bytes:
+        return original(LocalCounter(self._source, self._coding, replace(self._guarantee, count="")), key)
 
-    patch.setattr(ConfidentialRows, "fingerprint", fingerprint)
+    patch.setattr(LocalCounter, "fingerprint", fingerprint)
 
 
 def counts_of_a_line_halved_in_price(patch: Patch) -> None:

@@ -16,12 +16,13 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.counting.plan import CountPlan
+from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.model.records.models import fit_product
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
+from hedgerow.private.local import LocalCounter
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.coding import CodedColumn
 from hedgerow.public.costs import accounting, spend
@@ -208,17 +209,12 @@ def zcdp_selection_at_twice_the_rate(patch: Patch) -> None:
 
 def cap_per_person_not_enforced(patch: Patch) -> None:
     """All rows of a person count, whatever the promise says."""
-    patch.setattr(ConfidentialRows, "_kept", lambda self, columns: self._source.batches(columns))
+    patch.setattr("hedgerow.private.local.person_cap", lambda people, most: people.is_not_null())
 
 
 def one_person_pushes_out_another(patch: Patch) -> None:
     """One cap over all people: the first rows of the file are kept, so one person's rows push out another's."""
-
-    def kept(self: ConfidentialRows, columns: Any) -> Iterator[pl.DataFrame]:
-        for batch in self._source.batches(columns):
-            yield batch.head(2) if self._guarantee.person else batch
-
-    patch.setattr(ConfidentialRows, "_kept", kept)
+    patch.setattr("hedgerow.private.local.person_cap", lambda people, most: pl.Series(np.arange(len(people)) < 2))
 
 
 def rows_without_a_person_count(patch: Patch) -> None:
@@ -227,7 +223,7 @@ def rows_without_a_person_count(patch: Patch) -> None:
     def cap(person: pl.Series, most: int) -> pl.Series:
         return person.alias("p").to_frame().select(pl.int_range(pl.len()).over("p")).to_series() < most
 
-    patch.setattr("hedgerow.private.rows.person_cap", cap)
+    patch.setattr("hedgerow.private.local.person_cap", cap)
 
 
 def read_before_booking(patch: Patch) -> None:
@@ -299,14 +295,14 @@ def error_on_a_value_outside_the_schema(patch: Patch) -> None:
 
 def count_in_a_message(patch: Patch) -> None:
     """The number of rows is told while they are read."""
-    original = ConfidentialRows._kept
+    original = LocalCounter._coded
 
-    def kept(self: ConfidentialRows, columns: Any) -> Iterator[pl.DataFrame]:
-        for batch in original(self, columns):
-            sys.stderr.write(f"read {len(batch)} rows\n")
-            yield batch
+    def coded(self: LocalCounter) -> Any:
+        parts = original(self)
+        sys.stderr.write(f"read {sum(len(p[UNIT]) for p in parts)} rows\n")
+        return parts
 
-    patch.setattr(ConfidentialRows, "_kept", kept)
+    patch.setattr(LocalCounter, "_coded", coded)
 
 
 def noise_scale_from_the_data(patch: Patch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, noise, verification
-from hedgerow.public.coding import as_text
+from hedgerow.public.coding import Codes, as_text
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim
 from hedgerow.public.costs.question import Counts, Measurement, Noise
@@ -42,7 +42,7 @@ class Seen:
     law: Noise | None = None
     answer: Measurement | None = None
     said: str = ""
-    fell: dict[str, set[int]] = field(default_factory=dict)  # into which parts, by person
+    fell: list[set[int]] = field(default_factory=list)  # into which parts, by unit
 
 
 def claim_of(model: str, text: str) -> Claim:
@@ -93,7 +93,9 @@ def _run(
         except HedgerowError as refusal:
             raise AssertionError(f"a table was refused: {refusal}") from None
     seen.said = said.getvalue() + "".join(str(w.message) for w in warned)
-    assert all(len(parts) == 1 for parts in seen.fell.values()), "the rows of a person fell into several parts"
+    people = as_text(frame(rows)["id"]).drop_nulls().n_unique() if guarantee.person else len(rows)
+    assert all(len(parts) == 1 for parts in seen.fell), "the rows of a person fell into several parts"
+    assert len(seen.fell) == people, "a person was taken for several, or several people for one"
     answer = seen.answer
     assert answer.counts.dtype == np.int64 and answer.counts.shape == (1,), "more than one whole number came out"
     assert answer.noise == seen.law, "the answer claims another noise than was drawn"
@@ -146,10 +148,9 @@ def _watched(seen: Seen, parts: list[int], split: bool) -> Iterator[None]:
 
     parts_of = verification.parts_of
 
-    def watched_parts(batch: pl.DataFrame, person: str, most: int, drawn: dict[str, int]) -> Any:
-        found = parts_of(batch, person, most, drawn)
-        for name, part in zip(as_text(batch[person]).to_list() if person else (), found.tolist(), strict=False):
-            seen.fell.setdefault(name, set()).add(part)
+    def watched_parts(units: Codes, most: int) -> Any:
+        found = parts_of(units, most)
+        seen.fell += [set(found[units == unit].tolist()) for unit in np.unique(units)]
         return found
 
     with pytest.MonkeyPatch.context() as patch:

@@ -5,10 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
-from hedgerow.private import Gate, noise, verification
+from hedgerow.private import Gate, local, noise, verification
 from hedgerow.public.costs import claim as claims
 from hedgerow.public.costs.accounting import Guarantee, noise_for
 from hedgerow.public.costs.claim import Claim
@@ -58,27 +57,18 @@ def check_everything() -> None:
 
 def parts_by_position(patch: Patch) -> None:
     """The part is the row's number modulo the parts: whoever comes first moves everybody behind."""
-    patch.setattr(
-        verification, "parts_of", lambda batch, person, parts, drawn: (np.arange(len(batch)) % parts).astype(np.uint8)
-    )
+    patch.setattr(verification, "parts_of", lambda units, parts: (np.arange(len(units)) % parts).astype(np.uint8))
 
 
 def a_person_in_several_parts(patch: Patch) -> None:
     """Rows are put into parts one by one, though the unit is a person."""
-    original = verification.parts_of
-
-    def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]) -> Any:
-        if not person or "area" not in batch.columns:
-            return original(batch, person, parts, drawn)
-        return batch["area"].replace_strict({"n": 0, "s": 1, "w": 2}, default=0).to_numpy().astype(np.uint8)
-
-    patch.setattr(verification, "parts_of", parts_of)
+    patch.setattr(verification, "parts_of", lambda units, parts: verification.draw_parts(len(units), parts))
 
 
 def parts_drawn_anew_for_each_batch(patch: Patch) -> None:
     """A person whose rows stand in two batches falls into two parts."""
-    original = verification.parts_of
-    patch.setattr(verification, "parts_of", lambda batch, person, parts, drawn: original(batch, person, parts, {}))
+    whole = local.whole_people
+    patch.setattr(local, "whole_people", lambda parts: [p for part in parts for p in whole([part])])
 
 
 def half_the_noise(patch: Patch) -> None:
@@ -90,7 +80,7 @@ def share_of_the_parts_that_are_determined(patch: Patch) -> None:
     """Parts without an answer are left out and the count is scaled up: one unit moves all of it."""
     original = verification.agreeing
 
-    def agreeing(rows: Any, coding: Any, plan: Any, claim: Claim, parts: int) -> Counts:
+    def agreeing(rows: Any, plan: Any, claim: Claim, parts: int) -> Counts:
         known: list[bool] = []
         coefficient = Claim.coefficient
 
@@ -101,7 +91,7 @@ def share_of_the_parts_that_are_determined(patch: Patch) -> None:
 
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(Claim, "coefficient", looked)
-            true = original(rows, coding, plan, claim, parts)
+            true = original(rows, plan, claim, parts)
         return np.array([round(int(true[0]) * 10 * parts / max(sum(known), 1)) // 10], np.int64)
 
     patch.setattr(verification, "agreeing", agreeing)

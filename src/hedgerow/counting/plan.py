@@ -10,7 +10,7 @@ hash.  The counts of batches add.
     array([1, 2, 3])
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -25,17 +25,23 @@ from hedgerow.public.costs.question import Counts, Marginal, Tree
 MOST = 1 << 28  # cells of all answers: 2 GB of counts
 COVER = 1 << 13  # cells of a block that serves several questions: its histograms fit the first cache
 WORTH_ROWS, WORTH_SETS = 1 << 16, 5000  # sharing blocks pays from so many rows, up to so many questions
+UNIT = "\0unit"  # the column that says which rows are one unit's, where a plan asks for it; no file has this name
 _Block = tuple[str, ...]
 
 
 @final
 @dataclass(frozen=True)
 class CountPlan:
-    """How to count ``questions`` over rows coded by ``coding``, about ``rows`` at a time."""
+    """How to count ``questions`` over rows coded by ``coding``, about ``rows`` at a time.
+
+    With a ``mapping`` rows are counted as it makes them from the codes of the columns that it ``looks`` at.
+    """
 
     questions: Sequence[Marginal]
     coding: Coding
     rows: int = TILE
+    mapping: Callable[[Mapping[str, Codes]], Mapping[str, Codes]] | None = None
+    looks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if any(len({*q.columns, q.only}) <= len(q.columns) for q in self.questions):
@@ -63,6 +69,10 @@ class CountPlan:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The coded columns needed: at least one, which is all that the number of rows takes."""
+        return self.looks or self._columns
+
+    @cached_property
+    def _columns(self) -> tuple[str, ...]:
         parts = {n: t.columns for n, t in self._trees.items()}
         return tuple(dict.fromkeys(c for n in self._names for c in parts.get(n, (n,))))
 
@@ -93,10 +103,11 @@ class CountPlan:
     def count(self, codes: Mapping[str, Codes]) -> Counts:
         """The cells of all questions one after another, each flat with its last column fastest."""
         (places, design), sizes = self._layout, self._full.sizes
+        codes = self.mapping(codes) if self.mapping else codes
         kind = np.uint8 if max(sizes[c] for c in self._names) <= 1 << 8 else np.uint16  # no narrow block has larger
         tally = np.zeros(sum(map(self._full.cells, places)), np.int64)
-        for low in range(0, max(len(codes[c]) for c in self.columns), TILE):
-            tile = {c: codes[c][low : low + TILE] for c in self.columns}
+        for low in range(0, max(len(codes[c]) for c in self._columns), TILE):
+            tile = {c: codes[c][low : low + TILE] for c in self._columns}
             if any(line.dtype.kind != "u" or line.max() >= sizes[c] for c, line in tile.items()):
                 raise ValueError("A code must be an unsigned number below the size of its column.")
             tile |= {n: leaf_of(self._trees[n], tile) for n in self._names if n in self._trees}

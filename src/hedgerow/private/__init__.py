@@ -4,11 +4,16 @@ An auditor reads this folder, PROOFS.md and what it imports of ours; a test coun
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice
-    rows.py      the confidential rows: streamed, capped per person, counted
+    rows.py      the confidential rows: hidden, and counted by a counter
     gate.py      price, book, count, draw, save and mark, answer
 
     hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
+
+The local counter, at most 300, which reads and counts files and frames:
+
+    local.py     rows are read, coded and capped once; requests count what was kept
+    counting/fingerprint.py   a keyed hash of all records
 
 Readers, at most 250, through which every row comes (a test follows rows to find them): public/files.py
 

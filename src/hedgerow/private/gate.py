@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Protocol, final, runtime_checkable
+from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.private import noise
-from hedgerow.private.rows import ConfidentialRows, RowSource, T
+from hedgerow.private.local import LocalCounter
+from hedgerow.private.rows import ConfidentialRows, Counting, T
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Counts, Law, Marginal, Measurement, Shares
 from hedgerow.public.costs.spend import Spend, Tariff
@@ -50,10 +51,12 @@ class Gate:
     answer is saved, or one whose answer nobody has seen and which may be taken again.
     """
 
-    def __init__(self, source: RowSource, tariff: Tariff, budget: Budget, account: Account) -> None:
+    def __init__(
+        self, source: Any, tariff: Tariff, budget: Budget, account: Account, counter: Counting = LocalCounter
+    ) -> None:
         if tariff.measure != budget.measure:
             raise JobError(f"Prices in {tariff.measure}, a promise in {budget.measure}. Nothing was read or spent.")
-        self._rows = ConfidentialRows(source, tariff.coding, tariff.guarantee)
+        self._rows = ConfidentialRows(source, tariff.coding, tariff.guarantee, counter)
         self._account, self._recognised = account, False
         account.promise(budget, tariff.guarantee)
         self.tariff, self.budget = tariff, budget

@@ -5,17 +5,16 @@ that is public before a row is read.  For fixed bits the table is one more codin
 sensitivity of any table of counts and is priced as one.  The drawn labels never leave this folder.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-
-import numpy as np
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.counting.relabel import LabelLaw, columns_of, price, relabelled
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
-from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
-from hedgerow.public.coding import Coding
+from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public.coding import Codes, Coding
 from hedgerow.public.costs.question import Counts, Marginal, Measurement
 
 
@@ -41,14 +40,10 @@ def counted(rows: ConfidentialRows, coding: Coding, plan: CountPlan, laws: Seque
     """The exact counts. Confidential: add noise before they leave this folder."""
     names = columns_of(laws, plan.columns)
 
-    def total() -> Counts:
-        tally = np.zeros(plan.size, np.int64)
-        for batch in rows._kept(coding.needs(names)):  # noqa: SLF001  a mechanism of this room
-            words = [entropy.words(2 * len(batch)) for _ in laws]
-            codes = coding.encode(batch, names)
-            if any((codes[c] >= coding.sizes[c]).any() for c in names):  # trees are walked before the plan looks
-                raise ValueError("A code must be below the size of its column.")
-            tally += plan.count(relabelled(laws, codes, words))
-        return tally
+    def drawn(codes: Mapping[str, Codes]) -> Mapping[str, Codes]:
+        words = [entropy.words(2 * len(codes[names[0]])) for _ in laws]
+        if any((codes[c] >= coding.sizes[c]).any() for c in names):  # trees are walked before the plan looks
+            raise ValueError("A code must be below the size of its column.")
+        return relabelled(laws, codes, words)
 
-    return plan.split(_in_fixed_words(total))
+    return plan.split(rows.add_up(replace(plan, mapping=drawn, looks=names)))

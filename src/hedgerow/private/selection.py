@@ -53,7 +53,7 @@ def choose_run(gate: Gate, choice: Choice, trial: Trial, cost: Fraction) -> Chos
         best = Chosen(0, _WORST - 1, None)  # worse than any run, and there is one
         for _ in range(number_of_runs(choice.stopping)):
             which = entropy.below(len(choice.candidates))
-            inner = Gate(gate._rows._source, gate.tariff, budget, _Purse(budget.total))  # noqa: SLF001
+            inner = Gate(None, gate.tariff, budget, _Purse(budget.total), lambda *_: gate._rows._counter)  # noqa: SLF001
             inner._recognised = True  # noqa: SLF001  by the request that was booked
             try:
                 with warnings.catch_warnings(action="ignore"):

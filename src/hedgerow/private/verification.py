@@ -6,17 +6,17 @@ part that does not determine the coefficient does not agree.  One unit changes o
 most one, and whole-number noise worth that is added.  Nothing but the noisy count leaves.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
-from hedgerow.counting.plan import CountPlan
+from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.private import entropy, noise
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows, _in_fixed_words
-from hedgerow.public.coding import CodedColumn, Coding, as_text, code_type
+from hedgerow.public.coding import CodedColumn, Codes, Coding, code_type
 from hedgerow.public.costs.claim import Claim, plain
 from hedgerow.public.costs.question import Counts, Marginal, Measurement
 
@@ -35,19 +35,19 @@ def verify_model(gate: Gate, claim: Claim, parts: int, cost: Fraction) -> Measur
     def noisy(true: Counts) -> Measurement:
         return Measurement(asked.question, true + noise.draw(asked.noise, 1), asked.noise)
 
-    return gate._booked(spend, lambda: agreeing(gate._rows, coding, plan, claim, parts), noisy)  # noqa: SLF001
+    return gate._booked(spend, lambda: agreeing(gate._rows, plan, claim, parts), noisy)  # noqa: SLF001
 
 
-def agreeing(rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Claim, parts: int) -> Counts:
+def agreeing(rows: ConfidentialRows, plan: CountPlan, claim: Claim, parts: int) -> Counts:
     """The exact number of parts in which the claim holds. Confidential: add noise before it leaves this folder."""
 
+    def in_parts(codes: Mapping[str, Codes]) -> Mapping[str, Codes]:
+        lines = {**codes, _PART: parts_of(codes[UNIT], parts)}
+        keep = np.logical_and.reduce([u[codes[c]] for c, u in zip(claim.columns, claim.usable, strict=True)])
+        return {c: line[keep] for c, line in lines.items()}
+
     def total() -> int:
-        tally, drawn = np.zeros(plan.size, np.int64), dict[str, int]()
-        for batch in rows._kept(coding.needs(claim.columns)):  # noqa: SLF001  a mechanism of this room
-            codes = coding.encode(batch, claim.columns)
-            codes[_PART] = parts_of(batch, rows._guarantee.person, parts, drawn)  # noqa: SLF001
-            keep = np.logical_and.reduce([u[codes[c]] for c, u in zip(claim.columns, claim.usable, strict=True)])
-            tally += plan.count({c: x[keep] for c, x in codes.items()})
+        tally = rows.add_up(replace(plan, mapping=in_parts, looks=(*claim.columns, UNIT)))
         tables = [t.reshape(parts, -1) for t in plan.split(tally)]
         with np.errstate(all="ignore"):
             return sum(claim.holds([t[part] for t in tables]) for part in range(parts))
@@ -55,18 +55,11 @@ def agreeing(rows: ConfidentialRows, coding: Coding, plan: CountPlan, claim: Cla
     return np.array([_in_fixed_words(total)], np.int64)
 
 
-def parts_of(batch: pl.DataFrame, person: str, parts: int, drawn: dict[str, int]) -> npt.NDArray[np.unsignedinteger]:
-    """The part of every row: of its person, who keeps the part drawn first; of the row itself where none is named."""
-    if not person:
-        return draw_parts(len(batch), parts)
-    names = as_text(batch[person])
-    distinct = names.unique(maintain_order=True)
-    new = [n for n in distinct if n not in drawn]
-    drawn.update(zip(new, draw_parts(len(new), parts).tolist(), strict=True))
-    each = pl.Series([drawn[n] for n in distinct], dtype=pl.Int64)
-    return names.replace_strict(distinct, each, return_dtype=pl.Int64).to_numpy().astype(code_type(parts))
+def parts_of(units: Codes, parts: int) -> Codes:
+    """The part of every row: one is drawn for each unit, and all its rows fall into it."""
+    return draw_parts(int(units.max(initial=0)) + 1 if len(units) else 0, parts)[units]
 
 
-def draw_parts(units: int, parts: int) -> npt.NDArray[np.unsignedinteger]:
+def draw_parts(units: int, parts: int) -> Codes:
     """A part for each of so many units, from the operating system; any law that looks at no value will do."""
     return (entropy.words(units) % np.uint32(parts)).astype(code_type(parts))

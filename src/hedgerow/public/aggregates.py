@@ -1,6 +1,6 @@
 """Tables of counts: a line stands for as many records as one of its columns says.
 
-The gate counts such lines as they are (``private/rows.py``).  Tables that anyone may see, and the confidential one
+The gate counts such lines as they are (``private/local.py``).  Tables that anyone may see, and the confidential one
 for the steward's exact look, are written out record by record here, so that all that reads them reads records.
 
     >>> from hedgerow.public import open_source

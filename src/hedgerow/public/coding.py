@@ -8,7 +8,7 @@ looks at other rows: what is missing gets the missing code, what the schema does
     [1, 2, 2, 0]
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -125,9 +125,12 @@ class Coding:
         """The codes of ``names`` for every row of ``frame``."""
         names = tuple(names)
         needed = self.needs(names)
-        codes = {c.name: c.encode(frame[c.name]) for c in self.columns if c.name in needed}
-        codes |= {j.name: j.encode([codes[p] for p in j.parts]) for j in self.joined if j.name in names}
-        return {n: codes[n] for n in names}
+        return self.join({c.name: c.encode(frame[c.name]) for c in self.columns if c.name in needed}, names)
+
+    def join(self, codes: Mapping[str, Codes], names: Iterable[str]) -> dict[str, Codes]:
+        """The codes of ``names``, joined columns included, from those of the columns of the file."""
+        joins = {j.name: j for j in self.joined}
+        return {n: joins[n].encode([codes[p] for p in joins[n].parts]) if n in joins else codes[n] for n in names}
 
 
 def code_type(size: int) -> type[np.unsignedinteger[Any]]:

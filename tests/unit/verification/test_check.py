@@ -171,7 +171,7 @@ def share_that_agrees(effect: float, rng: np.random.Generator, parts: int = 25) 
     rows = ConfidentialRows(open_source(frame), SMALL.coding, Guarantee())
     coding = mechanism.Coding((*SMALL.coding.columns, mechanism.CodedColumn("\0part", "text", parts, 0, 0)))
     plan = mechanism.CountPlan([mechanism.Marginal(("\0part", *q.columns)) for q in claim.questions], coding)
-    return int(mechanism.agreeing(rows, coding, plan, claim, parts)[0])
+    return int(mechanism.agreeing(rows, plan, claim, parts)[0])
 
 
 def test_coverage_and_power_of_the_whole_check_on_simulated_tables() -> None:
