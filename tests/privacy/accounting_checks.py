@@ -9,16 +9,31 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import erfc, exp, sqrt
 
-from hedgerow.ledger.book import BudgetExhausted, Ledger
-from hedgerow.public.costs.accounting import Budget, Guarantee
+import numpy as np
+
+from hedgerow.errors import JobError
+from hedgerow.ledger.book import BudgetExhausted, Ledger, RunAccount
+from hedgerow.private import Gate, urns
+from hedgerow.public.costs.accounting import Budget, Guarantee, noise_for
+from hedgerow.public.costs.gaussian import GaussianBudget
+from hedgerow.public.costs.question import Marginal
+from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.files import open_source
+from hedgerow.public.schema import Schema
+from hedgerow.public.table import PublicData
+from hedgerow.recipes.counts.urns import UrnPlan
 from tests.privacy.checks import quick_folder
+from tests.privacy.world import SCHEMA, frame
 
 CAPS = (("1.6", "1e-5"), ("0.5", "1e-9"), ("1", "0"))
-STREAMS: tuple[tuple[tuple[str, str], ...], ...] = (
-    (("0.5", "1e-6"),),
-    (("0.1", "1e-7"), ("0.3", "1e-6")),
-    (("0.1", "0"), ("0.2", "1e-6")),
-    (("0.5", "0"), ("0.5", "1e-6"), ("0.25", "0")),
+_ROWS = (("F", "A", "5", "n", "me"),)
+STREAMS: tuple[tuple[Budget, ...], ...] = (
+    (Budget("0.5", "1e-6"),),
+    (Budget("0.1", "1e-7"), Budget("0.3", "1e-6")),
+    (Budget("0.1"), Budget("0.2", "1e-6")),
+    (Budget("0.5"), Budget("0.5", "1e-6"), Budget("0.25")),
+    (GaussianBudget("0.5", "1e-6"),),
+    (GaussianBudget("0.1", "1e-7"), Budget("0.3", "1e-6"), Budget("0.1")),
 )
 
 
@@ -43,7 +58,7 @@ def exact_delta(epsilon: float, pure: Sequence[float], rho: float) -> float:
     return sum(chance * normal_delta(epsilon - loss, rho) for loss, chance in losses.items())
 
 
-def admitted(cap: tuple[str, str], stream: Sequence[tuple[str, str]], most: int = 30) -> list[Budget]:
+def admitted(cap: tuple[str, str], stream: Sequence[Budget], most: int = 30) -> list[Budget]:
     """What a ledger promises when the stream is asked for again and again until all of it is refused."""
     made: list[Budget] = []
     with quick_folder() as folder:
@@ -51,10 +66,10 @@ def admitted(cap: tuple[str, str], stream: Sequence[tuple[str, str]], most: int 
         ledger.cap("pay", Budget(*cap))
         while len(made) < most:
             before = len(made)
-            for asked in stream:
+            for budget in stream:
                 try:
-                    ledger.promise("pay", f"run{len(made)}", Budget(*asked), Guarantee())
-                    made.append(Budget(*asked))
+                    ledger.promise("pay", f"run{len(made)}", budget, Guarantee())
+                    made.append(budget)
                 except BudgetExhausted:
                     continue
             if len(made) == before:
@@ -64,8 +79,9 @@ def admitted(cap: tuple[str, str], stream: Sequence[tuple[str, str]], most: int 
 
 def check_accounting() -> None:
     """No run is worth more than its promise, and all runs that a ledger admits no more than the cap."""
+    check_gaussian()
     for stream in STREAMS:
-        for budget in (Budget(*b) for b in stream if b[1] != "0"):
+        for budget in (b for b in stream if b.delta):
             own = normal_delta(float(budget.epsilon), float(budget.total))
             assert own <= float(budget.delta), f"one run at {budget} has delta {own}"
         for cap in CAPS:
@@ -74,3 +90,38 @@ def check_accounting() -> None:
             rho = float(sum((b.total for b in made if b.delta), Fraction(0)))
             found = exact_delta(float(cap[0]), pure, rho)
             assert found <= float(cap[1]) + 1e-15, f"{len(made)} runs under the cap {cap} have delta {found}"
+
+
+def check_gaussian() -> None:
+    """A promise in gdp is kept by the whole-number noise that it buys, and by no other law."""
+    for epsilon, delta in (("0.5", "1e-6"), ("3", "1e-3")):
+        budget = GaussianBudget(epsilon, delta)
+        own = normal_delta(float(epsilon), float(budget.total))
+        assert own <= float(delta), f"normal noise of {budget} has delta {own}"
+        variance = noise_for(budget.total, None, budget.measure, Guarantee()).scale
+        normal = variance * Fraction(9_999, 10_000) - 1
+        assert normal > 0 and 1 / (2 * normal) <= budget.total, "no allowance for whole numbers"
+        with quick_folder() as folder:
+            account = RunAccount(Ledger.open(f"{folder}/ledger.db"), table="toy", run="run")
+            check_other_laws_are_refused(budget, account)
+
+
+def check_other_laws_are_refused(budget: Budget, account: RunAccount) -> None:
+    """Laplace noise, a choice and an urn, before they are booked; Gaussian noise is answered."""
+    schema, pair = Schema.loads(SCHEMA), Marginal(("sex", "race"))
+    gate = Gate(open_source(frame(_ROWS)), Tariff(schema.coding, Guarantee(), budget.measure), budget, account)
+    asked, part = [Marginal(("sex",)), Marginal(("race",))], budget.total / 3
+    urn = UrnPlan("toy", pair, 0, 7).urn(Tariff(schema.coding, Guarantee(), "zcdp"), part, PublicData(schema))
+    for other in (
+        lambda: gate.measure(asked, part, law="laplace"),
+        lambda: gate.select({q: np.zeros(schema.coding.cells(q.columns), np.int64) for q in asked}, part),
+        lambda: urns.draw_urn(gate, pair, urn, part),
+    ):
+        try:
+            other()
+        except JobError:
+            assert account.spent() == 0, "it was booked before it was refused"
+        else:
+            raise AssertionError("another law under a promise of Gaussian noise alone")
+    gate.measure(asked, part)
+    assert account.spent() == part

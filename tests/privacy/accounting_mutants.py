@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from hedgerow.ledger.book import Ledger
-from hedgerow.public.costs import accounting, composition
+from hedgerow.private import Gate
+from hedgerow.public.costs import accounting, composition, gaussian, spend
 from hedgerow.public.costs.composition import Cap, Promised
+from hedgerow.public.costs.spend import Spend
 
 Patch = pytest.MonkeyPatch
 
@@ -27,7 +29,7 @@ def cap_adds_only_the_last_runs(patch: Patch) -> None:
 def cap_adds_rhos_as_if_they_were_epsilons_squared(patch: Patch) -> None:
     """A run without a delta weighs an eighth of its square, as a choice does, and not half."""
     stated = Promised.stated
-    patch.setattr(Promised, "stated", lambda e, d, total: stated(e, d, total if d else total / 2))
+    patch.setattr(Promised, "stated", lambda m, e, d, total: stated(m, e, d, total if d else total / 2))
 
 
 def cap_ignores_the_deltas(patch: Patch) -> None:
@@ -38,8 +40,8 @@ def cap_ignores_the_deltas(patch: Patch) -> None:
 
 def cap_converts_at_the_sum_of_what_runs_and_cap_allow(patch: Patch) -> None:
     """Rhos are turned into epsilon at a delta that nobody promised."""
-    original = composition.epsilon_of
-    patch.setattr(composition, "epsilon_of", lambda rho, delta, *rest: original(rho, min(delta * 1000, 1), *rest))
+    original = composition.epsilon_in
+    patch.setattr(composition, "epsilon_in", lambda way, rho, delta: original(way, rho, min(delta * 1000, 1)))
 
 
 def conversion_rounded_down(patch: Patch) -> None:
@@ -49,10 +51,41 @@ def conversion_rounded_down(patch: Patch) -> None:
     accounting.rho_for.cache_clear()
 
 
+def normal_conversion_rounded_down(patch: Patch) -> None:
+    """The delta of normal noise is taken for a tenth less than it is."""
+    original = gaussian.normal_delta
+    patch.setattr(gaussian, "normal_delta", lambda *given: original(*given) * 0.9)
+    gaussian.normal_rho.cache_clear()
+
+
+def other_laws_under_a_gaussian_promise(patch: Patch) -> None:
+    """Choices and urns are priced as in zCDP, and the gate does not look."""
+
+    def booked(self: Gate, asked: Spend, count: Callable[[], Any], draw: Callable[..., Any]) -> Any:
+        self._account.book(asked)
+        return self._account.keep(asked, draw(count()))
+
+    patch.setattr(Gate, "_booked", booked)
+
+
+def no_allowance_for_whole_numbers(patch: Patch) -> None:
+    """Whole-number noise as if it were normal."""
+    original = accounting.noise_for
+
+    def noise_for(cost: Fraction, law: Any, measure: Any, guarantee: Any) -> Any:
+        return original(cost, law, "zcdp" if measure == "gdp" else measure, guarantee)
+
+    patch.setattr(spend, "noise_for", noise_for)
+    patch.setattr("tests.privacy.accounting_checks.noise_for", noise_for)
+
+
 ACCOUNTING_MUTANTS: tuple[Callable[[Patch], None], ...] = (
     cap_adds_only_the_last_runs,
     cap_adds_rhos_as_if_they_were_epsilons_squared,
     cap_ignores_the_deltas,
     cap_converts_at_the_sum_of_what_runs_and_cap_allow,
     conversion_rounded_down,
+    normal_conversion_rounded_down,
+    other_laws_under_a_gaussian_promise,
+    no_allowance_for_whole_numbers,
 )

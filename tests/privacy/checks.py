@@ -20,6 +20,7 @@ from hedgerow.errors import HedgerowError
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate, noise, urns
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.gaussian import budget_for
 from hedgerow.public.costs.question import TOTAL, Law, Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files import open_source
@@ -103,7 +104,7 @@ def check_run(
             outcomes.append((requests, *run_job(job)))
         check_order(requests, saved=True)
     (here, bytes_here, said_here), (there, bytes_there, said_there) = outcomes
-    budget = Budget("1.5", delta)
+    budget = budget_for("1.5", delta, Job.load(job).recipe.accounting)
     check_price(here, there, budget.measure, budget.total)
     assert "statement.json" in bytes_here, said_here
     assert bytes_here.keys() == bytes_there.keys(), "other files were written on a neighbour"

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.ledger.book import BudgetExhausted, Ledger
-from hedgerow.public.costs.accounting import Budget, Guarantee, rho_for
+from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of, rho_for
 from hedgerow.public.costs.composition import Cap, Promised
+from hedgerow.public.costs.gaussian import GaussianBudget, normal_rho
 from hedgerow.steward import ledger_book
 from tests.privacy.accounting_checks import check_accounting
 from tests.privacy.accounting_mutants import ACCOUNTING_MUTANTS
@@ -55,6 +56,47 @@ def test_of_runs_with_a_delta_zcdp_is_never_worse_than_basic(runs: list[tuple[in
     assert sum(p.rho for p in made) <= rho_for(Fraction(epsilon), Fraction(delta))
 
 
+@given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 9)), min_size=2, max_size=8))
+def test_of_runs_with_gaussian_noise_alone_the_exact_sum_is_never_worse_than_basic(
+    runs: list[tuple[int, int]],
+) -> None:
+    """But for the allowance for whole numbers; so little is refused that basic composition would admit."""
+    made = [Promised.of(GaussianBudget(Fraction(e, 20), Fraction(d, 10**6))) for e, d in runs]
+    epsilon, delta = sum((p.epsilon for p in made), Fraction(0)), sum((p.delta for p in made), Fraction(0))
+    assert Cap(epsilon, delta).worth(made) <= epsilon * (1 + Fraction(1, 10**4))
+
+
+def test_runs_in_gdp_share_a_cap_as_runs_in_zcdp_do(ledger_url: str) -> None:
+    """They have less noise each, and their sum is turned into epsilon exactly: ten halves are worth 1.53 again."""
+    ledger, run = Ledger.open(ledger_url), GaussianBudget("0.5", "1e-6")
+    ledger.cap("pay", Budget("1.53", "1e-5"))
+    for i in range(10):
+        ledger.promise("pay", f"run{i}", run, Guarantee())
+    (account,) = ledger_book.accounts(ledger_url)
+    assert account.promised == (Fraction(5), Fraction(1, 10**5)) and account.worth == pytest.approx(1.5, abs=0.03)
+    with pytest.raises(BudgetExhausted):
+        ledger.promise("pay", "one more", run, Guarantee())
+    assert ledger_book.verify(ledger_url)[0] == 12
+
+
+def test_runs_of_several_measures_add_up_as_zcdp_or_as_epsilons() -> None:
+    gdp, zcdp, pure = GaussianBudget("0.5", "1e-6"), Budget("0.5", "1e-6"), Budget("0.5")
+    cap = Cap(Fraction(3, 2), Fraction(2, 10**6))
+    assert cap.worth([Promised.of(b) for b in (gdp, zcdp, pure)]) == Fraction(3, 2)
+    both = [Promised.of(gdp), Promised.of(zcdp)] * 5
+    assert cap.worth(both) == Fraction(epsilon_of(5 * (gdp.total + zcdp.total), cap.delta))
+
+
+@pytest.mark.parametrize("others", ["gdp", "zcdp", "none"])
+def test_a_run_in_gdp_is_admitted_with_what_is_left_and_no_more(others: str) -> None:
+    kind = {"gdp": GaussianBudget, "zcdp": Budget, "none": Budget}[others]
+    cap, made = Cap(Fraction(2), Fraction(1, 10**5)), [Promised.of(kind("0.3", "1e-6"))] * 7 * (others != "none")
+    left = cap.left(made, Fraction(1, 10**6), "gdp")
+    assert left is not None
+    assert cap.holds([*made, Promised.of(GaussianBudget(left, "1e-6"))])
+    assert not cap.holds([*made, Promised.of(GaussianBudget(left + Fraction(1, 10**4), "1e-6"))])
+
+
 @pytest.mark.parametrize("delta", ["0", "1e-7", "1e-6"])
 def test_what_is_left_is_admitted_and_no_more(delta: str) -> None:
     cap, made = Cap(Fraction(2), Fraction(1, 10**5)), [Promised.of(Budget("0.3", "1e-6"))] * 7
@@ -87,3 +129,4 @@ def test_every_planted_bug_of_the_accounting_is_caught(mutant: Callable[[pytest.
         assert caught_by(mutant, check_accounting)
     finally:
         rho_for.cache_clear()
+        normal_rho.cache_clear()

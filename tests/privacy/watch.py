@@ -264,11 +264,14 @@ def loss(here: Request, there: Request, measure: Measure) -> Fraction:
     for (law, _), a, b in zip(here.noises, here.counted, there.counted, strict=True):
         moved = [abs(int(x)) for x in a - b]
         if law.law == "laplace":
+            assert measure != "gdp", "Laplace noise under a promise of Gaussian noise alone"
             epsilon = sum(moved) / law.scale
             total += epsilon if measure == "pure" else epsilon**2 / 2
         else:
-            assert measure == "zcdp", "Gaussian noise under a pure promise"
-            total += sum(x * x for x in moved) / (2 * law.scale)
+            assert measure != "pure", "Gaussian noise under a pure promise"
+            normal = law.scale if measure == "zcdp" else law.scale * Fraction(9_999, 10_000) - 1
+            assert normal > 0, "no allowance for whole numbers"
+            total += sum(x * x for x in moved) / (2 * normal)
     return total
 
 

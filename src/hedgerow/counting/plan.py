@@ -1,8 +1,7 @@
 """What to count, decided before any row is seen.
 
-Rows are counted by *blocks* of columns, and blocks summed down to the questions: one pass over the rows
-gives all three pairs of three small columns.  The leaf of a tree is one more column, named by the tree's
-hash.  The counts of batches add.
+Rows are counted by *blocks* of columns, and blocks summed down to the questions: one pass gives all three pairs of
+three small columns.  The leaf of a tree is one more column, named by the tree's hash.  The counts of batches add.
 
     >>> from hedgerow.public.coding import CodedColumn
     >>> plan = CountPlan([Marginal(("sex",)), Marginal(())], Coding((CodedColumn("sex", "text", 2, 1, 1),)))

@@ -20,6 +20,7 @@ from hedgerow.public import (
     Guarantee,
     Relation,
     Schema,
+    budget_for,
     default_ledger,
     open_public,
     open_source,
@@ -251,7 +252,7 @@ class JobValues:
 
     Attributes:
         confidential: the table to protect.
-        budget: what is promised.
+        budget: what is promised; with a recipe that asks for Gaussian noise only, in its own measure.
         schema: what the columns mean; the path of a schema file is read at once.
         public: the public relative, if there is one.
         target: the rows that receive private columns, if the job attaches some.
@@ -306,6 +307,8 @@ class JobValues:
             refuse(not isinstance(value, kind), f"Job: {name} is {value_in_words(value)}; write {name}={cure}.")
         self._set("schema", _schema(self.schema))
         self._set("recipe", recipe_of(self.recipe, target=self.target is not None, public=self.public is not None))
+        told = self.budget
+        self._set("budget", budget_for(told.epsilon, told.delta, self.recipe.accounting))
         self._set("uses", _uses(self.uses))
         refuse(
             not isinstance(self.ledger, str | Path),

@@ -177,7 +177,7 @@ class Ledger:
                 what = f"promise this run on table {' = '.join(sorted(self._names(tab)))}"
                 cure = f"Lower the job's budget, or raise the cap: hedgerow ledger cap {tab} --epsilon E --delta D"
                 unit = "delta" if budget.delta and not cap.delta else "epsilon"
-                left = (cap.left(others, budget.delta) if unit == "epsilon" else None) or Fraction(0)
+                left = (cap.left(others, budget.delta, budget.measure) if unit == "epsilon" else None) or Fraction(0)
                 cost, total = Fraction(facts[unit]), cap.epsilon if unit == "epsilon" else cap.delta
                 raise BudgetExhausted(what, unit=unit, cost=cost, used=total - left, total=total, cure=cure)
             self._append(sql, tab, "promise", facts)
@@ -321,7 +321,7 @@ class Ledger:
     def _account(self, tab: str) -> tuple[Cap | None, tuple[Promised, ...]]:
         names = self._names(tab)
         said = [e.facts for e in self._known if e.kind == "promise" and e.tab in names]
-        made = [Promised.stated(*(Fraction(f[k]) for k in ("epsilon", "delta", "total"))) for f in said]
+        made = [Promised.stated(f["measure"], *(Fraction(f[k]) for k in ("epsilon", "delta", "total"))) for f in said]
         caps = {e.tab: e.facts for e in self._known if e.kind == "cap" and e.tab in names}.values()
         cap = Cap(*(min(Fraction(c[k]) for c in caps) for k in ("epsilon", "delta"))) if caps else None
         return cap, tuple(made)

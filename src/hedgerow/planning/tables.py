@@ -14,7 +14,18 @@ import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
 from hedgerow.model.tables import project
-from hedgerow.public import Budget, Marginal, PublicData, Tariff, Urn, law_of, noise_for, shares, total_variation
+from hedgerow.public import (
+    Budget,
+    Marginal,
+    PublicData,
+    Tariff,
+    Urn,
+    budget_for,
+    law_of,
+    noise_for,
+    shares,
+    total_variation,
+)
 from hedgerow.recipes import AbstractRecipe, IntegerCounts
 from hedgerow.recipes.counts.integer_counts import public_counts
 from hedgerow.recipes.counts.urns import BetaBinomial, DirichletMultinomial, GammaPoisson, Size, UrnPlan
@@ -91,7 +102,8 @@ class Imagined:
 
     def noisy(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
         """For whole-number noise: prior weight 0, expected distance, expected relative error of a small cell."""
-        law = law_of(noise_for(budget.total, None, budget.measure, self.tariff.guarantee))
+        own = budget_for(budget.epsilon, budget.delta, "gdp")
+        law = law_of(noise_for(own.total, None, own.measure, self.tariff.guarantee))
         total = max(float(self.counts.sum()), 1.0)
 
         def drawn() -> Floats:
@@ -120,7 +132,8 @@ class Imagined:
     def urn(self, budget: Budget) -> Urn:
         """The urn that this budget allows."""
         plan = UrnPlan("dirichlet_multinomial", self.table, self.groups, self.size, self.alpha, self.copies)
-        return plan.urn(self.tariff, budget.total, self.public)
+        own = Budget(budget.epsilon, budget.delta)
+        return plan.urn(replace(self.tariff, measure=own.measure), own.total, self.public)
 
     def _distance(self, one: Callable[[], Floats]) -> float:
         known = shares(self.counts)

@@ -57,9 +57,8 @@ class Gate:
         if tariff.measure != budget.measure:
             raise JobError(f"Prices in {tariff.measure}, a promise in {budget.measure}. Nothing was read or spent.")
         self._rows = ConfidentialRows(source, tariff.coding, tariff.guarantee, counter)
-        self._account, self._recognised = account, False
         account.promise(budget, tariff.guarantee)
-        self.tariff, self.budget = tariff, budget
+        self._account, self.tariff, self.budget, self._recognised = account, tariff, budget, False
 
     @property
     def left(self) -> Fraction:
@@ -112,6 +111,8 @@ class Gate:
 
     def _booked(self, spend: Spend, count: Callable[[], object], draw: Callable[..., T]) -> T:
         """What ``draw`` makes of what ``count`` finds: booked before, saved and marked after."""
+        if self.budget.measure == "gdp" and spend.verb != "measure":
+            raise JobError("This promise is for counts with Gaussian noise alone. Nothing was read or booked for it.")
         self._account.book(spend)
         if not self._recognised:
             self._account.recognise(self._rows.fingerprint(self._account.key()))

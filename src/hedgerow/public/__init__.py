@@ -14,6 +14,7 @@ from hedgerow.public.costs.accounting import (
 )
 from hedgerow.public.costs.claim import Claim
 from hedgerow.public.costs.composition import Cap, Promised
+from hedgerow.public.costs.gaussian import budget_for, budget_of, epsilon_in
 from hedgerow.public.costs.noise_laws import LAWS, Laplace, NoiseLaw, decimal, law_of
 from hedgerow.public.costs.question import TOTAL, Counts, Law, Marginal, Measurement, Noise, Tree
 from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff

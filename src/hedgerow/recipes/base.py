@@ -12,7 +12,7 @@ from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.figures import value_in_words
 from hedgerow.model.base import Fitted
-from hedgerow.public import Budget, PublicData, Relation, Schema, Spend, Tariff, law_of
+from hedgerow.public import Budget, Measure, PublicData, Relation, Schema, Spend, Tariff, law_of
 
 _NOTHING = "Nothing was read or spent."
 MOST_RECORDS = 200_000_000
@@ -131,6 +131,11 @@ class AbstractRecipe(ABC):
     def stated(self) -> str:
         """The recipe as a statement names it."""
         return self.name
+
+    @property
+    def accounting(self) -> Measure:
+        """In what costs add up if a job has a delta; ``gdp``: it asks for counts with Gaussian noise and no more."""
+        return "zcdp"
 
     @property
     def private_columns(self) -> tuple[str, ...]:

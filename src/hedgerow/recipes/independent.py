@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 from hedgerow.answers import Answers
 from hedgerow.model.records import ProductModel, fit_product
-from hedgerow.public import Budget, Marginal, PublicData, Schema, Spend, Tariff
+from hedgerow.public import Budget, Marginal, Measure, PublicData, Schema, Spend, Tariff
 from hedgerow.recipes.base import AbstractRecipe, drawable, noise_on_total
 
 
@@ -25,6 +25,11 @@ class Independent(AbstractRecipe):
     def rules(self) -> dict[str, bool]:
         """The number of records is one that a table can have."""
         return {"rows is 1 or more": self.rows is None or self.rows >= 1}
+
+    @property
+    def accounting(self) -> Measure:
+        """All its noise is Gaussian."""
+        return "gdp"
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One request: all one-way tables, the whole budget."""

@@ -34,7 +34,7 @@ from hedgerow.public import (
     Tariff,
     Urn,
     as_float,
-    epsilon_of,
+    epsilon_in,
     law_of,
     noise_for,
     open_source,
@@ -62,7 +62,7 @@ def says_what_follows(bundle: BundleReader) -> str:
         if key == "spent_epsilon":
             held = isinstance(raw[key], float | int) and isclose(raw[key], value, rel_tol=1e-9, abs_tol=1e-12)
         elif key == "total":
-            held = abs(Fraction(raw[key]) - Fraction(value)) <= (_GRAIN if due["measure"] == "zcdp" else 0)
+            held = abs(Fraction(raw[key]) - Fraction(value)) <= (0 if due["measure"] == "pure" else _GRAIN)
         else:
             held = json.dumps(raw[key]) == json.dumps(value)
         if not held:
@@ -78,6 +78,8 @@ def costs_are_right(bundle: BundleReader) -> str:
     tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
     for i, spend in enumerate(statement.spends):
         try:
+            if tariff.measure == "gdp" and spend.verb != "measure":
+                raise VerifyFailed("a promise that Gaussian noise keeps alone has no such request.")
             (_urn_is_right if spend.verb == "draw" else _cost_is_right)(spend, tariff)
         except HedgerowError as wrong:
             raise VerifyFailed(f"Request {i + 1} ({spend}): {wrong}") from None
@@ -149,7 +151,7 @@ def _price_is_right(asked: PricedQuestion, measure: Measure, guarantee: Guarante
 def cost_of(noise: Noise, measure: Measure, guarantee: Guarantee) -> Fraction:
     """What noise on one table of counts costs: the inverse of ``noise_for``, never below the truth."""
     if (cost := law_of(noise).cost(measure, guarantee)) is None:
-        raise VerifyFailed(f"{noise.law.capitalize()} noise has no {'pure epsilon' if measure == 'pure' else 'rho'}.")
+        raise VerifyFailed(f"{noise.law.capitalize()} noise of scale {noise.scale} has no price in {measure}.")
     return cost
 
 
@@ -177,9 +179,9 @@ def promise_is_kept(bundle: BundleReader) -> str:
     """All costs together are within the promised epsilon and delta."""
     statement = bundle.statement
     budget, spent = statement.budget, statement.spent
-    if spent > budget.total + (_GRAIN if budget.measure == "zcdp" else 0):
+    if spent > budget.total + (0 if budget.measure == "pure" else _GRAIN):
         raise VerifyFailed(f"All requests together cost {spent}, more than the promised {budget.total}.")
-    if budget.measure == "zcdp" and epsilon_of(spent, budget.delta) > float(budget.epsilon) * (1 + 1e-9):
+    if budget.delta and epsilon_in(budget.measure, spent, budget.delta) > float(budget.epsilon) * (1 + 1e-9):
         raise VerifyFailed("What was spent is worth more than the promised epsilon at the promised delta.")
     left = 100 * float(1 - spent / budget.total)
     return f"epsilon {float(budget.epsilon):g}, delta {float(budget.delta):g}; {left:.3g} % not spent"

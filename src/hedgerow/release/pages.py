@@ -69,7 +69,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
         "kind": origin.kind_of(contents),
         "made": origin.made_sentence(contents),
         "measure": "epsilon" if pure else "rho",
-        "measure_words": "pure epsilon" if pure else "booked as zero-concentrated differential privacy, rho",
+        "measure_words": words.MEASURES[statement.budget.measure],
         "more_copies": words.more_copies(contents),
         "of_100": of_100,
         "please_say": origin.please_say(contents),
@@ -223,12 +223,12 @@ def _spent_sentence(statement: Statement) -> str:
     if not statement.spends:
         return "Nothing was asked of the confidential table, and nothing was spent."
     asked = many(len(statement.spends), "request")
-    if statement.budget.measure == "pure":
-        return f"{asked}; costs are in epsilon and add up: {words.spent_words(statement)}."
-    return (
-        f"{asked}; costs are in rho (zero-concentrated differential privacy) and add up: "
-        f"{words.spent_words(statement)}."
-    )
+    unit = {
+        "pure": "epsilon",
+        "zcdp": "rho (zero-concentrated differential privacy)",
+        "gdp": "rho (of normal noise: all noise is Gaussian)",
+    }[statement.budget.measure]
+    return f"{asked}; costs are in {unit} and add up: {words.spent_words(statement)}."
 
 
 def _settings(contents: Contents) -> tuple[tuple[str, str], ...]:

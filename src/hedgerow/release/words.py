@@ -23,6 +23,12 @@ from hedgerow.release.origin import head_words, listed, synthetic_columns
 from hedgerow.uses import Verdict
 
 PRIORS = (0.5, 0.1)
+MEASURES = {
+    "pure": "pure epsilon",
+    "zcdp": "booked as zero-concentrated differential privacy, rho",
+    "gdp": "all noise is Gaussian; booked as the rho of normal noise, turned into epsilon exactly",
+}
+"""How a promise is booked, by its measure."""
 
 
 @dataclass(frozen=True)

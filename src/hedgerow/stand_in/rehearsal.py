@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.figures import table_html
-from hedgerow.public import Budget
+from hedgerow.public import Budget, budget_for
 from hedgerow.stand_in.stand_in import StandIn, half_sample_errors, use_errors
 from hedgerow.stand_in.worker_pool import worker_count, worker_pool
 from hedgerow.uses import AbstractUse, UseError, Verdict, like_sample
@@ -325,7 +325,8 @@ def rehearse(
     with worker_pool(min(workers, len(tried) * runs), stand_in) as perform:
 
         def attempt(wanted: Sequence[Fraction]) -> None:
-            tasks = [(Budget(str(e), str(budget.delta)), deepcopy(g), h) for e in wanted for g, h in generators]
+            budgets = [budget_for(e, budget.delta, stand_in.recipe.accounting) for e in wanted]
+            tasks = [(b, deepcopy(g), h) for b in budgets for g, h in generators]
             done: dict[int, Run] = {}
             for place, run in perform(_one, tasks):
                 done[place] = run

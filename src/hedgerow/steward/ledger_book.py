@@ -16,7 +16,7 @@ from typing import Any
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.figures import many
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
-from hedgerow.public import Budget, Cap, Promised, Statement, epsilon_of
+from hedgerow.public import Budget, Cap, Measure, Promised, Statement, budget_of, epsilon_in
 from hedgerow.public.office import default_ledger, use_ledger
 
 Pair = tuple[Fraction, Fraction]
@@ -155,6 +155,8 @@ def booking_of(url: str, statement: Statement) -> str:
     said = [Fraction(promise.facts[k]) for k in ("epsilon", "delta")]
     if said != [statement.budget.epsilon, statement.budget.delta]:
         raise VerifyFailed(f"The ledger has a promise of epsilon {float(said[0]):g}, delta {float(said[1]):g}.")
+    if promise.facts["measure"] != (measure := statement.budget.measure):
+        raise VerifyFailed(f"The ledger has that promise in {promise.facts['measure']}, the statement in {measure}.")
     paid = {(e.facts["request"], Fraction(e.facts["cost"])) for e in mine if e.kind == "spend"}
     drawn = {e.facts["request"] for e in mine if e.kind == "draw"}
     for i, spend in enumerate(statement.spends):
@@ -185,6 +187,7 @@ class _Run:
     table: str
     promised: Pair
     total: Fraction
+    measure: Measure
     left: Fraction
     undrawn: dict[str, Fraction] = field(default_factory=dict)
     rows: str | None = None
@@ -222,19 +225,21 @@ class _Book:
         self.caps[table] = most.epsilon, most.delta
 
     def promise(self, table: str, facts: dict[str, Any]) -> None:
-        asked, total = Budget(facts["epsilon"], facts["delta"]), Fraction(facts["total"])
+        measures = ("zcdp", "gdp") if Fraction(facts["delta"]) else ("pure",)
+        _hold(facts["measure"] in measures, "its measure does not fit its delta")
+        asked, total = budget_of(facts["epsilon"], facts["delta"], facts["measure"]), Fraction(facts["total"])
         _hold(facts["run"] not in self.runs, "its run has promised before")
-        _hold(facts["measure"] == asked.measure, "its measure does not fit its delta")
         # The last digit of a logarithm may differ between machines.
-        worth = total if asked.delta == 0 else epsilon_of(total, asked.delta) * (1 - 1e-9)
+        worth = total if asked.delta == 0 else epsilon_in(asked.measure, total, asked.delta) * (1 - 1e-9)
         _hold(0 < worth <= asked.epsilon, "its total is worth more than its epsilon and delta")
-        self.runs[facts["run"]] = _Run(table, (asked.epsilon, asked.delta), total, total)
+        self.runs[facts["run"]] = _Run(table, (asked.epsilon, asked.delta), total, asked.measure, total)
         names = self.names(table)
         used, most = self.promised(names), self.smallest_cap(names)
         if most is not None and not (used[0] <= most[0] and used[1] <= most[1]):
             runs = [run for run in self.runs.values() if run.table in names]
             rho = sum(run.total if run.promised[1] else run.total * run.total / 2 for run in runs)
-            kept = most[1] > 0 and epsilon_of(Fraction(rho), most[1]) * (1 - 1e-9) <= most[0]
+            way: Measure = "gdp" if {run.measure for run in runs} == {"gdp"} else "zcdp"
+            kept = most[1] > 0 and epsilon_in(way, Fraction(rho), most[1]) * (1 - 1e-9) <= most[0]
             _hold(kept, "it is above the cap of its time")
 
     def spend(self, table: str, facts: dict[str, Any]) -> None:
@@ -305,7 +310,7 @@ def _read(found: Sequence[LedgerEntry]) -> _Book:
 def _account(book: _Book, table: str) -> TableAccount:
     names = book.names(table)
     most, runs = book.smallest_cap(names), [run for run in book.runs.values() if run.table in names]
-    cap, made = most and Cap(*most), [Promised.stated(*run.promised, run.total) for run in runs]
+    cap, made = most and Cap(*most), [Promised.stated(run.measure, *run.promised, run.total) for run in runs]
     worth = float(cap.worth(made)) if cap else inf
     return TableAccount(
         table=table,

@@ -1,7 +1,7 @@
 """What a promise is, and what every request costs under it: arithmetic on public numbers.
 
 The gate charges by these functions, ``plan`` forecasts by them and ``verify`` recomputes by them, so
-there is one table of sensitivities.  Costs are exact fractions, in epsilon (pure) or rho (zCDP).
+there is one table of sensitivities.  Costs are exact fractions, in epsilon (pure) or rho (zCDP, GDP).
 Floats appear only in the conversion between rho and (epsilon, delta), which rounds towards privacy.
 """
 
@@ -15,7 +15,7 @@ from hedgerow.errors import NOTHING, JobError
 from hedgerow.public.costs.question import Law, Noise
 
 Relation = Literal["add-remove", "replace-one", "label-change"]
-Measure = Literal["pure", "zcdp"]
+Measure = Literal["pure", "zcdp", "gdp"]
 _GRAIN = 10**12
 
 
@@ -98,17 +98,18 @@ class Budget:
 def noise_for(cost: Fraction, law: Law | None, measure: Measure, guarantee: Guarantee) -> Noise:
     """The least noise on one table of counts worth no more than ``cost``; no law: Gaussian in rho, else Laplace.
 
-    Laplace of scale l1 / epsilon is epsilon-DP; the discrete Gaussian of variance l2^2 / (2 rho) is
-    rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14); epsilon-DP is epsilon^2 / 2-zCDP.
+    Laplace of scale l1 / epsilon is epsilon-DP, epsilon^2 / 2-zCDP; the discrete Gaussian of variance l2^2 / (2 rho)
+    is rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14); a little wider, it follows from normal noise (PROOFS.md).
     """
     law = law or ("laplace" if measure == "pure" else "gaussian")
-    if law == "laplace":
+    if law == "laplace" and measure != "gdp":
         return Noise(law, guarantee.l1 / (cost if measure == "pure" else floor_sqrt(2 * cost)))
     if law != "gaussian":
-        raise JobError(f"There is no law {law!r} of noise on counts: choose laplace or gaussian. Nothing was spent.")
+        raise JobError(f"There is no law {law!r} of noise on counts in {measure}: choose another. Nothing was spent.")
     if measure == "pure":
         raise JobError("Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise.")
-    return Noise(law, guarantee.l2_squared / (2 * cost))
+    normal = guarantee.l2_squared / (2 * cost)
+    return Noise(law, normal if measure == "zcdp" else (normal + 1) * Fraction(10_000, 9_999))
 
 
 def selection_rate(cost: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:

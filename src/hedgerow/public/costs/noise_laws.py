@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.public.costs.accounting import Guarantee, Measure
+from hedgerow.public.costs.gaussian import ROUNDING, SHARE
 from hedgerow.public.costs.question import Counts, Noise
 
 _Floats = npt.NDArray[np.float64]
@@ -137,10 +138,10 @@ class Laplace(NoiseLaw):
         """-|k| / scale."""
         return np.asarray(-np.abs(k.astype(np.float64)) / float(self.scale))
 
-    def cost(self, measure: Measure, guarantee: Guarantee) -> Fraction:
-        """Epsilon = l1 / scale; epsilon^2 / 2 in rho."""
+    def cost(self, measure: Measure, guarantee: Guarantee) -> Fraction | None:
+        """Epsilon = l1 / scale; epsilon^2 / 2 in rho; refused beside Gaussian noise alone."""
         epsilon = guarantee.l1 / self.scale
-        return epsilon if measure == "pure" else epsilon**2 / 2
+        return {"pure": epsilon, "zcdp": epsilon**2 / 2}.get(measure)
 
     @property
     def words(self) -> str:
@@ -176,8 +177,9 @@ class Gaussian(NoiseLaw):
         return np.asarray(-(k.astype(np.float64) ** 2) / (2 * float(self.scale)))
 
     def cost(self, measure: Measure, guarantee: Guarantee) -> Fraction | None:
-        """Rho = l2^2 / (2 scale); no epsilon is pure."""
-        return None if measure == "pure" else guarantee.l2_squared / (2 * self.scale)
+        """Rho = l2^2 / (2 scale), in "gdp" after the allowance for whole numbers; no epsilon is pure."""
+        left = self.scale * (1 - SHARE) - ROUNDING if measure == "gdp" else self.scale
+        return None if measure == "pure" or left <= 0 else guarantee.l2_squared / (2 * left)
 
     @property
     def words(self) -> str:

@@ -1,7 +1,6 @@
 """Questions that may be put to a table, and the noisy answers that come back.
 
-Both are public: a question is decided from public knowledge or from earlier answers, and an answer is
-public by the time it exists.  A question is data, never code: the gate interprets it.
+Both are public.  A question follows from public knowledge or from earlier answers, and is data, never code.
 
     >>> str(Marginal(("sex", "race"))), str(TOTAL)
     ('sex x race', 'total')

@@ -87,5 +87,4 @@ class Tariff:
         """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""
         if type(cost) is not Fraction or {type(c) for c in candidates} != {Marginal} or cost <= 0:
             raise JobError("A selection needs a candidate and a cost above 0. Nothing was read or spent.")
-        rate = selection_rate(cost, self.measure, self.guarantee)
-        return Spend("select", (), cost, tuple(candidates), rate)
+        return Spend("select", (), cost, tuple(candidates), selection_rate(cost, self.measure, self.guarantee))

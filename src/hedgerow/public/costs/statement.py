@@ -15,7 +15,7 @@ from typing import Any
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
-from hedgerow.public.costs.gaussian import gaussian_epsilon
+from hedgerow.public.costs.gaussian import budget_of, epsilon_in, gaussian_epsilon
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Noise, Tree
 from hedgerow.public.costs.spend import PricedQuestion, Spend
@@ -89,7 +89,9 @@ class Statement:
             return float(self.spent)
         bounds = [epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon)]
         asked = [a for s in self.spends for a in s.asked]
-        if {s.verb for s in self.spends} <= {"measure"} and all(law_of(a.noise).normal for a in asked):
+        if self.budget.measure == "gdp":
+            bounds.append(epsilon_in("gdp", self.spent, self.budget.delta))
+        elif {s.verb for s in self.spends} <= {"measure"} and all(law_of(a.noise).normal for a in asked):
             bounds.append(gaussian_epsilon([(a.cost, a.noise.scale) for a in asked], self.budget.delta))
         return min(bounds)
 
@@ -171,7 +173,7 @@ class Statement:
             return cls(
                 table=data["table"],
                 guarantee=Guarantee(**{**g, "public_columns": tuple(g["public_columns"])}),
-                budget=Budget(Fraction(data["promised"]["epsilon"]), Fraction(data["promised"]["delta"])),
+                budget=budget_of(data["promised"]["epsilon"], data["promised"]["delta"], data["measure"]),
                 spends=tuple(spend_from_json(e) for e in data["events"]),
                 public_inputs=tuple(PublicInput(**i) for i in data["public_inputs"]),
                 recipe=data["recipe"],

@@ -36,9 +36,9 @@ class Price:
     def variance(self, cost: float) -> float:
         """The variance of the noise on each cell of a table that gets ``cost``."""
         guarantee = self.tariff.guarantee
-        if self.tariff.measure == "zcdp":
-            return guarantee.l2_squared / (2 * cost)
-        return 2 * (guarantee.l1 / cost) ** 2
+        if self.tariff.measure == "pure":
+            return 2 * (guarantee.l1 / cost) ** 2
+        return guarantee.l2_squared / (2 * cost)
 
 
 def worth_measuring(independent: Mapping[Pair, Floats], price: Price, cost: float, *, bearable: float) -> list[Pair]:

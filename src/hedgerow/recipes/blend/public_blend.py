@@ -38,7 +38,7 @@ from hedgerow.model.tables import (
     smoothed,
     smoothed_line,
 )
-from hedgerow.public import BINNED, Budget, Column, PublicData, Spend, Tariff, shares, total_variation
+from hedgerow.public import BINNED, Budget, Column, Measure, PublicData, Spend, Tariff, shares, total_variation
 from hedgerow.recipes.base import pair_cells
 from hedgerow.recipes.blend.allocation import Price, Stakes, shares_by_error
 from hedgerow.recipes.blend.axes import Axes
@@ -76,6 +76,11 @@ class PublicBlend(AbstractBlend):
             "triples is 0 or more": self.triples >= 0,
             "rows is 1 or more": self.rows is None or self.rows >= 1,
         }
+
+    @property
+    def accounting(self) -> Measure:
+        """All its noise is Gaussian."""
+        return "gdp"
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """The first look: all one-way and two-way tables. The second depends on the answers."""

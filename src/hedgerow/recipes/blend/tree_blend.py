@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 from hedgerow.answers import Answers
 from hedgerow.model.base import AbstractModel
-from hedgerow.public import Budget, PublicData, Spend, Tariff
+from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff
 from hedgerow.recipes.blend.allocation import Price, shares_by_gain, worth_measuring
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_worst_triples
@@ -54,6 +54,11 @@ class TreeBlend(AbstractBlend):
             "rare is 0 or more": self.rare >= 0,
             "rows is 1 or more": self.rows is None or self.rows >= 1,
         }
+
+    @property
+    def accounting(self) -> Measure:
+        """Without a choice of triples all its noise is Gaussian."""
+        return "zcdp" if self.triples else "gdp"
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """The first request: one-way tables. What follows depends on the answers."""

@@ -30,6 +30,7 @@ from hedgerow.public import (
     Counts,
     Flags,
     Marginal,
+    Measure,
     Measurement,
     NoiseLaw,
     PublicData,
@@ -88,6 +89,11 @@ class IntegerCounts(AbstractRecipe):
     def table_settings(self) -> TableSettings:
         """What a plan needs to set it beside the other recipes for tables."""
         return TableSettings(len(self.groups), rows=self.total)
+
+    @property
+    def accounting(self) -> Measure:
+        """All its noise is Gaussian."""
+        return "gdp"
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """One request: the table, and the margins with three tenths of the budget."""
