@@ -17,6 +17,11 @@ from tests.end_to_end.conftest import Command
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {"ce": "tabulate-ce"}
 EXHIBITS = {
+    "rdt-2018": [
+        *("Sections 1 to 4", "Figure 1", "Figure 2", "Figures 3 and 4"),
+        *(f"Figure {i}" for i in range(5, 15)),
+        *("True-classified", "Section 3: the pay mismatch"),
+    ],
     "ce": ["Table 1", "Step 1", "Equations (8) to (13)", "Step 2", "Step 3", "Summary", "Other models"],
 }
 
@@ -69,6 +74,8 @@ def test_the_commands_behind_an_exhibit_exist_and_name_files_that_are_there(page
         for word in words:
             if word.endswith(".toml"):
                 assert (page.page.parent / word).is_file(), line
+            if word.startswith("release-") and "run" not in words:
+                assert (page.page.parent / word / "statement.json").is_file(), line
 
 
 @every
@@ -114,3 +121,30 @@ def test_the_slider_moves_from_card_to_card(page: Reproduction, paper: str) -> N
         second = browser.run(seen)
         assert not browser.complaints and all(u.startswith("file:") for u in browser.fetched)
     assert len(first) == len(second) == 1 and first[0].startswith("epsilon 5") and second[0].startswith("epsilon 0.1")
+
+
+@pytest.mark.parametrize("paper", ["rdt-2018"])
+def test_two_releases_stand_side_by_side_and_rates_are_the_stewards(
+    hedgerow: Command, page: Reproduction, paper: str
+) -> None:
+    folder = page.page.parent
+    line = next(c for e in page.paper.exhibits if e.name == "Figure 9" for c in e.commands if "--beside" in c)
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(folder)
+        done = hedgerow(*shlex.split(line)[1:])
+        assert done.code == 0 and done.out.count("correlate") + done.out.count("Slopes") >= 2, done.err
+        told = hedgerow("steward", "rates", "pay25-trees5-plain-eps0.4-nb1000.toml", "--leaf-min", 1)
+    html = (folder / "panels.html").read_text("utf-8")
+    assert html.count('class="both"') == 4 and html.count("<h3>") >= 8, "each of four panels twice"
+    for words in (
+        "INSIDE ONLY",
+        "private column",
+        "by chance",
+        "without a value in one of them: 0 of",
+        "leaf table of",
+    ):
+        assert words in told.out
+    found = {n.what: n for _, n in page.numbers}
+    assert found["least n for a width of 0.05 there"].ours == "874"
+    assert found["empirical and exact ends correspond"].same
+    assert found["rows that match one authentic row alone"].ours == "80 %"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
     from hedgerow.planning.forecast import Plan
     from hedgerow.stand_in import Rehearsal
-    from hedgerow.steward.compare import Exact
+    from hedgerow.steward.compare import ClassificationRates, Exact
     from hedgerow.steward.exact import ExactUse
     from hedgerow.steward.inside import InsideOnly
 
@@ -155,6 +155,7 @@ class Job(JobValues):
         self,
         *,
         release: str | Path | None = None,
+        beside: str | Path | None = None,
         out: str | Path | None = None,
         seed: int = 0,
         watch: Watch = quiet,
@@ -162,7 +163,8 @@ class Job(JobValues):
     ) -> "tuple[Path, InsideOnly[Exact]]":
         """The release against the confidential table, every metric, exactly: a page, and the figures. INSIDE ONLY.
 
-        ``options`` are those of ``Release.compare``.
+        ``beside`` is another release, whose panels stand beside the first one's.  ``options`` are those of
+        ``Release.compare``.
         """
         from hedgerow.evaluate.compare import metrics_from
         from hedgerow.steward.compare import attached_columns, compare_job, write_exact
@@ -172,8 +174,22 @@ class Job(JobValues):
         metrics, place = metrics_from(**{"private": attached_columns(self), **options}), release_of(self, release)
         folder = inside_folder(Path(out) if out else place.with_name(place.name + SUFFIX), (place,))
         rng = np.random.default_rng(seed)
-        found = compare_job(self, release=release, metrics=metrics, rng=rng, watch=watch)
+        found = compare_job(self, release=release, beside=beside, metrics=metrics, rng=rng, watch=watch)
         return write_exact(folder, found), found
+
+    def steward_rates(
+        self, *, release: str | Path | None = None, leaf_min: int = 1
+    ) -> "InsideOnly[ClassificationRates]":
+        """How often an attached value is the true one, how many rows match, what has no label. INSIDE ONLY.
+
+        ``leaf_min`` is the number of public rows below which a leaf is small, as in RDT-2018.
+        """
+        from hedgerow.planning import small_leaves
+        from hedgerow.steward.compare import rates_of_job
+
+        prepared = self.prepare()
+        leaves = small_leaves(prepared.outline.asked, prepared.public, leaf_min)
+        return rates_of_job(self, release, leaves)
 
     def __repr__(self) -> str:
         target = ", attached to given rows" if self.target else ""
@@ -181,3 +197,10 @@ class Job(JobValues):
             f"Job({self.table!r}: {self.stated_recipe}{target}, epsilon {float(self.budget.epsilon):g} for one "
             f"{self.guarantee.unit}, {len(self.uses)} use{'s' * (len(self.uses) != 1)})"
         )
+
+
+def told_rates(job: Job, *, leaf_min: int = 1) -> str:
+    """What ``hedgerow steward rates --json`` prints: for tables that are nobody's, such as simulated ones."""
+    from hedgerow.steward.compare import rates_text
+
+    return rates_text(job.steward_rates(leaf_min=leaf_min), as_json=True)

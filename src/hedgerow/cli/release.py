@@ -140,6 +140,9 @@ def compare(
         Path | None,
         typer.Option("--csv", help="Write the numbers of each measure to this folder.", metavar="DIR"),
     ] = None,
+    beside: Annotated[
+        str, typer.Option("--beside", help="Another release or copy: its panels stand beside B's.", metavar="C")
+    ] = "",
     count: Annotated[str, typer.Option(help="The column of A that says how many records a line stands for.")] = "",
     only: Only = None,
     model: Model = "",
@@ -167,16 +170,25 @@ def compare(
         watch("reading the tables")
         settled, first, copies = _read(a, b, schema, count)
         found = compared(first, copies, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
+        other = None
+        if beside:
+            _, again, others = _read(a, [beside], schema, count)
+            other = compared(again, others, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
         if out is not None:
-            write_page(out, page(found))
+            write_page(out, page(found, beside=other))
         if csv is not None:
             csv.mkdir(parents=True, exist_ok=True)
             for name, table in found.csv_files().items():
                 write_page(csv / name, table)
-    show.echo(json.dumps(found.to_json(), indent=2) if as_json else summary(found))
-    if not as_json:
-        show.echo("Both tables were taken as PUBLIC. For the confidential one: hedgerow steward compare JOB.toml")
-    if out is not None and not as_json:
+    if as_json:
+        also = {"beside": other.to_json()} if other else {}
+        show.echo(json.dumps(found.to_json() | also, indent=2))
+        return
+    show.echo(summary(found))
+    if other is not None:
+        show.echo(f"\n{other.b} in its place:\n{summary(other)}")
+    show.echo("All tables were taken as PUBLIC. For the confidential one: hedgerow steward compare JOB.toml")
+    if out is not None:
         show.echo(f"The report is in {out}")
 
 

@@ -1,7 +1,7 @@
 """``hedgerow steward``: exact looks at the confidential table, for the steward's eyes only."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,6 +35,9 @@ def about() -> None:
 def compare(
     job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
     release: Annotated[Path | None, typer.Option("--release", help="Another release, or a file of records.")] = None,
+    beside: Annotated[
+        Path | None, typer.Option("--beside", help="Another release: its panels stand beside the first one's.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The folder of the exact report.")] = None,
     only: Only = None,
     model: Model = "",
@@ -57,10 +60,28 @@ def compare(
     names = {"only": only or (), "group": group, "joint": joint} | ({"private": private} if private else {})
     with show.progress() as watch:
         loaded = Job.load(job)
-        report, found = loaded.steward_compare(release=release, out=out, seed=seed, watch=watch, **options, **names)
+        chosen: dict[str, Any] = {**options, **names, "release": release, "beside": beside, "out": out}
+        report, found = loaded.steward_compare(seed=seed, watch=watch, **chosen)
     show.echo(exact_json(found) if as_json else exact_text(found))
     if not as_json:
         show.echo(f"\nThe exact report is in {report}. It must stay inside.")
+
+
+@app.command()
+def rates(
+    job: Annotated[str, typer.Argument(help="The job file.", metavar="JOB.toml")],
+    release: Annotated[Path | None, typer.Option("--release", help="Another release, or a file of records.")] = None,
+    leaf_min: Annotated[int, typer.Option("--leaf-min", min=1, help="Public rows below which a leaf is small.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Count true values among attached ones, rows that match, and rows and leaves without a label. Inside only."""
+    from hedgerow.api.job import Job
+    from hedgerow.steward.compare import rates_text
+
+    with show.progress() as watch:
+        watch("reading the confidential table, for the steward's eyes only")
+        found = Job.load(job).steward_rates(release=release, leaf_min=leaf_min)
+    show.echo(rates_text(found, as_json=as_json))
 
 
 @app.command()

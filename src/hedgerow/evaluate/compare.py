@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 import polars as pl
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from hedgerow import __version__
 from hedgerow.errors import NOTHING, JobError
@@ -16,6 +16,7 @@ from hedgerow.evaluate.registry import METRICS
 from hedgerow.figures import (
     Bar,
     Dot,
+    Drawing,
     LinePoint,
     Shade,
     Trace,
@@ -204,12 +205,17 @@ def page(
     uses: Sequence[Mapping[str, str]] = (),
     watermark: str = "",
     warning: str = "",
+    beside: Comparison | None = None,
+    notes: Sequence[str] = (),
 ) -> str:
     """The page; with a ``watermark`` over it and a ``warning`` at its head where the numbers must stay inside.
 
-    ``names`` are what the two sides are called; with judged ``uses`` the page opens with them.
+    ``names`` are what the two sides are called; with judged ``uses`` the page opens with them.  ``beside`` is the
+    comparison of another synthetic table with the same one: every figure of both, side by side.  ``notes`` are lines
+    that stand under the measures.
     """
-    sections = [_section(r, names) for r in comparison.results]
+    other = {} if beside is None else {r.metric: _section(r, names) for r in beside.results}
+    sections = [_section(r, names) | {"other": other.get(r.metric)} for r in comparison.results]
     a, b = comparison.a.called, comparison.b.called
     return render(
         "hedgerow.evaluate",
@@ -222,6 +228,8 @@ def page(
             "appendix": [s for s in sections if s["appendix"]],
             "title": title or f"{b} against {a}",
             "sides": (a, b),
+            "both": None if beside is None else (b, beside.b.called),
+            "notes": notes,
             "uses": uses,
             "watermark": watermark,
             "warning": warning,
@@ -283,7 +291,7 @@ class FigurePanel:
     """One drawing, what it is of, and the same as a table."""
 
     name: str
-    svg: Markup
+    svg: Drawing
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     more: int = 0
@@ -452,7 +460,7 @@ def _curves(figure: Figure, names: Names) -> FigureCard:
     return FigureCard(figure.title, "", names, tuple(panels), choose="Column:")
 
 
-def _panel(name: str, svg: Markup, head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> FigurePanel:
+def _panel(name: str, svg: Drawing, head: Sequence[str], rows: Sequence[tuple[str, ...]]) -> FigurePanel:
     return FigurePanel(name, svg, tuple(head), tuple(rows[:_BEHIND]), max(0, len(rows) - _BEHIND))
 
 

@@ -4,6 +4,7 @@ Every number comes from the trees, the public table, the target and a public gue
 confidential row is read for any of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import sqrt
@@ -130,6 +131,33 @@ def tree_report(
         below=None if small is None else float(small[reached].mean()),
         rows_below=None if small is None or there is None else float(there[small].sum() / max(there.sum(), 1)),
     )
+
+
+@dataclass(frozen=True)
+class SmallLeaves:
+    """Of one leaf table: how many leaves a target row can reach, how many are small, and the target rows in those.
+
+    RDT-2018 leaves rows of a leaf with few *public* rows without a label ("nUnsynthesized"); here every leaf has one.
+    """
+
+    labels: tuple[str, ...]
+    leaves: int
+    small: int
+    target_rows: float
+
+
+def small_leaves(asked: Sequence[PricedQuestion], public: PublicData, least: int) -> tuple[SmallLeaves, ...]:
+    """For every tree that is asked for, its leaves with fewer than ``least`` rows of the public table."""
+    found = []
+    for question in (a.question for a in asked):
+        if (tree := question.tree) is None or (here := _per_leaf(tree, public.relative)) is None:
+            continue
+        there = _target_per_leaf(tree, public)
+        reached = np.ones(tree.leaves, np.bool_) if there is None else there > 0
+        few = reached & (here < least)
+        rows = 0.0 if there is None else float(there[few].sum())
+        found.append(SmallLeaves(question.columns or (question.only,), int(reached.sum()), int(few.sum()), rows))
+    return tuple(found)
 
 
 def is_banded(tree: Tree) -> bool:

@@ -10,7 +10,7 @@ import polars as pl
 from hedgerow.api.job import Job
 from hedgerow.figures import Bar, Key, Section, Twin, bars, many, percent, small, twins
 from hedgerow.model import urns as dm
-from hedgerow.planning.figures import error_section
+from hedgerow.planning import error_section
 from hedgerow.reproduce.paper import Beside, Exhibit, Listing, Paper, Task
 
 EPSILON, SIZE = 5, 994

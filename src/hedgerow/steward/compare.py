@@ -6,7 +6,7 @@ Here such rates stay inside: held in an ``InsideOnly``, marked, where nothing un
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -18,7 +18,8 @@ from hedgerow.evaluate.base import AbstractMetric
 from hedgerow.evaluate.compare import Comparison, compare, page, summary
 from hedgerow.figures import aligned, many, percent, small
 from hedgerow.job import JobValues
-from hedgerow.public import CodedTable, Schema
+from hedgerow.planning import SmallLeaves
+from hedgerow.public import BINNED, CodedTable, Schema
 from hedgerow.steward.exact import ExactUse, exact_table, judge_uses, release_of, use_lines, use_row
 from hedgerow.steward.inside import WARNING, WATERMARK, InsideOnly, in_fixed_words, write_inside
 
@@ -36,6 +37,8 @@ class ClassificationRates:
         match_rate: their share.
         true_rate: of the matched ones, how often the synthetic value of a column is the true one; None without any.
         by_chance: what labels drawn by the column's shares alone would reach.
+        unlabelled: rows of the copy without a value in one of the columns (the papers' "nUnsynthesized").
+        leaves: of every tree, the leaves with few public rows.
         mark: what must stand beside these numbers wherever they are shown.
     """
 
@@ -44,11 +47,13 @@ class ClassificationRates:
     match_rate: float
     true_rate: dict[str, float | None]
     by_chance: dict[str, float]
+    unlabelled: int = 0
+    leaves: tuple[SmallLeaves, ...] = ()
     mark: str = MARK
 
     def to_json(self) -> dict[str, Any]:
         """The rates as plain data."""
-        return dict(vars(self))
+        return dict(vars(self)) | {"leaves": [asdict(t) for t in self.leaves]}
 
 
 def classification_rates(
@@ -62,9 +67,9 @@ def classification_rates(
     true, records = confidential.frame, copy.frame
     if lacking := [c for c in (*keys, *needed) if c not in true.columns or c not in records.columns]:
         raise JobError(f"Both tables need {', '.join(lacking)} to be compared. Nothing was compared.")
-    one = true.select(pl.col(k).cast(pl.String) for k in keys).with_row_index("at")
+    one = _keyed(confidential, keys).with_row_index("at")
     alone = one.filter(pl.len().over(list(keys)) == 1)
-    mine = records.select(pl.col(k).cast(pl.String) for k in keys).with_row_index("row")
+    mine = _keyed(copy, keys).with_row_index("row")
     found = mine.join(alone, list(keys), how="inner", nulls_equal=True)
     here, there = copy.codes(private), confidential.codes(private)
     rate, chance = dict[str, float | None](), dict[str, float]()
@@ -73,8 +78,43 @@ def classification_rates(
         rate[c] = float(same.mean()) if len(same) else None
         shares = [np.bincount(x[c], minlength=schema.size([c])) / max(len(x[c]), 1) for x in (here, there)]
         chance[c] = float((shares[0] * shares[1]).sum())
-    matched = found.height
-    return ClassificationRates(records.height, matched, matched / max(records.height, 1), rate, chance)
+    matched, bare = found.height, records.select(pl.any_horizontal(pl.col(needed).is_null()).sum()).item()
+    return ClassificationRates(records.height, matched, matched / max(records.height, 1), rate, chance, int(bare))
+
+
+def _keyed(table: CodedTable, keys: Sequence[str]) -> pl.DataFrame:
+    """The keys as a release can hold them: of a listed column its cell, for a rare value may be merged there."""
+    known = {c.name for c in table.schema.columns if c.kind not in BINNED}
+    cells = table.codes([k for k in keys if k in known])
+    return table.frame.select(
+        pl.Series(k, cells[k]).cast(pl.String) if k in cells else pl.col(k).cast(pl.String) for k in keys
+    )
+
+
+def rates_of_job(
+    job: JobValues, release: str | Path | None, leaves: Sequence[SmallLeaves]
+) -> InsideOnly[ClassificationRates]:
+    """The rates of a job's release (or another folder, or a file of records); ``leaves`` as its plan has them."""
+    schema, copies = release_tables(job, release_of(job, release))
+    if not attached_columns(job):
+        raise JobError(f"Only a job that attaches columns to a [target] has such rates. {NOTHING}")
+
+    def work(confidential: CodedTable) -> ClassificationRates:
+        found = _rates(job, confidential, copies[0])
+        if found is None:
+            raise JobError(f"The release and the confidential table share no column to match rows by. {NOTHING}")
+        return replace(found, leaves=tuple(leaves))
+
+    table = exact_table(job.confidential.table, schema, job.confidential.count)
+    return in_fixed_words(lambda: table.map(work))
+
+
+def rates_text(found: InsideOnly[ClassificationRates], *, as_json: bool = False) -> str:
+    """The rates for the steward's terminal, or as JSON with the warning as its first key."""
+    rates = found.reveal()
+    if as_json:
+        return json.dumps({WATERMARK: WARNING, **rates.to_json()}, indent=2, allow_nan=False)
+    return "\n".join([f"{WATERMARK}: {WARNING}", "", *_rate_lines(rates)])
 
 
 Watch = Callable[[str], None]
@@ -90,12 +130,14 @@ class Exact:
         public: "the public table released as it is", which any release should beat; None without one.
         uses: each intended use of the job judged exactly; empty where a single file of records is compared.
         rates: where columns are attached to public rows, how often an attached value is the true one.
+        beside: another release against the confidential table.
     """
 
     release: Comparison
     public: Comparison | None
     uses: tuple[ExactUse, ...] = ()
     rates: ClassificationRates | None = None
+    beside: Comparison | None = None
 
     def __repr__(self) -> str:
         return "Exact(hidden)"
@@ -106,10 +148,14 @@ def compare_job(
     *,
     rng: np.random.Generator,
     release: str | Path | None = None,
+    beside: str | Path | None = None,
     metrics: Sequence[AbstractMetric] | None = None,
     watch: Watch = lambda phase: None,
 ) -> InsideOnly[Exact]:
-    """The release of ``job`` (or another folder, or a file of records) against its confidential table."""
+    """The release of ``job`` (or another folder, or a file of records) against its confidential table.
+
+    ``beside`` is another one, which is compared as well, in the terms of its own schema.
+    """
     watch("reading the release")
     place = release_of(job, release)
     schema, copies = release_tables(job, place)
@@ -128,7 +174,14 @@ def compare_job(
         uses = judge_uses(job, place, confidential, rng) if place.is_dir() else ()
         return Exact(found[0], found[1], uses, _rates(job, confidential, copies[0]))
 
-    return in_fixed_words(lambda: table.map(work))
+    exact = in_fixed_words(lambda: table.map(work))
+    if beside is None:
+        return exact
+    watch("the other release, inside only")
+    its_own, others = release_tables(job, Path(beside).resolve())
+    again = exact_table(job.confidential.table, its_own, job.confidential.count)
+    other = in_fixed_words(lambda: again.map(lambda c: compare(c, others, rng=rng.spawn(1)[0], metrics=metrics)))
+    return exact.map(lambda found: replace(found, beside=other.reveal()))
 
 
 def _rates(job: JobValues, confidential: CodedTable, copy: CodedTable) -> ClassificationRates | None:
@@ -193,8 +246,11 @@ def write_exact(folder: Path, found: InsideOnly[Exact]) -> Path:
         title = f"Exact comparison: {comparison.b.called}"
         sides = ("authentic", "synthetic" if name == "report" else "public")
         uses = [use_row(u) for u in exact.uses] if name == "report" else []
+        beside, rates = (exact.beside, exact.rates) if name == "report" else (None, None)
+        notes = [_rate_words(rates)] if rates else []
+        marks = {"watermark": WATERMARK, "warning": WARNING}
         texts[f"{name}.html"] = page(
-            comparison, title=title, names=sides, uses=uses, watermark=WATERMARK, warning=WARNING
+            comparison, title=title, names=sides, uses=uses, beside=beside, notes=notes, **marks
         )
     write_inside(folder, texts)
     return folder / "report.html"
@@ -205,6 +261,8 @@ def exact_json(found: InsideOnly[Exact]) -> str:
     exact = found.reveal()
     uses = [u.verdict.to_json() for u in exact.uses]
     data: dict[str, Any] = {WATERMARK: WARNING, "uses": uses, "release": exact.release.to_json()}
+    if exact.beside:
+        data["beside"] = exact.beside.to_json()
     if exact.public:
         data["public_as_it_is"] = exact.public.to_json()
     if exact.rates:
@@ -217,6 +275,8 @@ def exact_text(found: InsideOnly[Exact]) -> str:
     exact = found.reveal()
     parts = [f"{WATERMARK}: {WARNING}", *(["", *use_lines(exact.uses)] if exact.uses else [])]
     parts += ["", "The release against the confidential table:", summary(exact.release)]
+    if exact.beside:
+        parts += ["", f"{exact.beside.b} against the confidential table:", summary(exact.beside)]
     if exact.public:
         parts += ["", "The public table as it is against the confidential table:", summary(exact.public)]
     if exact.rates:
@@ -224,16 +284,35 @@ def exact_text(found: InsideOnly[Exact]) -> str:
     return "\n".join(parts)
 
 
+def _rate_words(rates: ClassificationRates) -> str:
+    """The same as one paragraph of a page."""
+    if not rates.matched:
+        return _rate_lines(rates)[0] + " " + _rate_lines(rates)[1]
+    each = ", ".join(f"{c} {small(rate)} (by chance {rates.by_chance[c]:.3f})" for c, rate in rates.true_rate.items())
+    return (
+        f"Attached values that are the true ones, among the {many(rates.matched, 'row')} "
+        f"({percent(rates.match_rate)}) whose public columns match one confidential row alone: {each}. Rows "
+        f"without a value: {rates.unlabelled:,}."
+    )
+
+
 def _rate_lines(rates: ClassificationRates) -> list[str]:
     """How often an attached value is the true one, in words."""
+    bare = [f"Rows of the first copy without a value in one of them: {rates.unlabelled:,} of {rates.rows:,}."]
+    if rates.leaves:
+        head = ("leaf table of", "leaves", "with few public rows", "target rows in these")
+        each = [(", ".join(t.labels), f"{t.leaves:,}", f"{t.small:,}", f"{t.target_rows:,.0f}") for t in rates.leaves]
+        bare += ["", *aligned(head, each)]
     if not rates.matched:
         return [
             "How often an attached value is the true one cannot be said: no row of the first copy matches one",
             "confidential row alone in its public columns.",
+            *bare,
         ]
     rows = [(c, small(rate), f"{rates.by_chance[c]:.3f}") for c, rate in rates.true_rate.items()]
     return [
         f"How often an attached value is the true one, in the {many(rates.matched, 'row')} of the first copy",
         f"({percent(rates.match_rate)}) whose public columns match one confidential row alone:",
         *aligned(("private column", "true", "by chance"), rows),
+        *bare,
     ]

@@ -34,8 +34,7 @@ from hedgerow.figures import (
     twins,
 )
 from hedgerow.job import JobValues
-from hedgerow.planning.figures import error_section
-from hedgerow.planning.tables import Imagined, imagined
+from hedgerow.planning import Imagined, error_section, imagined
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public import (
     Budget,

@@ -3,10 +3,13 @@
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.errors import SchemaError
+from hedgerow.public.schema import Schema
 from hedgerow.public.schema.bins import Bins, BinValues
 
 UNITS = [Fraction(1, 10), Fraction(1, 100), Fraction(3, 10), Fraction(7, 1000), Fraction(5), Fraction(1)]
@@ -82,3 +85,18 @@ def test_a_bin_far_wider_than_its_range_has_plain_edges() -> None:
     cuts = Bins(low=0, high=40, width=1e308).cuts("integer")
     assert cuts.dtype == np.float64
     assert len(cuts) == 2
+
+
+def test_rounding_to_the_nearest_multiple_is_said_in_one_word() -> None:
+    text = '[columns.pay]\nkind = "integer"\nbins = {{ low = 0, high = 10000, {} }}\nother = 0\n'
+    rounding = Schema.loads(text.format("nearest = 2500"))
+    pay = np.array([0, 1249, 1250, 3749, 3750, 8749, 8750, 10000, 11249])
+    codes = rounding.column("pay").coded.encode(pl.Series(pay))
+    assert (codes.astype(int) * 2500).tolist() == [0, 0, 2500, 2500, 5000, 7500, 10000, 10000, 10000]
+    plain = text.format("width = 2500").replace("low = 0, high = 10000", "low = -1250, high = 11250")
+    assert rounding == Schema.loads(plain)
+    assert Schema.loads(rounding.dumps()) == rounding
+    odd = Schema.loads(text.format("nearest = 5").replace("10000", "20")).column("pay")
+    assert odd.coded.encode(pl.Series([0, 2, 3, 7, 8, 20, 22])).tolist() == [0, 0, 1, 1, 2, 4, 4]
+    with pytest.raises(SchemaError, match=r"bins\.nearest goes with low and high alone"):
+        Schema.loads(text.format("nearest = 5, width = 5"))

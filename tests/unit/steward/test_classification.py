@@ -40,6 +40,22 @@ def test_rates_by_hand() -> None:
     assert found.mark == MARK
 
 
+def test_a_value_that_a_release_merged_with_others_still_matches() -> None:
+    schema = Schema.loads(
+        '[columns.agency]\nkind = "categorical"\nvalues = ["VA"]\nother = "other"\n'
+        '[columns.pay]\nkind = "integer"\nbins = { low = 0, high = 9, width = 5 }\nother = 0\n'
+        '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\nother = "M"\n'
+    )
+    true = pl.DataFrame({"agency": ["VA", "XX"], "pay": [1, 2], "sex": ["F", "M"]})
+    made = pl.DataFrame({"agency": ["VA", "other", "VA"], "pay": [1, 2, 3], "sex": ["F", "F", None]})
+    copy = CodedTable.read(made, schema, role="target")
+    keys = ["agency", "pay"]
+    found = (
+        exact_table(true, schema).map(lambda t: classification_rates(t, copy, private=["sex"], keys=keys)).reveal()
+    )
+    assert (found.matched, found.true_rate, found.unlabelled) == (2, {"sex": 0.5}, 1)
+
+
 def test_without_a_match_no_rate_is_made_up() -> None:
     found = rates(pl.DataFrame({"id": ["4", "4"], "sex": ["F", "M"]})).reveal()
     assert found.matched == 0 and found.true_rate == {"sex": None}

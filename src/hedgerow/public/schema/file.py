@@ -136,8 +136,22 @@ def _table(readers: Mapping[str, _Reader], example: str) -> Callable[[Any], dict
 
 def _bins(value: Any) -> Bins:
     readers: dict[str, _Reader] = {k: _edge for k in ("low", "high")}
-    readers |= {"width": _number, "edges": _edges, "quantiles": _whole, "unit": _text}
-    return Bins(**_table(readers, "{ low = 0, high = 100, width = 10 }")(value))
+    readers |= {"width": _number, "nearest": _number, "edges": _edges, "quantiles": _whole, "unit": _text}
+    got = _table(readers, "{ low = 0, high = 100, width = 10 }")(value)
+    return Bins(**(_rounding(got) if "nearest" in got else got))
+
+
+def _rounding(got: dict[str, Any]) -> dict[str, Any]:
+    """Rounding to the nearest multiple, written as the bins that do it: each multiple in the middle of its own."""
+    step, low, high = got["nearest"], got.get("low"), got.get("high")
+    if (
+        set(got) != {"low", "high", "nearest"}
+        or not all(isinstance(x, int | float) for x in (low, high))
+        or step <= 0
+    ):
+        raise _Wrong(".nearest goes with low and high alone; such as { low = 0, high = 200000, nearest = 2000 }.")
+    half = step // 2 if all(isinstance(x, int) for x in (low, high, step)) else step / 2
+    return {"low": low - half, "high": high - half + step, "width": step}
 
 
 def _collapse(value: Any) -> Collapse:

@@ -1,0 +1,8 @@
+"""Write the simulated tables of RDT-2018 and its two schemas beside this file; QUICK=1 for small ones."""
+
+import os
+from pathlib import Path
+
+from hedgerow.reproduce.rdt_2018 import make_tables
+
+make_tables(Path(__file__).parent, quick=bool(os.environ.get("QUICK")))
