@@ -18,8 +18,7 @@ from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import JobError, LedgerError, Refused
 from hedgerow.job import JobValues, Public, Target, job_remarks, name_of, published_text
-from hedgerow.planning.attach import with_attach
-from hedgerow.planning.forecast import Plan, forecast, machine_memory, outline
+from hedgerow.planning import Plan, forecast, machine_memory, outline, with_attach
 from hedgerow.public import (
     Budget,
     CodedTable,

@@ -17,7 +17,7 @@ from hedgerow.public import Budget
 if TYPE_CHECKING:
     from hedgerow.api.release import Release
     from hedgerow.pipeline import PreparedJob
-    from hedgerow.planning.forecast import Plan
+    from hedgerow.planning import Plan
     from hedgerow.stand_in import Rehearsal
     from hedgerow.steward.compare import ClassificationRates, Exact
     from hedgerow.steward.exact import ExactUse
@@ -28,7 +28,7 @@ Watch = Callable[[str], None]
 
 def _warn(prepared: "PreparedJob", plan: "Plan") -> bool:
     """Say what a plan warns of, before anything is booked, and go on."""
-    from hedgerow.planning.forecast import PlanWarning
+    from hedgerow.planning import PlanWarning
 
     for said in plan.warnings:
         warnings.warn(said, PlanWarning, stacklevel=4)

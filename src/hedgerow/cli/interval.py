@@ -11,7 +11,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
-    from hedgerow.planning.interval import Interval
+    from hedgerow.planning import Interval
 
 _NOTHING = "No table was read and nothing was spent."
 _QUESTIONS = {
@@ -75,7 +75,7 @@ def _asked(given: set[str], epsilon_for: bool, figure: bool) -> str:
 
 def _found(asked: str, given: dict[str, Any], choice: dict[str, Any]) -> "Interval":
     """The interval asked for, or the one at the least n or epsilon."""
-    from hedgerow.planning.interval import interval, least_epsilon, least_n
+    from hedgerow.planning import interval, least_epsilon, least_n
 
     p, epsilon, n, width = given["p"], given["epsilon"], given["n"], given["width"]
     if asked == "least n":
@@ -90,7 +90,7 @@ def _draw(path: Path, asked: dict[str, Any], seed: int) -> None:
     import numpy as np
 
     from hedgerow.figures import check_sheet
-    from hedgerow.planning.figures import draw_intervals
+    from hedgerow.planning import draw_intervals
 
     try:
         check_sheet(path, _NOTHING)

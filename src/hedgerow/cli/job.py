@@ -14,7 +14,7 @@ from hedgerow.errors import NOTHING, JobError
 
 if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
-    from hedgerow.planning.forecast import Plan
+    from hedgerow.planning import Plan
     from hedgerow.stand_in import Rehearsal
     from hedgerow.uses import Verdict
 
@@ -51,7 +51,7 @@ def _draw(plan: "Plan", path: Path) -> None:
     import numpy as np
 
     from hedgerow.figures import check_sheet
-    from hedgerow.planning.figures import draw_errors
+    from hedgerow.planning import draw_errors
 
     if plan.imagined is None:
         raise JobError(

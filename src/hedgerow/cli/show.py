@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from hedgerow.pipeline import PreparedJob
-    from hedgerow.planning.forecast import Plan
+    from hedgerow.planning import Plan
     from hedgerow.public import Guarantee
     from hedgerow.release.words import UseRow
 

@@ -26,7 +26,7 @@ from hedgerow.job.values import (
     absolute,
     refuse,
 )
-from hedgerow.planning.attach import LeafInterval
+from hedgerow.planning import LeafInterval
 from hedgerow.public import (
     MOST_OUTSIDE,
     Budget,

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_args
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
 from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
-from hedgerow.planning.attach import LeafInterval
+from hedgerow.planning import LeafInterval
 from hedgerow.public import (
     MOST_OUTSIDE,
     Budget,

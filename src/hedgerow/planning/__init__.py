@@ -7,15 +7,18 @@ interval.py      how close a synthetic share comes
 figures.py       the papers' intervals, and error against epsilon
 """
 
-from hedgerow.planning.attach import SmallLeaves, small_leaves
+from hedgerow.planning.attach import LeafInterval, SmallLeaves, small_leaves, with_attach
 from hedgerow.planning.figures import (
     DRAWS,
     SHARES,
+    draw_errors,
+    draw_intervals,
     empirical,
     error_section,
     interval_section,
     simulated,
     simulation_section,
 )
-from hedgerow.planning.interval import Interval, interval, least_n
+from hedgerow.planning.forecast import Plan, PlanWarning, forecast, machine_memory, outline
+from hedgerow.planning.interval import Interval, interval, least_epsilon, least_n
 from hedgerow.planning.tables import Imagined, imagined
