@@ -102,18 +102,13 @@ class Imagined:
 
     def noisy(self, budget: Budget, rng: np.random.Generator) -> tuple[float, float, float]:
         """For whole-number noise: prior weight 0, expected distance, expected relative error of a small cell."""
-<<<<<<< HEAD
         own = budget_for(budget.epsilon, budget.delta, "gdp")
         law = law_of(noise_for(own.total, None, own.measure, self.tariff.guarantee))
-        total = max(float(self.counts.sum()), 1.0)
-=======
-        law = law_of(noise_for(budget.total, None, budget.measure, self.tariff.guarantee))
 
         def noisy() -> Floats:
             return self.counts + law.sample_whole(rng, len(self.counts))
 
         method, _ = likely_counts(noisy(), law, self.tariff.coding.shape(self.table.columns))
->>>>>>> 8a06c49 (Tables of counts are never worse than plain noise: cells are cut, projected or set to their posterior median as a trial on the noisy table itself tells, a prior must win the same trial, and margins get the part with the least summed error, told by plan)
 
         def drawn() -> Floats:
             return METHODS[method](noisy(), law)
