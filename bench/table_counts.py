@@ -48,7 +48,10 @@ def once(cross: list[str], true: pl.DataFrame, public: pl.DataFrame | None, epsi
     known = {c: sorted(both[c].cast(pl.String).fill_null("none").unique().to_list()) for c in cross}
     lines = [f"[columns.{c!r}]\nkind = 'categorical'\nvalues = {v}" for c, v in known.items()]
     schema = Schema.loads("\n".join(lines))
-    frames = [f if f is None else f.select(pl.col(c).cast(pl.String).fill_null("none") for c in cross) for f in (true, public)]
+    frames = [
+        f if f is None else f.select(pl.col(c).cast(pl.String).fill_null("none") for c in cross)
+        for f in (true, public)
+    ]
     tabled = [None if f is None else CodedTable(schema, f) for f in frames]
     shape = schema.shape(cross)
 
@@ -85,13 +88,18 @@ def once(cross: list[str], true: pl.DataFrame, public: pl.DataFrame | None, epsi
 def main() -> None:
     """Print a line for each table and epsilon, and the worst ratios to plain."""
     seeds, worst = int(sys.argv[1]) if len(sys.argv) > 1 else 10, dict[str, tuple[float, str]]()
-    print("table | cells | filled | epsilon | plain | public as it is | integer_counts | with prior | margins: plain, integer_counts, with prior")
+    print(
+        "table | cells | filled | epsilon | plain | public as it is | integer_counts | with prior | margins: plain, integer_counts, with prior"
+    )
     for name, (cross, true, public) in tables().items():
         for epsilon in EPSILONS:
             runs = np.array([once(cross, true, public, epsilon, s) for s in range(seeds)])
             m = runs.mean(axis=0)
             error = (runs[:, 2] - runs[:, 0]).std() / max(m[0], 1e-9) / seeds**0.5
-            print(f"{name} | {m[7]:.0f} | {m[8]:.2f} | {epsilon} | {m[0]:.4f} | {m[1]:.4f} | {m[2]:.4f} ({m[2] / m[0]:.3f} +/- {error:.3f}) | {m[3]:.4f} | {m[4]:.4f}, {m[5]:.4f}, {m[6]:.4f}", flush=True)
+            print(
+                f"{name} | {m[7]:.0f} | {m[8]:.2f} | {epsilon} | {m[0]:.4f} | {m[1]:.4f} | {m[2]:.4f} ({m[2] / m[0]:.3f} +/- {error:.3f}) | {m[3]:.4f} | {m[4]:.4f}, {m[5]:.4f}, {m[6]:.4f}",
+                flush=True,
+            )
             for kind, at in (("none", 2), ("prior", 3)):
                 worst[kind] = max(worst.get(kind, (0.0, "")), (m[at] / m[0], f"{name} at {epsilon}"))
     print("largest ratio to plain:", worst)

@@ -163,7 +163,10 @@ def test_margins_get_their_part_and_its_price_is_told(budget: Budget, share: flo
         ],
     )
     assert f"a cell: {left.variance((0, 1, 2)) ** 0.5:.3g} ({plain**0.5:.3g} without margins)" in remark
-    assert f"sex {left.variance((0,)) ** 0.5:.3g} (" in remark and f"the total {left.variance(()) ** 0.5:.3g} (" in remark
+    assert (
+        f"sex {left.variance((0,)) ** 0.5:.3g} (" in remark
+        and f"the total {left.variance(()) ** 0.5:.3g} (" in remark
+    )
     told = 3 / 10 if share else 1 - float(spend.asked[0].cost / spend.cost)
     assert f"take {told:.0%} of the budget" in remark
     if share is None:

@@ -1,5 +1,6 @@
 """Tables of counts: noisy ones shrunk, smoothed, made possible and made to agree; and those that are published."""
 
+from hedgerow.model.tables.count_posterior import METHODS, likely_counts
 from hedgerow.model.tables.count_table import (
     ALL,
     NORMAL,
@@ -11,7 +12,6 @@ from hedgerow.model.tables.count_table import (
     reconcile,
     reconciled_parts,
 )
-from hedgerow.model.tables.count_posterior import METHODS, likely_counts
 from hedgerow.model.tables.fitting import (
     Floats,
     Key,

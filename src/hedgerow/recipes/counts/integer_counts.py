@@ -224,7 +224,9 @@ class IntegerCounts(AbstractRecipe):
         shape, axes = tariff.coding.shape(names), [tuple(map(names.index, a.question.columns)) for a in asked]
         noise = [max(law_of(a.noise).variance, _LEAST) for a in asked]
         parts = reconciled_parts(shape, noise[0], dict(zip(axes[1:], noise[1:], strict=True)))
-        return [(a.cells, left_variance(shape, noise[0], parts, ax) ** 0.5) for a, ax in zip(asked, axes, strict=True)]
+        return [
+            (a.cells, left_variance(shape, noise[0], parts, ax) ** 0.5) for a, ax in zip(asked, axes, strict=True)
+        ]
 
     def _price_of_margins(self, tariff: Tariff, budget: Budget) -> str:
         """What the margins gain and what the cells lose by them."""
