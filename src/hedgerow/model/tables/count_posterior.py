@@ -100,7 +100,7 @@ def likely_counts(
     filled = [np.rint(t) for t in made.values() if np.rint(t).any()]
     truths = [t for t in filled if abs(float(t.sum()) - total) <= spread] or filled[1:]
     runs = int(np.clip(INTEGER_COUNTS.trial_cells // max(len(counts), 1), *INTEGER_COUNTS.trial_runs))
-    rng, losses = np.random.default_rng(0), []  # the same table is served in the same way again
+    rng, losses = np.random.default_rng(0), []  # noqa: TID251 - the same table is served in the same way again
     for truth in truths:
         for _ in range(runs):
             again = truth.astype(np.int64) + law.sample_whole(rng, len(counts))

@@ -244,7 +244,8 @@ class IntegerCounts(AbstractRecipe):
             else "that margins_share asks for"
         )
         return (
-            f"The margins take {float(1 - weights[0]):.0%} of the budget, the part {why}. Standard error of a cell: {cell:.3g} ({variance**0.5:.3g} without margins). "
+            f"The margins take {float(1 - weights[0]):.0%} of the budget, the part {why}. "
+            f"Standard error of a cell: {cell:.3g} ({variance**0.5:.3g} without margins). "
             f"Of the margins: {told}. Another part: margins_share = 0.3, say."
         )
 
