@@ -71,7 +71,7 @@ def once(cross: list[str], true: pl.DataFrame, public: pl.DataFrame | None, epsi
         if prior == "public" and tabled[1] is None:
             found["prior"] = found["none"]
             continue
-        recipe = IntegerCounts(columns=tuple(cross), prior=prior)  # type: ignore[arg-type]
+        recipe = IntegerCounts(columns=tuple(cross), prior=prior)
         table = recipe.made(PublicData(schema, relative=tabled[1]), answer)
         found["none" if prior == "none" else "prior"] = table.whole(np.random.default_rng(seed))
 

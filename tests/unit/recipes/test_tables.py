@@ -99,7 +99,7 @@ def _wide(cells: int) -> Schema:
     return Schema.loads(f"[columns.x]\nkind = 'categorical'\nvalues = {[f'v{i}' for i in range(cells)]}")
 
 
-def _ratio_to_plain(true: np.ndarray, scale: Fraction, seeds: int, rng: np.random.Generator) -> float:  # type: ignore[type-arg]
+def _ratio_to_plain(true: np.ndarray, scale: Fraction, seeds: int, rng: np.random.Generator) -> float:
     """The mean distance of the published shares over that of counts cut at zero."""
     recipe, schema, law = IntegerCounts(columns=("x",)), _wide(len(true)), Laplace(scale)
     off = np.zeros(2)
