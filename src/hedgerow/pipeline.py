@@ -154,7 +154,7 @@ class PreparedJob:
     @cached_property
     def tariff(self) -> Tariff:
         """How this job's requests are priced."""
-        return Tariff(self.schema.coding, self.guarantee, self.job.budget.measure)
+        return Tariff(self.schema.coding, self.guarantee, self.job.budget.measure, self.job.budget.delta)
 
     @cached_property
     def outline(self) -> Plan:

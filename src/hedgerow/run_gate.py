@@ -294,6 +294,6 @@ def open_gate(
     """A gate by itself, for benchmarks and tests of recipes; ``promise`` takes the other fields of ``Guarantee``."""
     guarantee = replace(Guarantee(**promise), relation=relation)
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
-    tariff = Tariff(schema.coding, guarantee, budget.measure)
+    tariff = Tariff(schema.coding, guarantee, budget.measure, budget.delta)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
     return recording(Gate(open_confidential(table), tariff, budget, account), [], called, run)

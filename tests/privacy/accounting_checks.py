@@ -15,7 +15,7 @@ from hedgerow.errors import JobError
 from hedgerow.ledger.book import BudgetExhausted, Ledger, RunAccount
 from hedgerow.private import Gate, urns
 from hedgerow.public.costs.accounting import Budget, Guarantee, noise_for
-from hedgerow.public.costs.gaussian import GaussianBudget
+from hedgerow.public.costs.gaussian import BasicBudget, GaussianBudget
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.files import open_source
@@ -80,6 +80,7 @@ def admitted(cap: tuple[str, str], stream: Sequence[Budget], most: int = 30) -> 
 def check_accounting() -> None:
     """No run is worth more than its promise, and all runs that a ledger admits no more than the cap."""
     check_gaussian()
+    check_basic()
     for stream in STREAMS:
         for budget in (b for b in stream if b.delta):
             own = normal_delta(float(budget.epsilon), float(budget.total))
@@ -104,6 +105,39 @@ def check_gaussian() -> None:
         with quick_folder() as folder:
             account = RunAccount(Ledger.open(f"{folder}/ledger.db"), table="toy", run="run")
             check_other_laws_are_refused(budget, account)
+
+
+def check_basic() -> None:
+    """Where epsilons add up and one request takes the delta, Laplace and Gaussian noise together keep the promise."""
+    schema, budget = Schema.loads(SCHEMA), BasicBudget("0.8", "1e-6")
+    sex, race = Marginal(("sex",)), Marginal(("race",))
+    with quick_folder() as folder:
+        account = RunAccount(Ledger.open(f"{folder}/ledger.db"), table="toy", run="run")
+
+        def gate() -> Gate:  # as of a process that begins anew and goes on
+            tariff = Tariff(schema.coding, Guarantee(), budget.measure, budget.delta)
+            return Gate(open_source(frame(_ROWS)), tariff, budget, account)
+
+        gate().measure([sex], Fraction(3, 10))
+        both = gate().measure([sex, race], Fraction(2, 10), law="gaussian")
+        rho = float(sum(1 / (2 * m.noise.scale) for m in both))
+        found = exact_delta(0.5, [0.3], rho)
+        assert found <= 1e-6, f"Laplace and Gaussian noise together have delta {found}"
+        assert normal_delta(0.2, rho) > 1e-9, "the delta of the promise buys something"
+        for other in (
+            lambda: gate().measure([race], Fraction(2, 10), law="gaussian"),
+            lambda: gate().select(
+                {q: np.zeros(schema.coding.cells(q.columns), np.int64) for q in (sex, race)}, gate().left
+            ),
+        ):
+            try:
+                other()
+            except (JobError, BudgetExhausted):
+                assert account.spent() == Fraction(1, 2), "it was booked before it was refused"
+            else:
+                raise AssertionError("the delta was taken twice, or something else than counts was answered")
+        gate().measure([race], Fraction(3, 10))
+        assert gate().left == 0
 
 
 def check_other_laws_are_refused(budget: Budget, account: RunAccount) -> None:

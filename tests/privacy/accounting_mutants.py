@@ -79,6 +79,22 @@ def no_allowance_for_whole_numbers(patch: Patch) -> None:
     patch.setattr("tests.privacy.accounting_checks.noise_for", noise_for)
 
 
+def the_delta_is_taken_twice(patch: Patch) -> None:
+    """A second request with Gaussian noise where epsilons add up has the whole delta again."""
+    original = Ledger.spend
+
+    def spend(self: Ledger, run: str, request: str, cost: Fraction, what: str, *delta: Fraction) -> None:
+        original(self, run, request, cost, what)
+
+    patch.setattr(Ledger, "spend", spend)
+
+
+def gaussian_noise_at_all_of_epsilon(patch: Patch) -> None:
+    """Where epsilons add up, Gaussian noise is drawn for twice what it is charged."""
+    original = accounting.priced
+    patch.setattr(spend, "priced", lambda cost, law, *rest: original(2 * cost if law else cost, law, *rest))
+
+
 ACCOUNTING_MUTANTS: tuple[Callable[[Patch], None], ...] = (
     cap_adds_only_the_last_runs,
     cap_adds_rhos_as_if_they_were_epsilons_squared,
@@ -88,4 +104,6 @@ ACCOUNTING_MUTANTS: tuple[Callable[[Patch], None], ...] = (
     normal_conversion_rounded_down,
     other_laws_under_a_gaussian_promise,
     no_allowance_for_whole_numbers,
+    the_delta_is_taken_twice,
+    gaussian_noise_at_all_of_epsilon,
 )

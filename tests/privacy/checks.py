@@ -105,7 +105,7 @@ def check_run(
         check_order(requests, saved=True)
     (here, bytes_here, said_here), (there, bytes_there, said_there) = outcomes
     budget = budget_for("1.5", delta, Job.load(job).recipe.accounting)
-    check_price(here, there, budget.measure, budget.total)
+    check_price(here, there, budget.measure, budget.total, budget.delta)
     assert "statement.json" in bytes_here, said_here
     assert bytes_here.keys() == bytes_there.keys(), "other files were written on a neighbour"
     for file in bytes_here:

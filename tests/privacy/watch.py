@@ -21,7 +21,7 @@ from hedgerow.ledger.book import Ledger
 from hedgerow.private import entropy, noise, relabel, urns
 from hedgerow.private.gate import Gate
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.costs.accounting import Measure, floor_sqrt
+from hedgerow.public.costs.accounting import Measure, epsilon_of, floor_sqrt
 from hedgerow.public.costs.question import Counts, Measurement, Noise
 from hedgerow.public.costs.urn import Urn, exp_floor
 from hedgerow.public.files import Source
@@ -66,9 +66,9 @@ def watched(tape: Tape, *, play: bool, public: Sequence[Path] = ()) -> Iterator[
     measure, draw_tables, from_urn, below = Gate.measure, urns.draw_urn, urns.draw, entropy.below
     count_drawn, measure_drawn, draw_labels = relabel.counted, relabel.measure_relabelled, relabel.relabelled
 
-    def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
+    def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str, *delta: Fraction) -> None:
         requests.append(Request(cost, ["book"]))
-        spend(self, run, request, cost, what)
+        spend(self, run, request, cost, what, *delta)
 
     def watched_mark(self: Ledger, run: str, request: str, answer: str = "") -> None:
         requests[-1].steps.append("mark")
@@ -253,8 +253,16 @@ def check_order(requests: list[Request], *, saved: bool = False) -> None:
         assert not saved or request.steps.count("save") == request.steps.count("mark"), "an answer was not saved"
 
 
-def loss(here: Request, there: Request, measure: Measure) -> Fraction:
-    """A bound on the privacy loss of one request on this pair, from the noise laws really used."""
+def loss(here: Request, there: Request, measure: Measure, delta: Fraction) -> Fraction:
+    """A bound on the privacy loss of one request on this pair, from the noise laws really used.
+
+    Where epsilons add up and one request has the delta, the rho of its noise is worth an epsilon at that delta.
+    """
+    if measure == "basic":
+        if all(law.law == "laplace" for law, _ in here.noises):
+            return loss(here, there, "pure", delta)
+        rho = loss(here, there, "zcdp", delta)
+        return Fraction(epsilon_of(rho, delta)) if rho else rho
     if here.choice and there.choice:
         (scores, rate), (other, _) = here.choice, there.choice
         shift = [a - b for a, b in zip(scores, other, strict=True)]
@@ -275,15 +283,19 @@ def loss(here: Request, there: Request, measure: Measure) -> Fraction:
     return total
 
 
-def check_price(here: list[Request], there: list[Request], measure: Measure, total: Fraction) -> None:
+def check_price(
+    here: list[Request], there: list[Request], measure: Measure, total: Fraction, delta: Fraction = Fraction(0)
+) -> None:
     """Both runs asked the same, paid the same, and no request lost more than it paid."""
     assert [r.steps for r in here] == [r.steps for r in there], "a neighbour was treated differently"
     assert [r.cost for r in here] == [r.cost for r in there], "a neighbour was charged differently"
     assert sum(r.cost for r in here) <= total, "more was spent than promised"
+    normal = [r for r in here if any(law.law == "gaussian" for law, _ in r.noises)]
+    assert measure != "basic" or len(normal) <= 1, "the delta was taken twice"
     for a, b in zip(here[1:], there[1:], strict=True):
         assert [law for law, _ in a.noises] == [law for law, _ in b.noises], "the noise depends on the rows"
         if a.drawn or b.drawn:
             epsilon = a.cost if measure == "pure" else floor_sqrt(2 * a.cost)
             assert urn_loss(a, b) <= exp_floor(epsilon), "the urn tells more than its price"
         else:
-            assert loss(a, b, measure) <= a.cost, "the noise is worth less than its price"
+            assert loss(a, b, measure, delta) <= a.cost, "the noise is worth less than its price"

@@ -216,7 +216,7 @@ def _readings(tables: GridStandIn, cell: Cell, seed: int) -> Iterator[Reading]:
     made = run_once(
         recipe,
         parts,
-        tariff=Tariff(schema.coding, job.guarantee, job.budget.measure),
+        tariff=Tariff(schema.coding, job.guarantee, job.budget.measure, job.budget.delta),
         budget=job.budget,
         noising=np.random.Generator(np.random.PCG64([1, seed, *cell])),
         drawing=np.random.Generator(np.random.PCG64([seed, 0])),

@@ -40,7 +40,7 @@ KINDS: dict[str, frozenset[str]] = {
     "format": frozenset({"version", "key"}),
     "cap": frozenset({"epsilon", "delta"}),
     "promise": frozenset({"run", "epsilon", "delta", "measure", "total", "guarantee", "purpose"}),
-    "spend": frozenset({"run", "request", "cost", "what"}),
+    "spend": frozenset({"run", "request", "cost", "delta", "what"}),
     "rows": frozenset({"run", "rows"}),
     "draw": frozenset({"run", "request", "answer"}),
     "same": frozenset({"names"}),
@@ -182,7 +182,7 @@ class Ledger:
                 raise BudgetExhausted(what, unit=unit, cost=cost, used=total - left, total=total, cure=cure)
             self._append(sql, tab, "promise", facts)
 
-    def spend(self, run: str, request: str, cost: Fraction, what: str) -> None:
+    def spend(self, run: str, request: str, cost: Fraction, what: str, delta: Fraction = Fraction(0)) -> None:
         """Book one request before rows are read for it; one that is booked but not drawn is not paid twice."""
         with self._exclusive(_UNBOOKED) as sql:
             mine = self._of(run)
@@ -192,10 +192,14 @@ class Ledger:
                 raise LedgerError(f"Run {run} has promised nothing. {_UNREAD}")
             total, used = Fraction(mine[0].facts["total"]), _sum(mine, "cost")
             if not 0 < cost <= total - used:
-                unit = "epsilon" if mine[0].facts["measure"] == "pure" else "rho"
+                unit = "epsilon" if mine[0].facts["measure"] in ("pure", "basic") else "rho"
                 cure = "A cost is above 0. Ask for fewer tables, or give this step a smaller share."
                 raise BudgetExhausted(what, unit=unit, cost=cost, used=used, total=total, cure=cure)
-            facts = {"run": run, "request": request, "cost": cost, "what": what}
+            total, used = Fraction(mine[0].facts["delta"]), _sum(mine[1:], "delta")
+            if not 0 <= delta <= total - used:
+                cure = "Where epsilons add up, one request may have Gaussian noise: ask for its tables together."
+                raise BudgetExhausted(what, unit="delta", cost=delta, used=used, total=total, cure=cure)
+            facts = {"run": run, "request": request, "cost": cost, "what": what} | ({"delta": delta} if delta else {})
             self._append(sql, mine[0].tab, "spend", facts)
 
     def mark_drawn(self, run: str, request: str, answer: str = "") -> None:
@@ -299,7 +303,7 @@ class Ledger:
             return "Nothing is booked for this run."
         drawn, spends = (sum(e.kind == kind for e in mine) for kind in ("draw", "spend"))
         said, of = (f"{float(x):.6g}" for x in (_sum(mine, "cost"), Fraction(mine[0].facts["total"])))
-        unit = "epsilon" if mine[0].facts["measure"] == "pure" else "rho"
+        unit = "epsilon" if mine[0].facts["measure"] in ("pure", "basic") else "rho"
         return (
             f"Booked for this run on {mine[0].tab}: epsilon {float(Fraction(mine[0].facts['epsilon'])):g} promised; "
             f"of {unit} {of}, {said} is spent on {spends} request{'s' * (spends != 1)}, {drawn} answered."
@@ -437,7 +441,7 @@ class RunAccount:
 
     def book(self, spend: Spend) -> None:
         """Book one request, or refuse; a request that was booked and never marked is not booked twice."""
-        self._ledger.spend(self._run, spend.digest, spend.cost, str(spend))
+        self._ledger.spend(self._run, spend.digest, spend.cost, str(spend), spend.delta)
 
     def recognise(self, fingerprint: str) -> None:
         """Refuse if these rows are known under other names whose cap is used up."""

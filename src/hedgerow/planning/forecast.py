@@ -102,7 +102,7 @@ def mostly_noise(requests: Sequence[Spend], rows: int | None, budget: Budget) ->
 def _noisy(requests: Sequence[Spend], budget: Budget) -> list[tuple[float, PricedQuestion]]:
     """The expected sum of all noise on each table, without its sign, as if the whole budget went to these tables."""
     part = float(sum((r.cost for r in requests), Fraction(0)) / budget.total)
-    ease = part if budget.measure == "pure" else sqrt(part)
+    ease = part if budget.measure in ("pure", "basic") else sqrt(part)
     asked = (a for r in requests for a in r.asked)
     return [(ease * law.mean_absolute * a.cells, a) for a in asked if (law := law_of(a.noise)).added]
 

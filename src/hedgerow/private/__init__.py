@@ -1,6 +1,7 @@
 """Private: the one gate. The only code that sees confidential rows or draws noise.
 
-An auditor reads this folder, PROOFS.md and what it imports of ours; a test counts lines. The core, at most 1,000:
+An auditor reads this folder, PROOFS.md, what it imports of ours and, for promises in "gdp", costs/gaussian.py.
+The core, at most 1,000 lines that are not blank:
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice

@@ -54,7 +54,7 @@ class Gate:
     def __init__(
         self, source: Any, tariff: Tariff, budget: Budget, account: Account, counter: Counting = LocalCounter
     ) -> None:
-        if tariff.measure != budget.measure:
+        if tariff.measure != budget.measure or (tariff.measure == "basic" and tariff.delta != budget.delta):
             raise JobError(f"Prices in {tariff.measure}, a promise in {budget.measure}. Nothing was read or spent.")
         self._rows = ConfidentialRows(source, tariff.coding, tariff.guarantee, counter)
         account.promise(budget, tariff.guarantee)
@@ -111,8 +111,8 @@ class Gate:
 
     def _booked(self, spend: Spend, count: Callable[[], object], draw: Callable[..., T]) -> T:
         """What ``draw`` makes of what ``count`` finds: booked before, saved and marked after."""
-        if self.budget.measure == "gdp" and spend.verb != "measure":
-            raise JobError("This promise is for counts with Gaussian noise alone. Nothing was read or booked for it.")
+        if spend.verb != "measure" and self.budget.measure not in ("pure", "zcdp"):
+            raise JobError(f"A promise in {self.budget.measure} is for noisy counts only. Nothing was read or spent.")
         self._account.book(spend)
         if not self._recognised:
             self._account.recognise(self._rows.fingerprint(self._account.key()))

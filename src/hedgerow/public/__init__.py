@@ -10,6 +10,8 @@ from hedgerow.public.costs.accounting import (
     epsilon_of,
     floor_sqrt,
     noise_for,
+    priced,
+    rho_for,
     selection_rate,
 )
 from hedgerow.public.costs.claim import Claim

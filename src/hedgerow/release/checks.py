@@ -6,6 +6,7 @@ First the arithmetic of its statement, done again; then what lies around it: fil
 import json
 import re
 from collections.abc import Set
+from dataclasses import replace
 from fractions import Fraction
 from math import isclose
 from pathlib import Path
@@ -39,6 +40,7 @@ from hedgerow.public import (
     noise_for,
     open_source,
     price_urn,
+    priced,
     selection_rate,
     violations,
 )
@@ -62,7 +64,7 @@ def says_what_follows(bundle: BundleReader) -> str:
         if key == "spent_epsilon":
             held = isinstance(raw[key], float | int) and isclose(raw[key], value, rel_tol=1e-9, abs_tol=1e-12)
         elif key == "total":
-            held = abs(Fraction(raw[key]) - Fraction(value)) <= (0 if due["measure"] == "pure" else _GRAIN)
+            held = abs(Fraction(raw[key]) - Fraction(value)) <= (0 if due["measure"] in ("pure", "basic") else _GRAIN)
         else:
             held = json.dumps(raw[key]) == json.dumps(value)
         if not held:
@@ -75,11 +77,11 @@ def says_what_follows(bundle: BundleReader) -> str:
 def costs_are_right(bundle: BundleReader) -> str:
     """The cost of every table and selection follows from its noise, the relation and the rows per person."""
     statement = bundle.statement
-    tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure)
+    tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure, statement.budget.delta)
     for i, spend in enumerate(statement.spends):
         try:
-            if tariff.measure == "gdp" and spend.verb != "measure":
-                raise VerifyFailed("a promise that Gaussian noise keeps alone has no such request.")
+            if spend.verb != "measure" and tariff.measure not in ("pure", "zcdp"):
+                raise VerifyFailed(f"a promise in {tariff.measure} is for noisy counts alone.")
             (_urn_is_right if spend.verb == "draw" else _cost_is_right)(spend, tariff)
         except HedgerowError as wrong:
             raise VerifyFailed(f"Request {i + 1} ({spend}): {wrong}") from None
@@ -95,7 +97,8 @@ def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
             raise VerifyFailed(
                 "to count relabelled rows, it must name the laws of their labels, and count them whole."
             )
-        for a in spend.asked:
+        measure, asked = _priced(spend, tariff)
+        for a in asked:
             _price_is_right(a, measure, tariff.guarantee_of(a.question))
         added = sum((a.cost for a in spend.asked), Fraction(0))
         if spend.cost != added:
@@ -109,6 +112,20 @@ def _cost_is_right(spend: Spend, tariff: Tariff) -> None:
             raise VerifyFailed(f"the rate {spend.rate} costs more than {spend.cost}.")
     else:
         raise VerifyFailed("there is no such request.")
+
+
+def _priced(spend: Spend, tariff: Tariff) -> tuple[Measure, tuple[PricedQuestion, ...]]:
+    """In what its noise is priced, and what it asks at that price: with a delta, parts of the whole request's rho."""
+    laws = {a.noise.law for a in spend.asked}
+    rho, measure, delta = priced(spend.cost, min(laws), tariff.measure, tariff.delta)
+    if delta != spend.delta or (delta and len(laws) > 1):
+        raise VerifyFailed(f"it takes delta {spend.delta}, and its noise delta {delta}.")
+    if not delta:
+        return measure, spend.asked
+    found = sum((cost_of(a.noise, "zcdp", tariff.guarantee_of(a.question)) for a in spend.asked), Fraction(0))
+    if abs(found - rho) > _GRAIN:  # the last digit of a logarithm may differ between machines
+        raise VerifyFailed(f"its noise costs rho {found}; epsilon {spend.cost} at delta {delta} buys {rho}.")
+    return measure, tuple(replace(a, cost=found * a.cost / spend.cost) for a in spend.asked)
 
 
 def _relabels(spend: Spend, tariff: Tariff) -> bool:
@@ -179,8 +196,10 @@ def promise_is_kept(bundle: BundleReader) -> str:
     """All costs together are within the promised epsilon and delta."""
     statement = bundle.statement
     budget, spent = statement.budget, statement.spent
-    if spent > budget.total + (0 if budget.measure == "pure" else _GRAIN):
+    if spent > budget.total + (0 if budget.measure in ("pure", "basic") else _GRAIN):
         raise VerifyFailed(f"All requests together cost {spent}, more than the promised {budget.total}.")
+    if sum((s.delta for s in statement.spends), Fraction(0)) > budget.delta:
+        raise VerifyFailed("More delta was taken than was promised.")
     if budget.delta and epsilon_in(budget.measure, spent, budget.delta) > float(budget.epsilon) * (1 + 1e-9):
         raise VerifyFailed("What was spent is worth more than the promised epsilon at the promised delta.")
     left = 100 * float(1 - spent / budget.total)

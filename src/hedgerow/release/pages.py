@@ -58,7 +58,7 @@ def pages(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, str]:
 
 def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
     statement = contents.statement
-    pure = statement.budget.measure == "pure"
+    in_epsilon = statement.budget.measure in ("pure", "basic")
     return {
         "citation": words.citation(contents, promise),
         "draws": urn_words(statement),
@@ -68,7 +68,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
         "head": origin.head_words(contents),
         "kind": origin.kind_of(contents),
         "made": origin.made_sentence(contents),
-        "measure": "epsilon" if pure else "rho",
+        "measure": "epsilon" if in_epsilon else "rho",
         "measure_words": words.MEASURES[statement.budget.measure],
         "more_copies": words.more_copies(contents),
         "of_100": of_100,
@@ -225,6 +225,7 @@ def _spent_sentence(statement: Statement) -> str:
     asked = many(len(statement.spends), "request")
     unit = {
         "pure": "epsilon",
+        "basic": "epsilon",
         "zcdp": "rho (zero-concentrated differential privacy)",
         "gdp": "rho (of normal noise: all noise is Gaussian)",
     }[statement.budget.measure]

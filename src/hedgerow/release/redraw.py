@@ -101,7 +101,9 @@ class Redrawing:
     def fitted(self) -> Fitted:
         """What the recipe makes of the answers."""
         statement = self.bundle.statement
-        tariff = Tariff(self.bundle.schema.coding, statement.guarantee, statement.budget.measure)
+        tariff = Tariff(
+            self.bundle.schema.coding, statement.guarantee, statement.budget.measure, statement.budget.delta
+        )
         answers = RecordedAnswers(tariff, statement.budget, replies(self.bundle))
         fitted = self.published.recipe.fit(answers, self.data)
         if isinstance(fitted, AbstractModel) and {len(f) for f in self.bundle.records} != {fitted.total}:

@@ -25,6 +25,7 @@ from hedgerow.uses import Verdict
 PRIORS = (0.5, 0.1)
 MEASURES = {
     "pure": "pure epsilon",
+    "basic": "epsilons add up, and one request with Gaussian noise has the delta",
     "zcdp": "booked as zero-concentrated differential privacy, rho",
     "gdp": "all noise is Gaussian; booked as the rho of normal noise, turned into epsilon exactly",
 }
@@ -261,8 +262,12 @@ def promise_more(promise: Promise) -> tuple[str, ...]:
 
 def spent_words(statement: Statement) -> str:
     """What was spent of what was promised."""
-    if statement.budget.measure == "pure":
-        return f"epsilon {decimal(statement.spent)} of {decimal(statement.budget.epsilon)}"
+    if statement.budget.measure in ("pure", "basic"):
+        delta = sum((s.delta for s in statement.spends), Fraction(0))
+        with_delta = f" and delta {decimal(delta)} of {decimal(statement.budget.delta)}" * bool(
+            statement.budget.delta
+        )
+        return f"epsilon {decimal(statement.spent)} of {decimal(statement.budget.epsilon)}{with_delta}"
     epsilon = decimal(Fraction(statement.epsilon), 4)
     return (
         f"rho {decimal(statement.spent)} of {decimal(statement.budget.total)}, "

@@ -159,7 +159,7 @@ class _World:
         """How much more the synthetic records look like the canary than the other records do."""
         frame = pl.concat([self.others, self.canary if there else self.instead])
         stand_in = CodedTable.read(frame, self.schema)
-        tariff = Tariff(self.schema.coding, self.job.guarantee, self.job.budget.measure)
+        tariff = Tariff(self.schema.coding, self.job.guarantee, self.job.budget.measure, self.job.budget.delta)
         parts, budget = Parts(stand_in, self.known, stand_in), self.job.budget
         made = run_once(self.job.recipe, parts, tariff=tariff, budget=budget, noising=rng, drawing=rng)
         if made.counts is not None:

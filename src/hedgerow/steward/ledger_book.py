@@ -16,7 +16,7 @@ from typing import Any
 from hedgerow.errors import HedgerowError, JobError, LedgerError, VerifyFailed
 from hedgerow.figures import many
 from hedgerow.ledger.book import START, Ledger, LedgerEntry
-from hedgerow.public import Budget, Cap, Measure, Promised, Statement, budget_of, epsilon_in
+from hedgerow.public import Budget, Cap, Measure, Promised, Statement, budget_of, epsilon_in, rho_for
 from hedgerow.public.office import default_ledger, use_ledger
 
 Pair = tuple[Fraction, Fraction]
@@ -157,10 +157,14 @@ def booking_of(url: str, statement: Statement) -> str:
         raise VerifyFailed(f"The ledger has a promise of epsilon {float(said[0]):g}, delta {float(said[1]):g}.")
     if promise.facts["measure"] != (measure := statement.budget.measure):
         raise VerifyFailed(f"The ledger has that promise in {promise.facts['measure']}, the statement in {measure}.")
-    paid = {(e.facts["request"], Fraction(e.facts["cost"])) for e in mine if e.kind == "spend"}
+    paid = {
+        (e.facts["request"], Fraction(e.facts["cost"]), Fraction(e.facts.get("delta", 0)))
+        for e in mine
+        if e.kind == "spend"
+    }
     drawn = {e.facts["request"] for e in mine if e.kind == "draw"}
     for i, spend in enumerate(statement.spends):
-        if (spend.digest, spend.cost) not in paid or spend.digest not in drawn:
+        if (spend.digest, spend.cost, spend.delta) not in paid or spend.digest not in drawn:
             raise VerifyFailed(f"Request {i + 1} ({spend}) was not paid for, or not drawn, in this ledger.")
     stated = Counter(spend.digest for spend in statement.spends)
     if more := Counter(e.facts["request"] for e in mine if e.kind == "draw") - stated:
@@ -189,8 +193,16 @@ class _Run:
     total: Fraction
     measure: Measure
     left: Fraction
+    delta: Fraction
     undrawn: dict[str, Fraction] = field(default_factory=dict)
     rows: str | None = None
+
+    @property
+    def rho(self) -> Fraction:
+        """What the run is worth in zCDP."""
+        if self.measure in ("zcdp", "gdp"):
+            return self.total
+        return self.total * self.total / 2 + (rho_for(*self.promised) if self.promised[1] else 0)
 
 
 class _Book:
@@ -225,19 +237,19 @@ class _Book:
         self.caps[table] = most.epsilon, most.delta
 
     def promise(self, table: str, facts: dict[str, Any]) -> None:
-        measures = ("zcdp", "gdp") if Fraction(facts["delta"]) else ("pure",)
+        measures = ("zcdp", "gdp", "basic") if Fraction(facts["delta"]) else ("pure",)
         _hold(facts["measure"] in measures, "its measure does not fit its delta")
         asked, total = budget_of(facts["epsilon"], facts["delta"], facts["measure"]), Fraction(facts["total"])
         _hold(facts["run"] not in self.runs, "its run has promised before")
         # The last digit of a logarithm may differ between machines.
         worth = total if asked.delta == 0 else epsilon_in(asked.measure, total, asked.delta) * (1 - 1e-9)
         _hold(0 < worth <= asked.epsilon, "its total is worth more than its epsilon and delta")
-        self.runs[facts["run"]] = _Run(table, (asked.epsilon, asked.delta), total, asked.measure, total)
+        self.runs[facts["run"]] = _Run(table, (asked.epsilon, asked.delta), total, asked.measure, total, asked.delta)
         names = self.names(table)
         used, most = self.promised(names), self.smallest_cap(names)
         if most is not None and not (used[0] <= most[0] and used[1] <= most[1]):
             runs = [run for run in self.runs.values() if run.table in names]
-            rho = sum(run.total if run.promised[1] else run.total * run.total / 2 for run in runs)
+            rho = sum(run.rho for run in runs)
             way: Measure = "gdp" if {run.measure for run in runs} == {"gdp"} else "zcdp"
             kept = most[1] > 0 and epsilon_in(way, Fraction(rho), most[1]) * (1 - 1e-9) <= most[0]
             _hold(kept, "it is above the cap of its time")
@@ -245,7 +257,9 @@ class _Book:
     def spend(self, table: str, facts: dict[str, Any]) -> None:
         run, cost = self._run(table, facts), Fraction(facts["cost"])
         _hold(0 < cost <= run.left, "its run had less left than it costs")
-        run.left -= cost
+        delta = Fraction(facts.get("delta", 0))
+        _hold(delta == 0 or (run.measure == "basic" and 0 < delta <= run.delta), "its run had less delta left")
+        run.left, run.delta = run.left - cost, run.delta - delta
         run.undrawn[facts["request"]] = cost
 
     def draw(self, table: str, facts: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """What a promise is, and what every request costs under it: arithmetic on public numbers.
 
 The gate charges by these functions, ``plan`` forecasts by them and ``verify`` recomputes by them, so
-there is one table of sensitivities.  Costs are exact fractions, in epsilon (pure) or rho (zCDP, GDP).
+there is one table of sensitivities.  Costs are exact fractions, in epsilon (pure, basic) or rho (zCDP, GDP).
 Floats appear only in the conversion between rho and (epsilon, delta), which rounds towards privacy.
 """
 
@@ -15,7 +15,7 @@ from hedgerow.errors import NOTHING, JobError
 from hedgerow.public.costs.question import Law, Noise
 
 Relation = Literal["add-remove", "replace-one", "label-change"]
-Measure = Literal["pure", "zcdp", "gdp"]
+Measure = Literal["pure", "basic", "zcdp", "gdp"]
 _GRAIN = 10**12
 
 
@@ -102,14 +102,24 @@ def noise_for(cost: Fraction, law: Law | None, measure: Measure, guarantee: Guar
     is rho-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14); a little wider, it follows from normal noise (PROOFS.md).
     """
     law = law or ("laplace" if measure == "pure" else "gaussian")
-    if law == "laplace" and measure != "gdp":
+    if law == "laplace" and measure in ("pure", "zcdp"):
         return Noise(law, guarantee.l1 / (cost if measure == "pure" else floor_sqrt(2 * cost)))
-    if law != "gaussian":
+    if law != "gaussian" or measure == "basic":
         raise JobError(f"There is no law {law!r} of noise on counts in {measure}: choose another. Nothing was spent.")
     if measure == "pure":
         raise JobError("Gaussian noise has no pure epsilon. Give the budget a delta, or use Laplace noise.")
     normal = guarantee.l2_squared / (2 * cost)
     return Noise(law, normal if measure == "zcdp" else (normal + 1) * Fraction(10_000, 9_999))
+
+
+def priced(cost: Fraction, law: Law | None, measure: Measure, delta: Fraction) -> tuple[Fraction, Measure, Fraction]:
+    """The cost of a request in the measure by which its noise is priced, and the delta that it takes.
+
+    In "basic" the epsilons of requests add up and so do their deltas: Gaussian noise takes all of it, others none.
+    """
+    if measure != "basic" or law != "gaussian":
+        return cost, "pure" if measure == "basic" else measure, Fraction(0)
+    return rho_for(cost, delta), "zcdp", delta
 
 
 def selection_rate(cost: Fraction, measure: Measure, guarantee: Guarantee) -> Fraction:

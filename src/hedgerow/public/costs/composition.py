@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import inf
 from typing import NamedTuple
 
-from hedgerow.public.costs.accounting import Budget, Measure, floor_sqrt
+from hedgerow.public.costs.accounting import Budget, Measure, floor_sqrt, rho_for
 from hedgerow.public.costs.gaussian import epsilon_in, rho_in
 
 _SHOWN = 10**6  # what is left is rounded down to so many parts
@@ -38,8 +38,10 @@ class Promised(NamedTuple):
 
     @classmethod
     def stated(cls, measure: str, epsilon: Fraction, delta: Fraction, total: Fraction) -> "Promised":
-        """A promise as a ledger has it: its total is epsilon without a delta, else rho."""
-        return cls(epsilon, delta, total if delta else total**2 / 2, measure)
+        """A promise as a ledger has it. The rho of a total in epsilon: half its square, and its Gaussian part."""
+        if measure in ("zcdp", "gdp"):
+            return cls(epsilon, delta, total, measure)
+        return cls(epsilon, delta, total**2 / 2 + (rho_for(epsilon, delta) if delta else 0), measure)
 
 
 class Cap(NamedTuple):
@@ -68,7 +70,11 @@ class Cap(NamedTuple):
         together = _together([measure, *(p.measure for p in made)])
         adds_up = used[1] + delta <= self.delta and (together == "zcdp" or not made)
         basic = self.epsilon - used[0] if adds_up else None
-        if not self.delta or (rho := rho_in(together, self.epsilon, self.delta) - used[2]) * _SHOWN**2 < 1:
+        if (
+            measure == "basic"
+            or not self.delta
+            or (rho := rho_in(together, self.epsilon, self.delta) - used[2]) * _SHOWN**2 < 1
+        ):
             return basic
         most = Fraction(epsilon_in(measure, rho, delta)) if delta else floor_sqrt(2 * rho)
         found = Fraction(int(most * _SHOWN), _SHOWN)

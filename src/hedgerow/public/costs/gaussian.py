@@ -50,16 +50,36 @@ class GaussianBudget(Budget):
         return normal_rho(self.epsilon, self.delta)
 
 
+@final
+class BasicBudget(Budget):
+    """The promise (epsilon, delta) of a job whose epsilons add up, and whose delta one Gaussian request takes.
+
+    >>> BasicBudget("0.05", "1e-6").total
+    Fraction(1, 20)
+    """
+
+    @property
+    def measure(self) -> Measure:
+        """Costs are epsilons."""
+        return "basic"
+
+    @property
+    def total(self) -> Fraction:
+        """All of epsilon."""
+        return self.epsilon
+
+
 def budget_of(epsilon: str, delta: str, measure: str) -> Budget:
     """The promise that a statement or a ledger has in this measure; refused when there is none."""
-    budget = GaussianBudget(epsilon, delta) if measure == "gdp" else Budget(epsilon, delta)
-    if budget.measure != measure:
+    kinds: dict[str, type[Budget]] = {"gdp": GaussianBudget, "basic": BasicBudget}
+    budget = kinds.get(measure, Budget)(epsilon, delta)
+    if budget.measure != measure or (budget.delta == 0) != (measure == "pure"):
         raise JobError(f"A promise with delta {delta} is not kept in {measure}. {NOTHING}")
     return budget
 
 
 def budget_for(epsilon: Fraction | str, delta: Fraction | str, measure: Measure) -> Budget:
-    """The promise of a job whose recipe asks for ``measure`` if the job has a delta, or in zCDP if that is better.
+    """The promise of a job whose recipe accounts in ``measure`` if the job has a delta, or in zCDP if that buys more.
 
     Whole numbers take a variance of 1, so "gdp" is taken where a single table that is given all of
     the promise, and that a unit moves least, has less noise by it: then every table has.
@@ -68,6 +88,8 @@ def budget_for(epsilon: Fraction | str, delta: Fraction | str, measure: Measure)
     ['gdp', 'gdp', 'zcdp']
     """
     budget = Budget(epsilon, delta)
+    if measure == "basic" and budget.delta:
+        return BasicBudget(epsilon, delta)
     if measure != "gdp" or budget.delta < LEAST_DELTA:
         return budget
     exact = GaussianBudget(epsilon, delta)
@@ -81,7 +103,9 @@ def rho_in(measure: Measure, epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def epsilon_in(measure: Measure, rho: Fraction, delta: Fraction) -> float:
-    """What a rho of this measure is worth at ``delta``, rounded up."""
+    """What a total of this measure is worth at ``delta``, rounded up."""
+    if measure in ("pure", "basic"):
+        return float(rho)
     return normal_epsilon(rho, delta) if measure == "gdp" and delta >= LEAST_DELTA else epsilon_of(rho, delta)
 
 

@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from hedgerow.errors import JobError
 from hedgerow.public.coding import Coding
-from hedgerow.public.costs.accounting import Guarantee, Measure, noise_for, selection_rate
+from hedgerow.public.costs.accounting import Guarantee, Measure, noise_for, priced, selection_rate
 from hedgerow.public.costs.question import Law, Marginal, Noise, Shares
 
 
@@ -34,6 +34,7 @@ class Spend:
     candidates: tuple[Marginal, ...] = ()
     rate: Fraction = Fraction(0)
     detail: str = ""
+    delta: Fraction = field(default=Fraction(0), repr=False)  # booked beside the cost, in the measure "basic"
 
     @property
     def digest(self) -> str:
@@ -53,6 +54,7 @@ class Tariff:
     coding: Coding
     guarantee: Guarantee
     measure: Measure
+    delta: Fraction = Fraction(0)  # of the promise; only "basic" looks at it
 
     def measure_all(
         self, questions: Sequence[Marginal], cost: Fraction, *, weights: Shares = None, law: Law | None = None
@@ -69,12 +71,13 @@ class Tariff:
                 f"Cannot price {len(questions)} questions at cost {cost} with {len(shares)} weights: ask at least\n"
                 "one, with one weight each; cost and weights must be above 0. Nothing was read or spent."
             )
-        asked, unit = list[PricedQuestion](), cost / sum(shares)
+        asked, whole = list[PricedQuestion](), sum(shares)
+        price, measure, delta = priced(cost, law, self.measure, self.delta)
         for question, share in zip(questions, shares, strict=True):
-            part = unit * share
-            noise = noise_for(part, law, self.measure, self.guarantee_of(question))
-            asked.append(PricedQuestion(question, question.leaves * self.coding.cells(question.columns), noise, part))
-        return Spend("measure", tuple(asked), cost)
+            noise = noise_for(price * share / whole, law, measure, self.guarantee_of(question))
+            cells = question.leaves * self.coding.cells(question.columns)
+            asked.append(PricedQuestion(question, cells, noise, cost * share / whole))
+        return Spend("measure", tuple(asked), cost, delta=delta)
 
     def guarantee_of(self, question: Marginal) -> Guarantee:
         """By what promise a table is priced: add-remove, when its cells are public and labels say only who counts."""

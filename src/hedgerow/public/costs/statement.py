@@ -14,7 +14,7 @@ from math import erfc, exp, sqrt
 from typing import Any
 
 from hedgerow.errors import VerifyFailed
-from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of, rho_for
 from hedgerow.public.costs.gaussian import budget_of, epsilon_in, gaussian_epsilon
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Noise, Tree
@@ -87,6 +87,9 @@ class Statement:
         """The epsilon of what was really spent, at the promised delta; the tightest of the valid bounds."""
         if self.budget.measure == "pure":
             return float(self.spent)
+        if self.budget.measure == "basic":
+            normal = [gaussian_epsilon(self._rhos(s), s.delta) for s in self.spends if s.delta]
+            return min(float(sum(s.cost for s in self.spends if not s.delta)) + sum(normal), float(self.spent))
         bounds = [epsilon_of(self.spent, self.budget.delta), float(self.budget.epsilon)]
         asked = [a for s in self.spends for a in s.asked]
         if self.budget.measure == "gdp":
@@ -94,6 +97,12 @@ class Statement:
         elif {s.verb for s in self.spends} <= {"measure"} and all(law_of(a.noise).normal for a in asked):
             bounds.append(gaussian_epsilon([(a.cost, a.noise.scale) for a in asked], self.budget.delta))
         return min(bounds)
+
+    @staticmethod
+    def _rhos(spend: Spend) -> list[tuple[Fraction, Fraction]]:
+        """Of the tables of a request whose delta is booked beside its epsilon: rho and variance."""
+        rho = rho_for(spend.cost, spend.delta)
+        return [(rho * a.cost / spend.cost, a.noise.scale) for a in spend.asked]
 
     def odds(self, prior: float) -> float:
         """How sure somebody can be that you are in the table, with the release, who was ``prior`` sure without it.
@@ -117,9 +126,14 @@ class Statement:
         epsilon, rho = float(self.budget.epsilon), float(self.spent)
         if self.budget.measure == "pure":
             return 0.0
-        normal = sum(float(a.cost) for s in self.spends for a in s.asked if law_of(a.noise).normal)
-        sure = sum(sqrt(2 * a.cost) for s in self.spends for a in s.asked if not law_of(a.noise).normal)
-        sure += sum(sqrt(8 * s.cost) for s in self.spends if s.verb == "select")
+        if self.budget.measure == "basic":
+            normal = float(sum(rho for s in self.spends if s.delta for rho, _ in self._rhos(s)))
+            sure = float(sum(s.cost for s in self.spends if not s.delta))
+            rho = normal + sure**2 / 2
+        else:
+            normal = sum(float(a.cost) for s in self.spends for a in s.asked if law_of(a.noise).normal)
+            sure = sum(sqrt(2 * a.cost) for s in self.spends for a in s.asked if not law_of(a.noise).normal)
+            sure += sum(sqrt(8 * s.cost) for s in self.spends if s.verb == "select")
         chernoff = exp(-((epsilon - 2 * rho) ** 2) / (4 * rho)) if 0 < 2 * rho < epsilon else float(rho > 0)
         if normal == 0 or (rest := epsilon - sure - normal) <= 0:
             return 0.0 if normal == 0 and sure <= epsilon else chernoff
@@ -231,6 +245,7 @@ def spend_to_json(spend: Spend) -> dict[str, Any]:
     candidates = [question_to_json(c) for c in spend.candidates]
     rest = {"asked": asked, "candidates": candidates, "rate": str(spend.rate)}
     further = {"detail": json.loads(spend.detail)} if spend.detail else {}
+    further |= {"delta": str(spend.delta)} if spend.delta else {}
     return {"verb": spend.verb, "cost": str(spend.cost), **rest, **further}
 
 
@@ -247,4 +262,12 @@ def spend_from_json(data: Mapping[str, Any]) -> Spend:
     )
     candidates = tuple(map(question_from_json, data["candidates"]))
     detail = json.dumps(data["detail"], sort_keys=True) if "detail" in data else ""
-    return Spend(data["verb"], asked, Fraction(data["cost"]), candidates, Fraction(data["rate"]), detail)
+    return Spend(
+        data["verb"],
+        asked,
+        Fraction(data["cost"]),
+        candidates,
+        Fraction(data["rate"]),
+        detail,
+        Fraction(data.get("delta", 0)),
+    )

@@ -10,13 +10,14 @@ most rows of one person, its sensitivity) and a noisy number of rows.  It is ari
     {'total_laplace': 1400.0, 'group_laplace': 25.0, 'two_way_gaussian': 78.02}
 
 The paper adds up epsilons: Laplace noise at epsilon a and b, Gaussian noise at (c, delta), a + b + c in all.
-A pure job (delta 0) books exactly that sum.  A job with a delta books rho: Laplace noise at epsilon a costs
-a^2 / 2, k tables at a / k each cost a^2 / (2 k), Gaussian noise its rho.  Then
+As written, a job books exactly that sum: epsilons add up, and the Gaussian part has the delta (the measure "basic").
+So it runs at the paper's own noise.  The paper's footnote has more Gaussian noise than (c, delta) asks for: that
+part of c stays unspent.  Repaired, a job with a delta books rho: Laplace noise at epsilon a costs a^2 / 2, k tables
+at a / k each cost a^2 / (2 k), Gaussian noise its rho.  Then
 
-* the tables usually cost less together than the promise buys, and what is left goes to them (or is kept);
-* where large Laplace shares cost more than the promise buys (a small epsilon, a large theta), noise has to grow.
-  As written, every part gets the same fraction of its price, so all noise grows alike; but a price is a
-  square, and the group sizes would take nearly all.  Repaired, they take at most the share of rho that the paper
+* the tables usually cost less together than the promise buys, and what is left goes to them;
+* where large Laplace shares cost more than the promise buys (a small epsilon, a large theta), noise has to grow; a
+  price is a square, so the group sizes would take nearly all: they take at most the share of rho that the paper
   gives them of epsilon.
 """
 
@@ -188,26 +189,26 @@ class Prices:
 
 def first_price(share: float, budget: Budget) -> Fraction:
     """The price of the noisy number of rows, which the paper gives ``share`` of epsilon."""
-    return _down(share if budget.measure == "pure" else share**2 / 2)
+    return _down(share**2 / 2 if budget.measure == "zcdp" else share)
 
 
-def prices_of(split: BudgetSplit, budget: Budget, left: Fraction, *, tables: int, as_written: bool) -> Prices:
-    """The prices of the group table and of the others, together at most ``left``; ``tables`` one-way tables.
+def prices_of(split: BudgetSplit, budget: Budget, left: Fraction, *, as_written: bool) -> Prices:
+    """The prices of the group table and of the others, together at most ``left``.
 
-    ``as_written``: the paper's noise where the promise bears it.  Otherwise the whole promise is spent.
+    Where epsilons add up, the paper's, Gaussian noise for what the paper's is worth; unless ``as_written``, group
+    sizes get half at most.  In rho, all of ``left`` is given out.
     """
     if split.regime == "public_only":
         return Prices(left, Fraction(0))
-    if budget.measure == "pure":
-        group = min(_down(split.group), left / 2)
+    if budget.measure == "zcdp":
+        most = left * Fraction(split.group / (split.group + split.tables)).limit_denominator(10**6)
+        group = min(_down(split.group**2 / 2), most)
         return Prices(group, left - group)
-    group, rest = _down(split.group**2 / 2), _down(_tables_rho(split, budget, tables))
-    if not as_written:
-        group = min(group, left * Fraction(split.group / (split.group + split.tables)).limit_denominator(10**6))
+    group = _down(split.group) if as_written else min(_down(split.group), left / 2)
+    if split.regime == "one_way":
         return Prices(group, left - group)
-    if group + rest > left:
-        group, rest = group * left / (group + rest), rest * left / (group + rest)
-    return Prices(group, rest)
+    worth = epsilon_of(Fraction(paper_rho(split.tables, float(budget.delta))), budget.delta)
+    return Prices(group, min(_down(worth), left - group))
 
 
 def joint_epsilon(laplace: Sequence[float], mu: float, delta: float) -> float:

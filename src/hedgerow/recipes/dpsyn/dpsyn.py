@@ -36,13 +36,24 @@ from hedgerow.model.tables import (
     shrink_by_gaps,
     systematic_counts,
 )
-from hedgerow.public import TOTAL, Budget, CodedTable, Law, Marginal, Measurement, PublicData, Spend, Tariff, law_of
+from hedgerow.public import (
+    TOTAL,
+    Budget,
+    CodedTable,
+    Law,
+    Marginal,
+    Measure,
+    Measurement,
+    PublicData,
+    Spend,
+    Tariff,
+    law_of,
+)
 from hedgerow.recipes.base import AbstractRecipe, drawable, pair_records_memory
 from hedgerow.recipes.dpsyn.budget import (
     PAPER,
     BudgetSplit,
     PaperRule,
-    Prices,
     first_price,
     plan_lines,
     prices_of,
@@ -105,6 +116,11 @@ class DPSyn(AbstractRecipe):
         """The constants of the budget rule."""
         return PaperRule(**{f.name: getattr(self, f.name) for f in fields(PaperRule)})
 
+    @property
+    def accounting(self) -> Measure:
+        """As the paper adds up: Laplace epsilons, and one Gaussian request with the delta."""
+        return "basic" if self.variant == "paper" else "zcdp"
+
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """What will be asked if the table has the assumed number of rows; only the first request is certain."""
         columns, relative = self._columns(public), _relative(public)
@@ -114,7 +130,7 @@ class DPSyn(AbstractRecipe):
             found.append(tariff.measure_all([TOTAL], cost, law="laplace"))
             left -= cost
         split = self._split(tariff, budget, rows, len(columns))
-        prices = self._prices(split, budget, left, len(columns))
+        prices = prices_of(split, budget, left, as_written=self.variant == "paper")
         found.append(tariff.measure_all([Marginal(tuple(self.groups))], prices.group, law="laplace"))
         if prices.tables:
             questions, law = self._tables(split, columns, budget)
@@ -174,7 +190,7 @@ class DPSyn(AbstractRecipe):
             (number,) = gate.measure([TOTAL], cost, law="laplace")
             noisy_rows = float(number.counts[0])
         split = self._split(tariff, budget, noisy_rows, len(columns))
-        prices = self._prices(split, budget, gate.left, len(columns))
+        prices = prices_of(split, budget, gate.left, as_written=self.variant == "paper")
         (grouped,) = gate.measure([Marginal(tuple(self.groups))], prices.group, law="laplace")
         answers: tuple[Measurement, ...] = ()
         if prices.tables:
@@ -222,9 +238,6 @@ class DPSyn(AbstractRecipe):
         """The paper's rule; with a single column there are no pairs, so it stops at one-way as with delta 0."""
         delta = float(budget.delta) if columns > 1 else 0.0
         return split_budget(float(budget.epsilon), delta=delta, theta=tariff.guarantee.l1, rows=rows, rule=self.rule)
-
-    def _prices(self, split: BudgetSplit, budget: Budget, left: Fraction, columns: int) -> Prices:
-        return prices_of(split, budget, left, tables=columns, as_written=self.variant == "paper")
 
     def _tables(self, split: BudgetSplit, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
         if split.regime == "one_way":
