@@ -23,7 +23,7 @@ import polars as pl
 from bench.attach_splits import NAMES, Split, load
 from hedgerow import pipeline
 from hedgerow.model.base import AbstractAttachment
-from hedgerow.model.trees import regression_tree
+from hedgerow.model.trees import boosted_trees
 from hedgerow.model.trees.row_shares import RowShares
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.table import CodedTable, PublicData
@@ -149,11 +149,11 @@ def methods(judge: Judge) -> Iterator[tuple[str, str, Callable[[int], pl.DataFra
             yield epsilon, name, by_recipe(judge, recipe, epsilon)
 
 
-def remembered(boost: Callable[..., regression_tree.BoostedTrees]) -> Callable[..., regression_tree.BoostedTrees]:
+def remembered(boost: Callable[..., boosted_trees.BoostedTrees]) -> Callable[..., boosted_trees.BoostedTrees]:
     """The public model of a split does not depend on the run: fitted once here, and its time told apart."""
-    held: dict[tuple[Any, ...], regression_tree.BoostedTrees] = {}
+    held: dict[tuple[Any, ...], boosted_trees.BoostedTrees] = {}
 
-    def once(lines: Any, labels: Any, kinds: int, *rest: Any) -> regression_tree.BoostedTrees:
+    def once(lines: Any, labels: Any, kinds: int, *rest: Any) -> boosted_trees.BoostedTrees:
         key = (lines.shape, kinds, int(labels.sum()), int(lines[0].sum()))
         if key not in held:
             begun = time.process_time()
@@ -202,6 +202,6 @@ if __name__ == "__main__":
     reader.add_argument("--seeds", type=int, default=3)
     reader.add_argument("splits", nargs="*", default=NAMES)
     asked = reader.parse_args()
-    guided_tree.fit_boosted_trees = remembered(regression_tree.fit_boosted_trees)
+    guided_tree.fit_boosted_trees = remembered(boosted_trees.fit_boosted_trees)
     for wanted in asked.splits:
         compare(wanted, asked.seeds)

@@ -37,6 +37,7 @@ from hedgerow.public import (
     same_file,
 )
 from hedgerow.records import Copies as Copies
+from hedgerow.records import RecordFile, write_copies
 from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import Contents, flatten, given_columns, software, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
@@ -375,7 +376,9 @@ def run(
             fitted = job.recipe.fit(asked, prepared.public)
         except LedgerError as lost:
             raise LedgerError(f"{lost}\n{account.standing()}") from lost
-        drawn = draw_copies(fitted, prepared.public, copies=job.copies, seed=job.seed, watch=watch)
+        drawn = write_copies(
+            fitted, prepared.public, journal.drawing(), copies=job.copies, seed=job.seed, watch=watch
+        )
         watch("writing the release")
         contents = _contents(prepared, record, name, drawn, plan.verdicts, account.anchor())
         write_bundle(folder, contents, draft=journal.bundle)
@@ -420,7 +423,12 @@ class _Account:
 
 
 def _contents(
-    prepared: PreparedJob, account: _Account, run: str, drawn: Copies, verdicts: tuple[Verdict, ...], anchor: str
+    prepared: PreparedJob,
+    account: _Account,
+    run: str,
+    drawn: Copies[RecordFile],
+    verdicts: tuple[Verdict, ...],
+    anchor: str,
 ) -> Contents:
     """Everything that is published."""
     job = prepared.job

@@ -1,19 +1,24 @@
 """Synthetic data from what a recipe made of its answers: records, private columns on given rows, or counts.
 
-A record that breaks a structural zero or a rule is drawn again from the model; the confidential rows are
-not asked.  The seed here is harmless: the model is already public.
+Records come in shards.  Their number depends on that of the records alone, each has a generator of its own, and one
+is in memory at a time: any number of records can be drawn, and a file is the same on every machine.  A shard makes up
+for what those before it are off by, so many shards are as near to the model as one.
+
+A record that breaks a structural zero or a rule is drawn again from the model; the confidential rows are not asked.
+The seed here is harmless: the model is already public.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, final, runtime_checkable
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabulation, Fitted
-from hedgerow.public import Codes, PublicData, Schema, decode, violations
+from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabulation, Fitted, shards_of
+from hedgerow.public import Codes, PublicData, RecordFile, Schema, Table, decode, violations, write_pieces
 
 _ROUNDS = 30
 
@@ -27,12 +32,18 @@ class DrawsCodes(Protocol):
 
 
 def draw_records(model: DrawsCodes, schema: Schema, n: int, rng: np.random.Generator) -> pl.DataFrame:
-    """``n`` synthetic records with the columns and types of the original file.
+    """``n`` synthetic records with the columns and types of the original file."""
+    return _allowed(model.draw(n, rng), model, schema, rng)
 
-    Rejection sampling for the records that break a rule, at most ``30`` rounds; what is still wrong then
-    is replaced by copies of records that are right.
+
+def _allowed(drawn: Mapping[str, Codes], model: DrawsCodes, schema: Schema, rng: np.random.Generator) -> pl.DataFrame:
+    """As many records as were ``drawn``, decoded.
+
+    Rejection sampling for those that break a rule, at most ``30`` rounds; what is still wrong then is replaced by
+    copies of records that are right.
     """
-    frame = decode(schema, model.draw(n, rng), rng)
+    frame = decode(schema, drawn, rng)
+    n = len(frame)
     if not (schema.zeros or schema.rules):
         return frame
     for _ in range(_ROUNDS):
@@ -78,10 +89,20 @@ def copies_of(fitted: Fitted, asked: int) -> int:
 
 def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy: int = 0) -> Copy:
     """One synthetic copy of what the model, the attachment or the table of counts stands for."""
-    if isinstance(fitted, AbstractModel):
-        return Copy(draw_records(fitted, public.schema, fitted.total, rng))
     if isinstance(fitted, AbstractTabulation):
         return Copy(fitted.counts(rng, copy), counted=True)
+    return Copy(pl.concat(draw_shards(fitted, public, rng)))
+
+
+def draw_shards(
+    fitted: AbstractModel | AbstractAttachment, public: PublicData, rng: np.random.Generator
+) -> Iterator[pl.DataFrame]:
+    """One synthetic copy of records, shard by shard; the generators of several shards are made by ``rng``."""
+    if isinstance(fitted, AbstractModel):
+        streams = _streams(rng, shards_of(fitted.total))
+        for codes, stream in zip(fitted.draw_shards(streams), streams, strict=True):
+            yield _allowed(codes, fitted, public.schema, stream)
+        return
     if not isinstance(fitted, AbstractAttachment):
         raise JobError(
             "A recipe's fit must return an AbstractModel, an AbstractAttachment or an AbstractTabulation; this one\n"
@@ -93,27 +114,59 @@ def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy:
             "This recipe writes columns onto given rows: name them with [target] table = '...' (in\n"
             "Python: target=Target(...))."
         )
-    return Copy(fitted.attach(public.target, rng))
+    yield from fitted.attach_shards(public.target, _streams(rng, shards_of(public.target.rows)))
+
+
+def _streams(rng: np.random.Generator, shards: int) -> list[np.random.Generator]:
+    return [rng] if shards == 1 else rng.spawn(shards)
+
+
+T_co = TypeVar("T_co", bound=Table, covariant=True)
 
 
 @final
 @dataclass(frozen=True)
-class Copies:
-    """Synthetic data: copies of records, or of a table of counts."""
+class Copies(Generic[T_co]):
+    """Synthetic data: copies of records, in memory or in files, or of a table of counts."""
 
-    records: tuple[pl.DataFrame, ...] = ()
+    records: tuple[T_co, ...] = ()
     counts: tuple[pl.DataFrame, ...] = ()
     margins: tuple[pl.DataFrame, ...] = ()
 
 
-def draw_copies(
-    fitted: Fitted, public: PublicData, *, copies: int, seed: int, watch: Callable[[str], None] = lambda phase: None
-) -> Copies:
+def draw_copies(fitted: Fitted, public: PublicData, *, copies: int, seed: int) -> Copies[pl.DataFrame]:
     """Synthetic copies, each with a generator of its own, so that more of them never change the first ones."""
-    made, n = [], copies_of(fitted, copies)
-    for copy in range(n):
-        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
-        made.append(draw_one(fitted, public, np.random.default_rng([seed, copy]), copy))
+    made = [draw_one(fitted, public, rng, copy) for copy, rng in _generators(fitted, copies, seed)]
     counts = tuple(c.frame for c in made if c.counted)
-    margins = tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()
-    return Copies(tuple(c.frame for c in made if not c.counted), counts, margins)
+    return Copies(tuple(c.frame for c in made if not c.counted), counts, _margins(fitted, counts))
+
+
+def write_copies(
+    fitted: Fitted,
+    public: PublicData,
+    folder: Path,
+    *,
+    copies: int,
+    seed: int,
+    watch: Callable[[str], None] = lambda phase: None,
+) -> Copies[RecordFile]:
+    """The same copies; records are written to ``folder`` as they are drawn, with one shard in memory at a time."""
+    n, records, counts = copies_of(fitted, copies), list[RecordFile](), list[pl.DataFrame]()
+    for copy, rng in _generators(fitted, copies, seed):
+        watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
+        if isinstance(fitted, AbstractTabulation):
+            counts.append(fitted.counts(rng, copy))
+            continue
+        records.append(RecordFile(folder / f"drawn-{copy + 1}.parquet"))
+        write_pieces(draw_shards(fitted, public, rng), records[-1].path)
+    return Copies(tuple(records), tuple(counts), _margins(fitted, counts))
+
+
+def _generators(fitted: Fitted, copies: int, seed: int) -> Iterator[tuple[int, np.random.Generator]]:
+    """Every copy with its generator."""
+    for copy in range(copies_of(fitted, copies)):
+        yield copy, np.random.default_rng([seed, copy])
+
+
+def _margins(fitted: Fitted, counts: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, ...]:
+    return tuple(fitted.margins(c) for c in counts[:1]) if isinstance(fitted, AbstractTabulation) else ()

@@ -6,6 +6,7 @@ The work folder, ``RELEASE.run``, is for one process at a time:
     run.json    the run's name in the ledger, and a hash of all that its answers depend on
     answer-*    each answer: its tables as Parquet, then the request and the hash of the tables as JSON
     best-*      of a choice among settings, the answers of the best run; choice.json which it was
+    drawn       records as they are drawn, shard by shard
     bundle      the release while it is put together; it is moved to its place in one step
 
 Every file is written beside its place, synced and renamed, and the folder is synced: a file is there in full or not
@@ -47,7 +48,7 @@ from hedgerow.public import (
     spend_from_json,
     spend_to_json,
 )
-from hedgerow.release.manifest import NAME, facts_of, settle, write_whole
+from hedgerow.release.manifest import NAME, cannot_write, facts_of, settle, write_whole
 from hedgerow.release.measurements import load, save
 
 _OURS = ("answer-*", "best-*", "choice.json", ".*.partial", "lock")
@@ -74,6 +75,16 @@ class Journal:
     def bundle(self) -> Path:
         """Where the release is put together."""
         return self.folder / "bundle"
+
+    def drawing(self) -> Path:
+        """An empty folder for records while they are drawn."""
+        place = self.folder / "drawn"
+        shutil.rmtree(place, ignore_errors=True)
+        try:
+            place.mkdir()
+        except OSError as wrong:
+            raise cannot_write(place, wrong) from None
+        return place
 
     @contextmanager
     def held(
@@ -207,7 +218,8 @@ class Journal:
 
     def _clear(self) -> None:
         """Take away what is ours, and the folder if nothing else is in it."""
-        shutil.rmtree(self.bundle, ignore_errors=True)
+        for part in (self.bundle, self.folder / "drawn"):
+            shutil.rmtree(part, ignore_errors=True)
         self.forget(*_OURS)
         with suppress(OSError):
             self.folder.rmdir()

@@ -57,9 +57,9 @@ def test_plan_run_verify_sample_and_ledger(hedgerow: Command, job: Path) -> None
 def test_the_copies_of_a_seed_are_always_the_same(hedgerow: Command, job: Path) -> None:
     hedgerow("run", job, "--yes")
     release = job.parent / "release"
-    one, two = (redraw.sample(release, copies=1, seed=3).records[0] for _ in range(2))
+    one, two = (redraw.sample(release, job.parent, copies=1, seed=3).records[0].read() for _ in range(2))
     assert one.equals(two)
-    assert not one.equals(redraw.sample(release, copies=1, seed=4).records[0])
+    assert not one.equals(redraw.sample(release, job.parent, copies=1, seed=4).records[0].read())
 
 
 def test_a_second_run_does_not_write_over_the_first(hedgerow: Command, job: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_crash_after_the_answers_is_resumed_at_no_cost(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "write_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         assert hedgerow("run", job, "--yes").code == 1, "the crash"
     paid = _spends(hedgerow, job)
     assert hedgerow("run", job, "--yes").code == 2, "a new run must not be started by mistake"
@@ -161,7 +161,7 @@ def test_an_answer_that_was_not_paid_for_is_not_taken_up(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "write_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         assert hedgerow("run", job, "--yes").code == 1, "the crash"
     (file,) = (job.parent / "release.run").glob("answer-*.json")
     file.write_text(file.read_text().replace('"chosen"', ' "chosen"'))
@@ -194,7 +194,7 @@ def test_a_second_run_into_the_same_folder_is_kept_out_while_the_first_is_at_wor
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A lock of the operating system: also of another process, and it ends with the process that has it."""
-    seen, draw = list[Any](), pipeline.draw_copies
+    seen, draw = list[Any](), pipeline.write_copies
 
     def meanwhile(*args: Any, **more: Any) -> Any:
         code = "import sys; sys.argv[0] = 'hedgerow'; from hedgerow.cli.main import main; main()"
@@ -203,7 +203,7 @@ def test_a_second_run_into_the_same_folder_is_kept_out_while_the_first_is_at_wor
             seen.append(subprocess.run(command, capture_output=True, text=True, check=False))
         return draw(*args, **more)
 
-    monkeypatch.setattr(pipeline, "draw_copies", meanwhile)
+    monkeypatch.setattr(pipeline, "write_copies", meanwhile)
     assert hedgerow("run", job, "--yes").code == 0
     for other in seen:
         assert other.returncode == 2 and "Another run is at work" in other.stderr, other.stderr
@@ -215,7 +215,7 @@ def test_a_second_run_into_the_same_folder_is_kept_out_while_the_first_is_at_wor
 def test_what_came_to_stand_in_the_folder_during_a_run_is_not_moved_away(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    release, draw = job.parent / "release", pipeline.draw_copies
+    release, draw = job.parent / "release", pipeline.write_copies
 
     def meanwhile(*args: Any, **more: Any) -> Any:
         release.mkdir()
@@ -223,7 +223,7 @@ def test_what_came_to_stand_in_the_folder_during_a_run_is_not_moved_away(
         return draw(*args, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "draw_copies", meanwhile)
+        patch.setattr(pipeline, "write_copies", meanwhile)
         refused = hedgerow("run", job, "--yes")
     assert refused.code == 2 and "--resume" in refused.err
     assert (release / "thesis.txt").read_text() == "years of work"
@@ -236,7 +236,7 @@ def test_answers_left_behind_by_another_run_are_not_used(
     hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "write_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         assert hedgerow("run", job, "--yes").code == 1, "the crash"
     (job.parent / "release.run" / "run.json").unlink()  # clearing away was cut short
     assert hedgerow("run", job, "--yes").code == 0
@@ -245,7 +245,7 @@ def test_answers_left_behind_by_another_run_are_not_used(
 
 def test_resume_refuses_another_job(hedgerow: Command, job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "draw_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
+        patch.setattr(pipeline, "write_copies", lambda *a, **k: (_ for _ in ()).throw(MemoryError("crash")))
         assert hedgerow("run", job, "--yes").code == 1, "the crash"
     job.write_text(job.read_text().replace("epsilon = 1.5", "epsilon = 1.4"))
     refused = hedgerow("run", job, "--yes", "--resume")
@@ -292,7 +292,7 @@ def test_ctrl_c_says_how_to_go_on_and_python_keeps_its_keyboard_interrupt(
         early = hedgerow("run", job, "--yes")
     assert early.code == 130 and "Nothing was booked" in early.err and "--resume" not in early.err
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "draw_copies", pressed)
+        patch.setattr(pipeline, "write_copies", pressed)
         late = hedgerow("run", job, "--yes", "--out", job.parent / "my release")
         with pytest.raises(KeyboardInterrupt) as stopped:
             Job.load(job).run(job.parent / "other")

@@ -38,5 +38,5 @@ def test_a_use_in_the_job_is_planned_measured_and_sampled_later(
     assert {"race", "sex_area"} in asked  # sex and area are joined
     (tmp_path / "secret.csv").unlink()
     public = tmp_path / "public.csv"
-    drawn = sample(release, copies=2, seed=0, public=public if public.exists() else None)
+    drawn = sample(release, tmp_path, copies=2, seed=0, public=public if public.exists() else None)
     assert len(drawn.records) == 2

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from hedgerow.ledger.book import RunAccount
+from hedgerow.public import whole
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Noise
 from hedgerow.public.costs.statement import Statement
@@ -89,7 +90,7 @@ def _answers_have_the_noise_they_say(contents: Contents, folder: Path) -> None:
 
 
 def _records_are_of_the_answers(contents: Contents, folder: Path) -> None:
-    other = contents.records[0].reverse()
+    other = whole(contents.records[0]).reverse()
     write_bundle(folder / "other", replace(contents, records=(other,)))
     assert verify.DRAWN in _failed(folder / "other"), "verify does not draw the records again"
 

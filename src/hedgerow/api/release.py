@@ -2,8 +2,10 @@
 
 import warnings
 import webbrowser
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +15,8 @@ from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
 from hedgerow.figures import aligned, printable, table_html
 from hedgerow.job import JobValues
-from hedgerow.public import CodedTable, Schema, Statement
+from hedgerow.public import CodedTable, RecordFile, Schema, Statement, Table
+from hedgerow.records import Copies
 from hedgerow.release import (
     BundleReader,
     Contents,
@@ -25,6 +28,7 @@ from hedgerow.release import (
     sign,
     verify_confined,
 )
+from hedgerow.release.contents import write_one
 from hedgerow.release.verify import verify
 from hedgerow.uses import Verdict
 
@@ -111,7 +115,7 @@ class Release:
         """The synthetic records; of several copies the first. A table of counts has none: see ``counts``."""
         if not self.holds_records:
             raise JobError("This release is a table of counts: take release.counts. Nothing was read or spent.")
-        return self._reader.records[0]
+        return self._reader.records[0].read()
 
     @property
     def holds_records(self) -> bool:
@@ -132,7 +136,9 @@ class Release:
     def copies(self) -> tuple[pl.DataFrame, ...]:
         """Every copy: of the records, or of the table of counts."""
         counts = self.counts
-        return self._reader.records if counts is None else (counts, *self._reader.further_counts)
+        if counts is not None:
+            return (counts, *self._reader.further_counts)
+        return tuple(records.read() for records in self._reader.records)
 
     def verify(self, *, public: Any = None, target: Any = None, key: str | Path | None = None) -> Verification:
         """Check the release without the confidential table; true when every check holds and none was left out.
@@ -166,6 +172,26 @@ class Release:
         Recipes that start from the public table, or attach columns to a target, need the very table of the run: a
         path or a frame.  A release that comes from ``job.run`` knows them.
         """
+        with TemporaryDirectory() as folder:
+            drawn = self._drawn(Path(folder), copies, seed, public, target)
+            return tuple(records.read() for records in drawn.records) or drawn.counts
+
+    def write_samples(
+        self, place: str | Path, copies: int = 1, *, seed: int = 1, public: Any = None, target: Any = None
+    ) -> tuple[Path, ...]:
+        """The same copies written to files in ``place`` as they are drawn: no copy is ever whole in memory."""
+        place = Path(place)
+        place.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".drawing-", dir=place) as folder:
+            drawn = self._drawn(Path(folder), copies, seed, public, target)
+            stem, suffix = ("records", "parquet") if drawn.records else ("counts", "csv")
+            tables: Sequence[Table] = drawn.records or drawn.counts
+            paths = tuple(place / f"{stem}-seed{seed}-{i}.{suffix}" for i in range(1, len(tables) + 1))
+            for table, path in zip(tables, paths, strict=True):
+                write_one(table, path, self.contents)
+        return paths
+
+    def _drawn(self, into: Path, copies: int, seed: int, public: Any, target: Any) -> Copies[RecordFile]:
         if not isinstance(copies, int) or isinstance(copies, bool) or copies < 1:
             raise JobError(f"copies is {copies!r}: write a whole number of 1 or more. Nothing was read or spent.")
         if self._job is not None:
@@ -173,8 +199,8 @@ class Release:
             target = self._job.target.table if target is None and self._job.target else target
         elif "_reader" not in vars(self):
             must_open(self.folder)
-        drawn = sample(self.folder, copies=copies, seed=seed, public=public, target=target, job=self._job)
-        return drawn.records or drawn.counts
+        given = {"public": public, "target": target, "job": self._job}
+        return sample(self.folder, into, copies=copies, seed=seed, **given)
 
     def compare(self, table: Any, *, seed: int = 0, count: str = "", **options: Any) -> Comparison:
         """How close the release is to a PUBLIC table, a path or a frame: all metrics, or those ``only`` names.

@@ -112,7 +112,6 @@ def sample(
 ) -> None:
     """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
     from hedgerow.api.release import Release
-    from hedgerow.release.contents import write_one
 
     here = folder.resolve()  # "." has no name of its own
     place = out or here.with_name(here.name + "-copies")
@@ -120,12 +119,7 @@ def sample(
         raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
     with show.progress() as watch:
         watch("drawing copies")
-        release = Release.read(folder)
-        drawn = release.sample(copies, seed=seed, public=public, target=target)
-        stem, suffix = ("records", "parquet") if release.holds_records else ("counts", "csv")
-        place.mkdir(parents=True, exist_ok=True)
-        for i, frame in enumerate(drawn, 1):
-            write_one(frame, place / f"{stem}-seed{seed}-{i}.{suffix}", release.contents)
+        Release.read(folder).write_samples(place, copies, seed=seed, public=public, target=target)
     show.echo(f"{copies} {'copy' if copies == 1 else 'copies'} in {place}. Nothing confidential was read or spent.")
 
 

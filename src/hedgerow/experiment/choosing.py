@@ -262,7 +262,7 @@ def _publish(choosing: Choosing, folder: Path, draft: Path, run: str, anchor: st
     return made
 
 
-def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Copies) -> None:
+def _fill(folder: Path, choosing: Choosing, made: ChoiceStatement, drawn: Copies[Any]) -> None:
     """Everything beside the answers."""
     said = (
         f"# Best of {len(made.candidates)} settings; the choice cost epsilon {float(made.epsilon):g}: see {NAME}.\n"

@@ -81,6 +81,7 @@ class PublicBlendConstants(BlendConstants):
         (30, 0.5), "sweeps, power", "of weighing rows when their weights must do", _RAKED
     )
     bearable: float = chosen(0.5, "of the rows", "the most that the noise of a table for a use may move")
+    support_rows: int = chosen(1 << 20, "rows", "up to so many records the support has a row for each", _WORK)
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,9 @@ class GuidedTreeConstants:
     boosting_leaf: int = chosen(20, "public rows", "the fewest in a half of a split of one of them")
     boosting_patience: int = chosen(8, "rounds", "without gain on held-out rows, after which boosting stops")
     boosting_held_out: int = chosen(5, "one public row in", "is held out to choose the rounds")
+    boosting_most_held_out: int = chosen(
+        20_000, "public rows", "the most that are held out: so many tell well enough how many trees to keep", _WORK
+    )
     boosting_ridge: float = chosen(5.0, "curvature", "added to the denominator of a Newton step")
     boosting_clip: float = chosen(4.0, "log share", "the most of a Newton step before the rate")
     least_share: float = chosen(1e-5, "share", "the least the public model gives to a label of a row")

@@ -34,6 +34,7 @@ from hedgerow.public.files import Source, file_hash, file_of, open_source, same_
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
 from hedgerow.public.office import default_ledger
+from hedgerow.public.pieces import PIECE, RecordFile, Table, pieces, whole
 from hedgerow.public.schema.check import nearest
 from hedgerow.public.schema.column import BINNED, LISTED, MOST_OUTSIDE, Column, as_float
 from hedgerow.public.schema.fit import ColumnFit, TableFit, placed, unknown_rule
@@ -54,4 +55,4 @@ from hedgerow.public.table import (
 )
 from hedgerow.public.toml import document, key_lines, line_of, read_toml
 from hedgerow.public.views import open_confidential
-from hedgerow.public.write import for_spreadsheets, formulas, line_ends, write_table
+from hedgerow.public.write import for_spreadsheets, formulas, line_ends, write_pieces, write_table

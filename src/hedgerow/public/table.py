@@ -60,6 +60,7 @@ class CodedTable:
     memo: dict[Any, Any] = field(default_factory=dict)
     _codes: dict[str, Codes] = field(default_factory=dict)
     _cells: dict[tuple[str, ...], Places] = field(default_factory=dict)
+    _departs: dict[str, bool] = field(default_factory=dict)
     _taken: "tuple[CodedTable, Places] | None" = None
 
     @classmethod
@@ -203,8 +204,11 @@ class CodedTable:
 
     def departs(self, name: str) -> bool:
         """Whether a column has a value that the schema does not name, or beyond its outer edges."""
-        fit = ColumnFit(name).plus(self.schema.column(name), self.frame[name].unique())  # each value looked at once
-        return fit.departs > 0
+        if name not in self._departs:  # each value is looked at once
+            self._departs[name] = (
+                ColumnFit(name).plus(self.schema.column(name), self.frame[name].unique()).departs > 0
+            )
+        return self._departs[name]
 
     def outside(self) -> dict[str, int]:
         """How many rows of a column have a value that the schema does not name, or beyond its outer edges."""
@@ -227,6 +231,7 @@ class PublicData:
         target: the rows that receive private columns, if the job has them.
         assumed_rows: a public guess of the confidential table's number of rows, for plans only.
         wanted: the columns of each table that an intended use is read from.
+        memo: what a recipe has worked out of all this and needs again, under keys of its own.
     """
 
     schema: Schema
@@ -234,6 +239,7 @@ class PublicData:
     target: CodedTable | None = None
     assumed_rows: int | None = None
     wanted: tuple[tuple[str, ...], ...] = ()
+    memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, Schema):

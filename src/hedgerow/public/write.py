@@ -1,30 +1,40 @@
 """A table written to a file, in the format that its suffix names, whole or not at all.
 
-Equal tables give equal files, byte for byte, so that a release can be made again and compared.  Stata, SPSS and SAS
-files carry the descriptions and labels that the schema gives: whole numbers are stored as such and yes-no as 0 and 1.
-Values that are whole numbers written as text become numbers, because Stata has labels for numbers only; labels of
-other text stand in its description instead.  SAS files have descriptions only.  Names that a program does not take
-are changed as little as possible.
+Parquet and CSV files are written piece by piece as rows come; the other formats take a table whole.  Equal tables
+give equal files, byte for byte and in whatever pieces they come, so that a release can be made again and compared.
+Stata, SPSS and SAS files carry the descriptions and labels that the schema gives: whole numbers are stored as such
+and yes-no as 0 and 1.  Values that are whole numbers written as text become numbers, because Stata has labels for
+numbers only; labels of other text stand in its description instead.  SAS files have descriptions only.  Names that a
+program does not take are changed as little as possible.
 """
 
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from hedgerow.errors import JobError
+from hedgerow.public.pieces import PIECE, Table, pieces
 from hedgerow.public.schema import LISTED, Column, Schema
 
-Write = Callable[[pl.DataFrame, Path, Schema | None], None]
+Pieces = Iterator[pl.DataFrame]
+Write = Callable[[Pieces, Path, Schema | None], None]
 
 
-def write_table(frame: pl.DataFrame, path: str | Path, schema: Schema | None = None) -> None:
-    """Writes ``frame`` to ``path``, with labels from ``schema`` where the format has room for them.
+def write_table(table: Table, path: str | Path, schema: Schema | None = None) -> None:
+    """Writes a table to ``path``, with labels from ``schema`` where the format has room for them."""
+    write_pieces(pieces(table), path, schema)
+
+
+def write_pieces(rows: Pieces, path: str | Path, schema: Schema | None = None) -> None:
+    """Writes the table that ``rows`` are the pieces of, at least one, to ``path``.
 
     Raises:
         JobError: the suffix is unknown, or the disk refuses. What stood at ``path`` before is untouched.
@@ -35,7 +45,7 @@ def write_table(frame: pl.DataFrame, path: str | Path, schema: Schema | None = N
     try:
         with tempfile.TemporaryDirectory(prefix=".writing-", dir=path.parent) as folder:
             part = Path(folder) / path.name
-            WRITERS[suffix](frame, part, schema)
+            WRITERS[suffix](rows, part, schema)
             with part.open("rb") as file:
                 os.fsync(file.fileno())
             part.replace(path)
@@ -93,20 +103,38 @@ def _as_text_cell(cells: pl.Series) -> pl.Series:
     return marked.str.replace_all(_LINE_ENDS, " ").alias(cells.name)
 
 
-def _csv(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
+def _csv(rows: Pieces, path: Path, schema: Schema | None) -> None:
     columns = schema.columns if schema is not None else ()
     formats = {c.name: c.format for c in columns if c.kind == "date"}
-    dates = [n for n, kind in frame.schema.items() if kind == pl.Date and n in formats]
-    written = frame.with_columns(pl.col(n).dt.strftime(formats[n]) for n in dates)
-    written.write_csv(path, separator="\t" if path.suffix.lower() == ".tsv" else ",")
+    with path.open("wb") as file:
+        for i, frame in enumerate(rows):
+            dates = [n for n, kind in frame.schema.items() if kind == pl.Date and n in formats]
+            written = frame.with_columns(pl.col(n).dt.strftime(formats[n]) for n in dates)
+            written.write_csv(file, separator="\t" if path.suffix.lower() == ".tsv" else ",", include_header=i == 0)
 
 
-def _parquet(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    frame.write_parquet(path, compression="zstd", compression_level=3, row_group_size=1 << 18)
+def _parquet(rows: Pieces, path: Path, schema: Schema | None) -> None:
+    """Row group by row group, as pieces come: they need not be of the size of a row group."""
+    first, failed = next(rows), list[BaseException]()
+
+    def source(*_: Any) -> Pieces:
+        try:
+            yield from chain([first], rows)
+        except BaseException as wrong:  # the writer would tell it in words of its own
+            failed.append(wrong)
+            raise
+
+    made = register_io_source(source, schema=first.schema)
+    try:
+        made.sink_parquet(path, compression="zstd", compression_level=3, row_group_size=PIECE)
+    except pl.exceptions.PolarsError:
+        if failed:
+            raise failed[0] from None
+        raise
 
 
-def _arrow(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    frame.write_ipc(path, compression="zstd")
+def _arrow(rows: Pieces, path: Path, schema: Schema | None) -> None:
+    pl.concat(rows).write_ipc(path, compression="zstd")
 
 
 _RESERVED = re.compile(
@@ -156,8 +184,8 @@ class Labelled:
         )
 
 
-def _write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    table = Labelled.of(frame, schema)
+def _write_stata(rows: Pieces, path: Path, schema: Schema | None) -> None:
+    table = Labelled.of(pl.concat(rows), schema)
     texts = {n: label for n, label in table.labels.items() if not table.frame[n].dtype.is_integer()}
     keys = {n: "; ".join(f"{v} = {text}" for v, text in label.items()) for n, label in texts.items()}
     longer = {n: f"{words} ({keys[n]})" if words else keys[n] for n, words in table.descriptions.items() if n in keys}
@@ -169,8 +197,8 @@ def _write_stata(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None
     _forget_time(path, [head.index(b"<timestamp>") + len("<timestamp>") + 1], b"01 Jan 1970 00:00")
 
 
-def _write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    table = Labelled.of(frame, schema)
+def _write_spss(rows: Pieces, path: Path, schema: Schema | None) -> None:
+    table = Labelled.of(pl.concat(rows), schema)
     _write_and_look(
         "sav",
         table,
@@ -184,8 +212,8 @@ def _write_spss(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
     _forget_time(path, [92], b"01 Jan 7000:00:00")
 
 
-def _write_sas(frame: pl.DataFrame, path: Path, schema: Schema | None) -> None:
-    _write_and_look("xport", Labelled.of(frame, schema), path, 40, 40)
+def _write_sas(rows: Pieces, path: Path, schema: Schema | None) -> None:
+    _write_and_look("xport", Labelled.of(pl.concat(rows), schema), path, 40, 40)
     _forget_time(path, [144, 160, 464, 480], b"01JAN70:00:00:00")
 
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, ClassVar, NoReturn
 import polars as pl
 
 from hedgerow.errors import HedgerowError, JobError, VerifyFailed
-from hedgerow.public import Schema, Statement
+from hedgerow.public import RecordFile, Schema, Statement, whole
 from hedgerow.release import manifest, measurements, package
 from hedgerow.release.contents import FORMATS, Contents, write_tables
 from hedgerow.release.manifest import cannot_write, open_plain, settle, write_whole
@@ -69,15 +69,16 @@ class BundleReader:
 
     def read_all(self) -> None:
         """Read every part once; of a folder that is no release, its tables, and its schema if it has one."""
-        whole = self.statement_name in self.names
-        read = self.names if whole else [n for n in self.names if n == "schema.toml" or n.endswith(".parquet")]
+        released = self.statement_name in self.names
+        read = self.names if released else [n for n in self.names if n == "schema.toml" or n.endswith(".parquet")]
         for name in read:
             try:
                 open_plain(self.folder / name).close()
             except OSError:
                 raise VerifyFailed(f"{name} is not there as a plain file.") from None
-        if whole:
-            _ = self.contents
+        if released:
+            for records in self.contents.records:
+                _ = whole(records)
             return
         for name in read:
             _ = self.schema if name == "schema.toml" else self._table(name)
@@ -124,9 +125,16 @@ class BundleReader:
         return measurements.loads(self.data("measurements.parquet"))
 
     @cached_property
-    def records(self) -> tuple[pl.DataFrame, ...]:
-        """The synthetic copies."""
-        return tuple(self._table(name) for name in self.copies)
+    def records(self) -> tuple[RecordFile, ...]:
+        """The synthetic copies, which are read a piece at a time."""
+        return tuple(self._record_file(name) for name in self.copies)
+
+    def _record_file(self, name: str) -> RecordFile:
+        try:
+            open_plain(self.folder / name).close()
+        except OSError:
+            raise VerifyFailed(f"{name} is not there as a plain file.") from None
+        return RecordFile(self.folder / name)
 
     @cached_property
     def counts(self) -> pl.DataFrame | None:

@@ -3,6 +3,7 @@
 First the arithmetic of its statement, done again; then what lies around it: files, job, tables and pages.
 """
 
+import filecmp
 import json
 import re
 from collections.abc import Set
@@ -32,6 +33,7 @@ from hedgerow.public import (
     PricedQuestion,
     Schema,
     Spend,
+    Table,
     Tariff,
     Urn,
     as_float,
@@ -39,10 +41,12 @@ from hedgerow.public import (
     law_of,
     noise_for,
     open_source,
+    pieces,
     price_urn,
     priced,
     selection_rate,
     violations,
+    whole,
 )
 from hedgerow.release import manifest
 from hedgerow.release.bundle import BundleReader, NotChecked
@@ -289,10 +293,10 @@ def tables_fit(bundle: BundleReader) -> str:
         raise VerifyFailed("There are neither records nor counts.")
     cells = _counts_fit(bundle)
     rows = 0
-    for name, frame in zip(bundle.copies, bundle.records, strict=True):
-        if wrong := outside_schema(schema, frame):
+    for name, records in zip(bundle.copies, bundle.records, strict=True):
+        if wrong := outside_schema(schema, records):
             raise VerifyFailed(f"{name}: {wrong}")
-        rows += len(frame)
+        rows += len(records)
     copies = {n.removesuffix(".parquet"): f for n, f in zip(bundle.copies, bundle.records, strict=True)}
     for name in bundle.names:
         stem, _, suffix = name.rpartition(".")
@@ -376,18 +380,24 @@ def _promise_is_there(bundle: BundleReader, contents: Contents) -> None:
         raise VerifyFailed(f"The pages, written by version {version}, do not state the promise of statement.json.")
 
 
-def outside_schema(schema: Schema, frame: pl.DataFrame) -> str:
-    """The first thing in ``frame`` that the schema does not allow, in a sentence; empty when there is none."""
+def outside_schema(schema: Schema, records: Table) -> str:
+    """The first thing in ``records`` that the schema does not allow, in a sentence; empty when there is none."""
     names = [c.name for c in schema.columns]
-    if frame.columns != names:
+    if records.columns != names:
         return f"its columns must be {', '.join(names)}, in this order."
-    for column in schema.columns:
-        if frame[column.name].dtype not in _TYPES:
-            return f"the column {column.name} is of a type that no column of a release has."
-        if bad := int((~_allowed(column, frame[column.name])).sum()):
-            return f"{bad:,} value{'s' * (bad != 1)} of {column.name} are not among those of the schema."
-    if bad := int(violations(schema, frame).sum()):
-        return f"{bad:,} record{'s' * (bad != 1)} break a structural zero or a rule of the schema."
+    for name, kind in records.schema.items():
+        if kind not in _TYPES:
+            return f"the column {name} is of a type that no column of a release has."
+    bad, broken = dict.fromkeys(names, 0), 0
+    for piece in pieces(records):
+        for column in schema.columns:
+            bad[column.name] += int((~_allowed(column, piece[column.name])).sum())
+        broken += int(violations(schema, piece).sum()) if not any(bad.values()) else 0
+    for name, many in bad.items():
+        if many:
+            return f"{many:,} value{'s' * (many != 1)} of {name} are not among those of the schema."
+    if broken:
+        return f"{broken:,} record{'s' * (broken != 1)} break a structural zero or a rule of the schema."
     return ""
 
 
@@ -431,24 +441,24 @@ def margins_outside_counts(counts: pl.DataFrame, margins: pl.DataFrame) -> str:
     return ""
 
 
-def csv_holds_the_same(bundle: BundleReader, frame: pl.DataFrame, path: Path) -> bool:
-    """Whether a CSV file has the cells that ``frame`` is written as, name by name and value by value."""
+def csv_holds_the_same(bundle: BundleReader, records: Table, path: Path) -> bool:
+    """Whether a CSV file has the cells that ``records`` are written as, name by name and value by value."""
     with TemporaryDirectory() as folder:
         again = Path(folder) / path.name
-        write_one(frame, again, bundle.contents)
-        if again.read_bytes() == path.read_bytes():
+        write_one(records, again, bundle.contents)
+        if filecmp.cmp(again, path, shallow=False):
             return True
         here, there = (pl.read_csv(p, has_header=False, infer_schema=False) for p in (path, again))
         return here.equals(there)  # another version of the library may quote otherwise
 
 
-def holds_the_same(bundle: BundleReader, frame: pl.DataFrame, path: Path) -> bool:
-    """Whether the table in ``path`` has the records of ``frame``, each value in the same cell of the schema.
+def holds_the_same(bundle: BundleReader, records: Table, path: Path) -> bool:
+    """Whether the table in ``path`` has the records of ``records``, each value in the same cell of the schema.
 
     Formats differ in the names and types they know, so columns are matched by place and values by code.
     """
     schema = bundle.schema
-    source, start = open_source(path), 0
+    source, start, frame = open_source(path), 0, whole(records)
     if len(source.columns) != len(schema.columns):
         return False
     for batch in source.batches(source.columns):

@@ -9,14 +9,30 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
-from hedgerow.public import Schema, Statement, for_spreadsheets, write_table
+from hedgerow.public import (
+    PIECE,
+    CodedTable,
+    Marginal,
+    RecordFile,
+    Schema,
+    Statement,
+    Table,
+    for_spreadsheets,
+    law_of,
+    pieces,
+    write_pieces,
+)
 from hedgerow.release.measurements import Answers
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import Verdict
@@ -30,6 +46,7 @@ FIGURES = ("count", "standard_error", "low", "high")
 COUNTS = re.compile(r"(counts(-wide|-[1-9][0-9]*)?|margins)\.(csv|parquet)")
 """Every file that a table of counts may have."""
 _WIDEST = 1000
+_MOST_CELLS = 2_000_000
 _PASSWORDS = (
     (re.compile(r"(://[^/\s:@\"']*):[^@/\s\"']+@"), r"\1:***@"),
     (re.compile(r"([?&]password=)[^&\s\"']+", re.IGNORECASE), r"\1***"),
@@ -45,7 +62,7 @@ class Contents:
         statement: the promise and the events.
         answers: the noisy answers, each with the position of its request among the events.
         job: the text of the job file; passwords in addresses are left out of what is published.
-        records: the synthetic copies.
+        records: the synthetic copies, in memory or in files, which are looked at a piece at a time.
         counts: a table of synthetic counts: a column per label column, ``count``, its interval where there is one.
         copies: further copies of ``counts``, in the same form.
         margins: the margins of ``counts``, in the same form.
@@ -62,7 +79,7 @@ class Contents:
     statement: Statement
     answers: Answers
     job: str
-    records: tuple[pl.DataFrame, ...] = ()
+    records: tuple[Table, ...] = ()
     counts: pl.DataFrame | None = None
     copies: tuple[pl.DataFrame, ...] = ()
     margins: pl.DataFrame | None = None
@@ -110,6 +127,23 @@ class Contents:
         part = self.asked.get("job")
         return isinstance(part, dict) and part.get("csv") == "spreadsheet"
 
+    @cached_property
+    def tallies(self) -> tuple[Mapping[tuple[str, ...], npt.NDArray[np.int64]], ...]:
+        """Of each copy of records the counts of every column and of every measured table, from one reading of it."""
+        return tuple(self._tally(copy) for copy in self.records)
+
+    def _tally(self, copy: Table) -> Mapping[tuple[str, ...], npt.NDArray[np.int64]]:
+        schema, here = self.schema, set(copy.columns)
+        asked = [m.question.columns for _, m in self.answers if law_of(m.noise).added]
+        ones = [(n,) for n in dict.fromkeys((*schema.attributes, *(c.name for c in schema.columns)))]
+        every = [t for t in dict.fromkeys([*ones, *asked]) if t and set(schema.coding.needs(t)) <= here]
+        every = [t for t in every if schema.size(t) <= _MOST_CELLS]
+        plan = CountPlan([Marginal(t) for t in every], schema.coding, min(len(copy), PIECE))
+        total = np.zeros(plan.size, np.int64)
+        for piece in pieces(copy) if every else ():
+            total += plan.count(CodedTable(schema, piece).codes(plan.columns))
+        return dict(zip(every, plan.split(total), strict=True))
+
     @property
     def record_names(self) -> tuple[str, ...]:
         """The names of the record files, without their suffix: one per copy."""
@@ -139,21 +173,25 @@ def _finite(verdict: Verdict) -> Verdict:
 
 def write_tables(folder: Path, contents: Contents) -> tuple[str, ...]:
     """Write records and counts into ``folder``; gives the names of the files."""
-    frames = {
-        f"{stem}.{suffix}": frame
-        for stem, frame in zip(contents.record_names, contents.records, strict=True)
+    tables: dict[str, Table] = {
+        f"{stem}.{suffix}": table
+        for stem, table in zip(contents.record_names, contents.records, strict=True)
         for suffix in ("parquet", *contents.formats)
     }
-    frames |= count_tables(contents.counts, contents.margins, contents.copies)
-    for name, frame in frames.items():
-        write_one(frame, folder / name, contents)
-    return tuple(frames)
+    tables |= count_tables(contents.counts, contents.margins, contents.copies)
+    for name, table in tables.items():
+        write_one(table, folder / name, contents)
+    return tuple(tables)
 
 
-def write_one(frame: pl.DataFrame, path: Path, contents: Contents) -> None:
-    """Write one table, as the suffix of its file and the job say."""
+def write_one(table: Table, path: Path, contents: Contents) -> None:
+    """Write one table, as the suffix of its file and the job say; records in a file are there already."""
+    if isinstance(table, RecordFile) and path.suffix == table.path.suffix:
+        table.put(path)
+        return
     safe = contents.for_spreadsheets and path.suffix == ".csv"
-    write_table(for_spreadsheets(frame) if safe else frame, path, contents.schema)
+    rows = pieces(table)
+    write_pieces(map(for_spreadsheets, rows) if safe else rows, path, contents.schema)
 
 
 def count_tables(

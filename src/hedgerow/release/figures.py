@@ -70,14 +70,14 @@ class OneWayTable(MeasuredTable):
     source: str
 
 
-def one_way_tables(contents: Contents, copies: tuple[CodedTable, ...]) -> tuple[OneWayTable, ...]:
+def one_way_tables(contents: Contents) -> tuple[OneWayTable, ...]:
     """Every column of the records that some answer tells of, in the order of the schema."""
     schema = contents.schema
     kinds = {c.name: c.kind for c in schema.columns}
     found = []
     for name in schema.attributes:
         best = _best_answer(name, [m for _, m in contents.answers])
-        made = synthetic(copies, (name,)) if contents.records else None
+        made = synthetic(contents, (name,)) if contents.records else None
         if best is None or made is None:
             continue
         others = len(best.counts) // schema.size([name])
@@ -108,25 +108,19 @@ def _summed(schema: Schema, name: str, answer: Measurement) -> Counts:
     return np.asarray(cube.sum(axis=(0, 2)), np.int64)
 
 
-def copies_of(contents: Contents) -> tuple[CodedTable, ...]:
-    """The synthetic copies as uses see them: records, or the table of counts."""
-    if contents.records:
-        return tuple(CodedTable(contents.schema, r) for r in contents.records)
-    assert contents.counts is not None
-    return tuple(CodedTable.of_counts(contents.schema, c) for c in (contents.counts, *contents.copies))
-
-
-def synthetic(copies: tuple[CodedTable, ...], columns: tuple[str, ...]) -> Floats | None:
+def synthetic(contents: Contents, columns: tuple[str, ...]) -> Floats | None:
     """The counts of a table in the synthetic copies, their mean; None where the copies lack a column."""
-    first = copies[0]
-    plain = first.schema.coding.needs(list(columns)) if first.counts is None else columns
-    if any(c not in first.frame.columns for c in plain):
-        return None
-    size = prod(first.schema.shape(columns))
-    total = np.zeros(size)
-    for copy in copies:
+    if contents.records:
+        found = [tally[columns] for tally in contents.tallies if columns in tally]
+        return np.mean(found, axis=0) if len(found) == len(contents.records) else None
+    assert contents.counts is not None
+    size, total = prod(contents.schema.shape(columns)), np.zeros(prod(contents.schema.shape(columns)))
+    for counts in (contents.counts, *contents.copies):
+        if not set(columns) <= set(counts.columns):
+            return None
+        copy = CodedTable.of_counts(contents.schema, counts)
         total += np.bincount(copy.cells(columns), copy.counts, size)
-    return total / len(copies)
+    return total / (1 + len(contents.copies))
 
 
 @final
@@ -165,13 +159,13 @@ class JointTable(MeasuredTable):
         )
 
 
-def joint_tables(contents: Contents, copies: tuple[CodedTable, ...]) -> tuple[JointTable, ...]:
+def joint_tables(contents: Contents) -> tuple[JointTable, ...]:
     """Every measured table of two columns or more, those furthest outside their bands first."""
     found = []
     for m in _latest(contents):
         if not len(m.counts) == contents.schema.size(m.question.columns) <= _MOST_CELLS:
             continue
-        made = synthetic(copies, m.question.columns)
+        made = synthetic(contents, m.question.columns)
         if made is not None:
             shape = contents.schema.shape(m.question.columns)
             found.append(JointTable(m.counts, law_of(m.noise).half_width(), made, m.question.columns, shape))

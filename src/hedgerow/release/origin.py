@@ -10,12 +10,13 @@ alone says: the files, how it was made, limits, cells in CSV files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import polars as pl
 
 from hedgerow.figures import many
-from hedgerow.public import CodedTable, Column, Urn, formulas, line_ends
+from hedgerow.public import CodedTable, Column, Table, Urn, formulas, line_ends, pieces
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 
@@ -23,7 +24,7 @@ Kind = Literal["attach", "records", "counts", "draws"]
 _MOST_NAMES = 12
 
 
-def given_columns(target: CodedTable | None, records: Sequence[pl.DataFrame]) -> dict[str, int]:
+def given_columns(target: CodedTable | None, records: Sequence[Table]) -> dict[str, int]:
     """The columns of records that are the target's own, if there is one, and in how many rows the value is not.
 
     It is looked up in the rows.  A value that the schema does not allow is replaced by one of the cell it was counted
@@ -31,13 +32,22 @@ def given_columns(target: CodedTable | None, records: Sequence[pl.DataFrame]) ->
     """
     if target is None or not records or any(len(r) != target.rows for r in records):
         return {}
-    found: dict[str, int] = {}
-    for column in (c for c in target.schema.columns if c.name in target.frame.columns):
-        own, drawn = target.frame[column.name], [r[column.name] for r in records]
-        codes = column.coded.encode(own)
-        if all((column.coded.encode(made) == codes).all() for made in drawn):
-            found[column.name] = max(_unlike(own, made) for made in drawn)
-    return found
+    shared = [c for c in target.schema.columns if c.name in target.frame.columns and c.name in records[0].columns]
+    unlike = [{c.name: 0 for c in shared} for _ in records]
+    for copy, found in zip(records, unlike, strict=True):
+        start = 0
+        for piece in pieces(copy):
+            own = target.frame[start : start + len(piece)]
+            start += len(piece)
+            for column in (c for c in shared if c.name in found):
+                mine, made = own[column.name], piece[column.name]
+                if (column.coded.encode(made) == column.coded.encode(mine)).all():
+                    found[column.name] += _unlike(mine, made)
+                else:
+                    del found[column.name]
+    return {
+        c.name: max(found[c.name] for found in unlike) for c in shared if all(c.name in found for found in unlike)
+    }
 
 
 def _unlike(own: pl.Series, made: pl.Series) -> int:
@@ -322,26 +332,28 @@ def _unknown(columns: Sequence[Column]) -> Iterator[str]:
 
 def _cells(contents: Contents) -> str:
     """How cells stand in CSV files, where a spreadsheet could do something with them; else nothing."""
-    frames = (*contents.records, *count_tables(contents.counts, contents.margins, contents.copies).values())
     if "csv" not in contents.formats and contents.counts is None:
         return ""
-    begin = list(dict.fromkeys(n for frame in frames for n in formulas(frame)))
-    lines = list(dict.fromkeys(n for frame in frames for n in line_ends(frame)))
+    counts = count_tables(contents.counts, contents.margins, contents.copies).values()
+    begin, lines = dict[str, None](), dict[str, None]()
+    for frame in chain(*(pieces(r) for r in contents.records), counts):
+        begin |= dict.fromkeys(formulas(frame))
+        lines |= dict.fromkeys(line_ends(frame))
     if contents.for_spreadsheets and (begin or lines):
         return (
             "In the CSV files an apostrophe stands before a cell that a spreadsheet would take for a formula, and a "
-            f"space where a value has an end of line: so in {listed(list(dict.fromkeys([*begin, *lines])))}. The "
+            f"space where a value has an end of line: so in {listed(list(begin | lines))}. The "
             "Parquet files have the values as they are."
         )
     said = []
     if begin:
         said.append(
-            f"Cells of {listed(begin)} begin with =, +, - or @ and stand in the CSV files as they are: a spreadsheet "
-            "may take them for formulas and carry them out. Import these columns as text, or ask the publisher for "
-            'CSV files that are safe to open (csv = "spreadsheet" in the job).'
+            f"Cells of {listed(list(begin))} begin with =, +, - or @ and stand in the CSV files as they are: a "
+            "spreadsheet may take them for formulas and carry them out. Import these columns as text, or ask the "
+            'publisher for CSV files that are safe to open (csv = "spreadsheet" in the job).'
         )
     if lines:
         said.append(
-            f"Values of {listed(lines)} have an end of line within: in a CSV file a row may be several lines."
+            f"Values of {listed(list(lines))} have an end of line within: in a CSV file a row may be several lines."
         )
     return " ".join(said)

@@ -14,7 +14,7 @@ import polars as pl
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.figures import percent
-from hedgerow.public import LISTED, Column, Condition, Zero, unknown_rule
+from hedgerow.public import LISTED, Column, Condition, Table, Zero, unknown_rule
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.origin import kind_of, made_sentence, origin
@@ -84,7 +84,7 @@ def loads(text: str) -> tuple[str, tuple[Verdict, ...], dict[str, int], Rehearsa
 def _resource(contents: Contents, name: str, facts: Facts) -> dict[str, Any]:
     suffix = name.rpartition(".")[2]
     counted = count_tables(contents.counts, contents.margins, contents.copies)
-    frame = counted[name] if name in counted else contents.records[0]
+    frame: Table = counted[name] if name in counted else contents.records[0]
     described = {c.name: c for c in contents.schema.columns}
     return {
         "name": _slug(name.replace(".", "-")),
@@ -148,7 +148,7 @@ def _column(contents: Contents, column: Column) -> dict[str, Any]:
     counts = np.zeros(column.size, np.int64)
     drawn = first is not None and column.name in first.columns
     if first is not None and drawn:
-        counts = np.bincount(column.coded.encode(first[column.name]), minlength=column.size)
+        counts = contents.tallies[0].get((column.name,), counts)
     shown = zip(column.cell_texts[:_MOST_CODEBOOK_ROWS], column.cell_labels, counts.tolist(), strict=False)
     total = max(int(counts.sum()), 1)
 
@@ -159,7 +159,7 @@ def _column(contents: Contents, column: Column) -> dict[str, Any]:
         "name": column.name,
         "kind": column.kind,
         "origin": origin(contents, column.name),
-        "type": _TYPE_WORDS.get(type(first[column.name].dtype), "text") if first is not None and drawn else "-",
+        "type": _TYPE_WORDS.get(type(first.schema[column.name]), "text") if first is not None and drawn else "-",
         "cells": f"{column.size:,}",
         "description": column.description,
         "value_name": "begins at" if column.bin_count else "value",

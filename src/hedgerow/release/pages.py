@@ -3,7 +3,7 @@
 After the pages comes the view behind ``report.html``, from public values alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -28,7 +28,7 @@ from hedgerow.figures import (
     scatter,
     small,
 )
-from hedgerow.public import CodedTable, Places, Schema, Statement, law_of, violations
+from hedgerow.public import CodedTable, Places, Schema, Statement, law_of, pieces, violations, whole
 from hedgerow.release import figures, origin, package, words
 from hedgerow.release.contents import Contents
 from hedgerow.release.manifest import Facts
@@ -126,8 +126,7 @@ _STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
 def view(contents: Contents, promise: Promise) -> dict[str, Any]:
     """The names that the report's template uses beside those all pages share."""
     statement = contents.statement
-    copies = figures.copies_of(contents)
-    ones = figures.one_way_tables(contents, copies)
+    ones = figures.one_way_tables(contents)
     measured = _measured(contents)
     total = statement.budget.total
     parts = [(f"request {i + 1}", float(s.cost / total)) for i, s in enumerate(statement.spends)]
@@ -147,7 +146,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),
         "total_note": _total_note(contents, ones),
-        **_sections(contents, copies),
+        **_sections(contents),
     }
 
 
@@ -252,9 +251,9 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _sections(contents: Contents, copies: tuple[CodedTable, ...]) -> dict[str, Any]:
+def _sections(contents: Contents) -> dict[str, Any]:
     """The names that the template uses for joint tables, uses and what holds of every record."""
-    found = figures.joint_tables(contents, copies)
+    found = figures.joint_tables(contents)
     related = figures.level_pairs(contents.schema, found)
     return {
         "curves": () if contents.rehearsal is None else curves(contents.rehearsal),
@@ -265,7 +264,7 @@ def _sections(contents: Contents, copies: tuple[CodedTable, ...]) -> dict[str, A
         "joints_more": f"{len(found) - _MOST_JOINTS:,}" if len(found) > _MOST_JOINTS else "",
         "relations": _relations(related),
         "groups": groups(contents.verdicts),
-        "use_figures": tuple(s for v in contents.verdicts if (s := _says(v.use, copies)) is not None),
+        "use_figures": tuple(_use_figures(contents)),
         "validity": _validity(contents),
     }
 
@@ -352,22 +351,40 @@ def _relations(found: Sequence[figures.LevelPair]) -> tuple[figures.ReportPanel,
     )
 
 
-def _says(use: AbstractUse, copies: tuple[CodedTable, ...]) -> figures.ReportPanel | None:
-    """What the synthetic copies say of a use that asks for a figure in each group, and how much copies differ."""
-    if use.figures_are_counts or not use.works_on(copies[0]):
-        return None
-    found = np.array([use.figures(c).values for c in copies])
+def _use_figures(contents: Contents) -> Iterator[figures.ReportPanel]:
+    """What the synthetic copies say of uses that ask for a figure in each group; one copy in memory at a time."""
+    uses = [v.use for v in contents.verdicts if not v.use.figures_are_counts]
+    found: dict[int, list[Any]] = {i: [] for i in range(len(uses))}
+    for copy in _copies(contents) if uses else ():
+        for i, use in enumerate(uses):
+            if use.works_on(copy):
+                found[i].append(use.figures(copy).values)
+    for i, use in enumerate(uses):
+        if found[i] and (panel := _says(use, contents.schema, np.array(found[i]))) is not None:
+            yield panel
+
+
+def _copies(contents: Contents) -> Iterator[CodedTable]:
+    """The synthetic copies as uses see them, one after another."""
+    for records in contents.records:
+        yield CodedTable(contents.schema, whole(records))
+    for counts in () if contents.counts is None else (contents.counts, *contents.copies):
+        yield CodedTable.of_counts(contents.schema, counts)
+
+
+def _says(use: AbstractUse, schema: Schema, found: Any) -> figures.ReportPanel | None:
+    """The figures of a use that were ``found``, a row for each copy, and how much copies differ."""
     places = np.flatnonzero(np.isfinite(found).all(axis=0))[:_MOST_GROUPS]
     if not len(places):
         return None
-    named, show = use.labels(copies[0].schema, places), small
+    named, show = use.labels(schema, places), small
     ranges = [
         Range(n, float(x.mean()), float(x.min()), float(x.max()))
         for n, x in zip(named, found[:, places].T, strict=True)
     ]
-    head = ("group", "mean over copies", "lowest copy", "highest copy") if len(copies) > 1 else ("group", "estimate")
+    head = ("group", "mean over copies", "lowest copy", "highest copy") if len(found) > 1 else ("group", "estimate")
     rows = tuple((r.label, show(r.value), show(r.low), show(r.high))[: len(head)] for r in ranges)
-    figure = _over_time(use, copies[0].schema, places, ranges)
+    figure = _over_time(use, schema, places, ranges)
     if not figure:
         figure = estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
     return figures.ReportPanel(use.name, use.what, figure, head, rows)
@@ -393,7 +410,7 @@ def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:
         return (("labels", "those of the schema and no others"),)
     said = [("schema", f"{many(len(contents.schema.columns), 'column')}, every value one that the schema allows")]
     if kinds := [w for w, x in (("zeros", contents.schema.zeros), ("rules", contents.schema.rules)) if x]:
-        broken = sum(int(violations(contents.schema, r).sum()) for r in contents.records)
+        broken = sum(int(violations(contents.schema, p).sum()) for r in contents.records for p in pieces(r))
         rows = sum(len(r) for r in contents.records)
         said.append((f"structural {' and '.join(kinds)}", f"{broken:,} of {rows:,} records break one"))
     sizes = [len(r) for r in contents.records]

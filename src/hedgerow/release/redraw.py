@@ -8,6 +8,7 @@ Records that do were not drawn.  Those that do not are not confirmed by it: exac
 columns, lie as near to good answers as any drawing does.
 """
 
+import filecmp
 import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +28,19 @@ import polars as pl
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused, TableMismatch, VerifyFailed
 from hedgerow.job import ForeignRecipe, JobValues, Public, Target, read_published
-from hedgerow.public import CodedTable, PublicData, Role, Schema, Statement, Tariff
-from hedgerow.records import AbstractModel, Copies, Fitted, draw_copies
+from hedgerow.public import (
+    CodedTable,
+    PublicData,
+    RecordFile,
+    Role,
+    Schema,
+    Statement,
+    Table,
+    Tariff,
+    pieces,
+    whole,
+)
+from hedgerow.records import AbstractModel, Copies, Fitted, write_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import BundleReader, NotChecked
 from hedgerow.release.checks import __version__
@@ -113,9 +125,9 @@ class Redrawing:
             )
         return fitted
 
-    def draw(self, copies: int, seed: int) -> Copies:
-        """So many copies."""
-        return draw_copies(self.fitted, self.data, copies=copies, seed=seed)
+    def draw(self, folder: Path, copies: int, seed: int) -> Copies[RecordFile]:
+        """So many copies; records are files in ``folder``."""
+        return write_copies(self.fitted, self.data, folder, copies=copies, seed=seed)
 
     def lacks(self, role: str) -> str:
         """The name of the run's table in this role when it is neither given nor found; empty otherwise."""
@@ -173,18 +185,19 @@ def replies(bundle: BundleReader) -> list[Reply]:
 
 def sample(
     folder: str | Path,
+    into: Path,
     *,
     copies: int,
     seed: int,
     public: Any = None,
     target: Any = None,
     job: JobValues | None = None,
-) -> Copies:
+) -> Copies[RecordFile]:
     """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
 
     ``public`` is the public relative of the run, for recipes that start from it, ``target`` the rows that receive
     columns, each a path or a frame; they must be the very tables of the run.  ``job`` is the job of the run where
-    that is at hand: it has both.
+    that is at hand: it has both.  Records are written to files in the folder ``into`` as they are drawn.
     """
     again = Redrawing(BundleReader(Path(folder)), public, target, job, seek=False)
     if rows := again.lacks("target"):
@@ -193,7 +206,7 @@ def sample(
             "name that file with --target FILE (in Python: target=...). Nothing confidential was read or spent."
         )
     try:
-        return again.draw(copies, seed)
+        return again.draw(into, copies, seed)
     except (JobError, Refused):
         recipe = again.published.recipe
         if not (relative := again.lacks("public")) or isinstance(recipe, ForeignRecipe):
@@ -206,7 +219,7 @@ def sample(
 
 def records_are_drawn(again: Redrawing) -> str:
     """The records, or counts, of a bundle are what its recipe draws from its answers, with its seed."""
-    bundle, job = again.bundle, again.published
+    job = again.published
     if isinstance(job.recipe, ForeignRecipe):
         raise NotChecked(
             f"Records not drawn again: {job.recipe.path} is not one of Hedgerow's recipes, and its code is not here. "
@@ -214,8 +227,15 @@ def records_are_drawn(again: Redrawing) -> str:
         )
     if rows := again.lacks("target"):
         raise NotChecked(_needs("target", rows))
+    with TemporaryDirectory() as folder:
+        return _held_against(again, Path(folder))
+
+
+def _held_against(again: Redrawing, folder: Path) -> str:
+    """What was found when everything was drawn again, records in files in ``folder``."""
+    bundle, job = again.bundle, again.published
     try:
-        made = again.draw(job.copies, job.seed)
+        made = again.draw(folder, job.copies, job.seed)
     except (VerifyFailed, OtherTable, MemoryError):
         raise
     except Exception as wrong:
@@ -233,7 +253,7 @@ def records_are_drawn(again: Redrawing) -> str:
             f"{_first_difference(made, released)} is not what {job.recipe.name} draws from these answers with seed "
             f"{job.seed}: somebody put something else in its place."
         )
-    raise _nearness(again, made, released)
+    raise _nearness(again, made, released, folder)
 
 
 def _needs(what: str, name: str) -> str:
@@ -257,22 +277,32 @@ def _no_drawing(again: Redrawing, wrong: Exception) -> HedgerowError:
     return VerifyFailed(f"The recipe {again.published.recipe.name} cannot have made these records: {said}")
 
 
-def _first_difference(made: Copies, released: Copies) -> str:
+def _first_difference(made: Copies[RecordFile], released: Copies[RecordFile]) -> str:
     """The first table that is not the same in both, by the name of its file; empty when all are."""
-    for stem, mine, theirs in (
+    tables: tuple[tuple[str, Sequence[Table], Sequence[Table]], ...] = (
         ("records", made.records, released.records),
         ("counts", made.counts, released.counts),
         ("margins", made.margins, released.margins),
-    ):
+    )
+    for stem, mine, theirs in tables:
         if len(mine) != len(theirs):
             return f"The number of copies of {stem}"
         for i, (one, other) in enumerate(zip(mine, theirs, strict=True), 1):
-            if not one.equals(other):
+            if not _same(one, other):
                 return f"{stem}{f'-{i}' if len(mine) > 1 and (i > 1 or stem == 'records') else ''}.parquet"
     return ""
 
 
-def _in_bytes(again: Redrawing, made: Copies) -> str:
+def _same(one: Table, other: Table) -> bool:
+    """Whether two tables have the same columns and rows."""
+    if isinstance(one, RecordFile) and isinstance(other, RecordFile) and filecmp.cmp(one.path, other.path, False):
+        return True
+    if len(one) != len(other) or dict(one.schema) != dict(other.schema):
+        return False
+    return all(a.equals(b) for a, b in zip(pieces(one), pieces(other), strict=True))
+
+
+def _in_bytes(again: Redrawing, made: Copies[RecordFile]) -> str:
     """How far files with the values that were drawn again are the same; a file has room for other things."""
     bundle = again.bundle
     if (other := _other_bytes(again, made)) == "":
@@ -324,7 +354,7 @@ def _has_no_notes(name: str, bundle: BundleReader) -> None:
         )
 
 
-def _other_bytes(again: Redrawing, made: Copies) -> str:
+def _other_bytes(again: Redrawing, made: Copies[RecordFile]) -> str:
     """The first file of the tables that is not, byte by byte, what is written of them; empty when all are."""
     if not again.bundle.software:
         return "A table"
@@ -334,12 +364,14 @@ def _other_bytes(again: Redrawing, made: Copies) -> str:
     )
     with TemporaryDirectory() as folder:
         for name in write_tables(Path(folder), contents):
-            if (Path(folder) / name).read_bytes() != again.bundle.data(name):
+            if not filecmp.cmp(Path(folder) / name, again.bundle.folder / name, shallow=False):
                 return name
     return ""
 
 
-def _nearness(again: Redrawing, made: Copies, released: Copies) -> HedgerowError:
+def _nearness(
+    again: Redrawing, made: Copies[RecordFile], released: Copies[RecordFile], folder: Path
+) -> HedgerowError:
     """What is known of tables with other values than are drawn here.
 
     They were not drawn from the answers when they are not as near to fresh drawings as these are to each other.
@@ -348,13 +380,17 @@ def _nearness(again: Redrawing, made: Copies, released: Copies) -> HedgerowError
     if wrong := _shape_differs(made, released):
         return VerifyFailed(wrong)
     job, schema = again.published, again.bundle.schema
-    fresh = [made, *(again.draw(job.copies, job.seed + i) for i in range(1, _FRESH))]
+    places = [folder / str(i) for i in range(1, _FRESH)]
+    for place in places:
+        place.mkdir()
+    fresh = [made, *(again.draw(place, job.copies, job.seed + i) for i, place in enumerate(places, 1))]
     asked = [a.question.columns for s in again.bundle.statement.spends for a in s.asked if not a.question.only]
     families = _families(schema, asked, (made.records or made.counts)[0].columns)
-    for i, table in enumerate(released.records or released.counts):
+    tables: Sequence[Table] = released.records or released.counts
+    for i, table in enumerate(tables):
         others = [(f.records or f.counts)[i] for f in fresh]
-        for family, tables in families.items():
-            own, low, high = _distances(schema, tables, table, others)
+        for family, crossed in families.items():
+            own, low, high = _distances(schema, crossed, table, others)
             if not low <= own <= high:
                 text = (
                     f"On {family} copy {i + 1} lies at {own:.4f} from fresh drawings, which lie at {low:.4f} to "
@@ -373,17 +409,21 @@ def _nearness(again: Redrawing, made: Copies, released: Copies) -> HedgerowError
     )
 
 
-def _shape_differs(made: Copies, released: Copies) -> str:
+def _shape_differs(made: Copies[RecordFile], released: Copies[RecordFile]) -> str:
     """What no law of drawing changes: numbers of copies and of rows, and the columns."""
-    for mine, theirs in ((made.records, released.records), (made.counts, released.counts)):
+    both: tuple[tuple[Sequence[Table], Sequence[Table]], ...] = (
+        (made.records, released.records),
+        (made.counts, released.counts),
+    )
+    for mine, theirs in both:
         if len(mine) != len(theirs) or any(
-            a.shape != b.shape or a.columns != b.columns for a, b in zip(mine, theirs, strict=True)
+            len(a) != len(b) or a.columns != b.columns for a, b in zip(mine, theirs, strict=True)
         ):
             return "The release has other copies, columns or numbers of rows than its recipe draws from its answers."
     return ""
 
 
-def _given_differ(again: Redrawing, made: Copies, released: Copies) -> str:
+def _given_differ(again: Redrawing, made: Copies[RecordFile], released: Copies[RecordFile]) -> str:
     """Columns that the target gives have its values, row by row, whoever drew the others; what is wrong with them.
 
     A column with values that the schema does not allow is drawn from the cells of its rows, which must be the same.
@@ -411,7 +451,7 @@ def _families(
 
 
 def _distances(
-    schema: Schema, tables: Sequence[tuple[str, ...]], released: pl.DataFrame, fresh: Sequence[pl.DataFrame]
+    schema: Schema, tables: Sequence[tuple[str, ...]], released: Table, fresh: Sequence[Table]
 ) -> tuple[float, float, float]:
     """How far the released table lies from the mean of the fresh ones, and the least and most that it may.
 
@@ -427,14 +467,14 @@ def _distances(
 
 
 def _counted(
-    schema: Schema, tables: Sequence[tuple[str, ...]], frames: Sequence[pl.DataFrame]
+    schema: Schema, tables: Sequence[tuple[str, ...]], frames: Sequence[Table]
 ) -> Iterator[npt.NDArray[np.float64]]:
     """Each table as every frame has it, a row per frame; of counts their cells, which stand in one order."""
     if "count" in frames[0].columns:
-        yield np.stack([f["count"].to_numpy() for f in frames]).astype(np.float64)
+        yield np.stack([whole(f)["count"].to_numpy() for f in frames]).astype(np.float64)
         return
     described = {c.name: c.coded for c in schema.columns if c.name in frames[0].columns}
-    codes = {n: np.concatenate([c.encode(f[n]) for f in frames]) for n, c in described.items()}
+    codes = {n: np.concatenate([c.encode(whole(f, [n])[n]) for f in frames]) for n, c in described.items()}
     whose = np.repeat(np.arange(len(frames)), [len(f) for f in frames])
     for columns in tables:
         cell = np.zeros(len(whose), np.int64)

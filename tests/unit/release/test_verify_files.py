@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import TableMismatch, VerifyFailed
+from hedgerow.public import whole
 from hedgerow.release import checks, manifest
 from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
 from hedgerow.release.verify import CHECKS, verify
@@ -72,7 +73,7 @@ def _first(frame: pl.DataFrame, name: str, value: object) -> pl.DataFrame:
 @only("pure")
 def test_a_record_outside_the_schema_is_caught(honest: Path, tmp_path: Path, name: str, value: object) -> None:
     contents = read_bundle(honest)
-    wrong = replace(contents, records=(_first(contents.records[0], name, value),))
+    wrong = replace(contents, records=(_first(whole(contents.records[0]), name, value),))
     write_bundle(tmp_path / "r", wrong)
     found = failed(tmp_path / "r")
     assert set(found) == {"tables lie inside the schema"}
@@ -85,7 +86,7 @@ def test_a_record_that_the_schema_has_no_place_for_is_neither_written_nor_passed
     honest: Path, tmp_path: Path, name: str, value: object
 ) -> None:
     contents = read_bundle(honest)
-    wrong = _first(contents.records[0], name, value)
+    wrong = _first(whole(contents.records[0]), name, value)
     with pytest.raises(TableMismatch):
         write_bundle(tmp_path / "r", replace(contents, records=(wrong,)))
     forged = tmp_path / "forged"
@@ -98,7 +99,7 @@ def test_a_record_that_the_schema_has_no_place_for_is_neither_written_nor_passed
 @only("pure")
 def test_a_record_that_breaks_a_structural_zero_is_caught(honest: Path, tmp_path: Path) -> None:
     contents = read_bundle(honest)
-    young = _first(_first(contents.records[0], "age", 17), "education", "4")
+    young = _first(_first(whole(contents.records[0]), "age", 17), "education", "4")
     write_bundle(tmp_path / "r", replace(contents, records=(young,)))
     assert "structural zero" in failed(tmp_path / "r")["tables lie inside the schema"]
 
@@ -106,7 +107,7 @@ def test_a_record_that_breaks_a_structural_zero_is_caught(honest: Path, tmp_path
 @only("pure")
 def test_a_record_that_the_schema_allows_is_not_complained_of(honest: Path, tmp_path: Path) -> None:
     contents = read_bundle(honest)
-    allowed = contents.records[0]
+    allowed = whole(contents.records[0])
     for name, value in [("sex", None), ("pay", "N"), ("pay", "99999"), ("age", 75), ("agency", "other agencies")]:
         allowed = _first(allowed, name, value)
     write_bundle(tmp_path / "r", replace(contents, records=(allowed,)))
@@ -116,7 +117,7 @@ def test_a_record_that_the_schema_allows_is_not_complained_of(honest: Path, tmp_
 @only("pure")
 def test_columns_that_are_not_in_the_schema_are_caught(honest: Path, tmp_path: Path) -> None:
     contents = read_bundle(honest)
-    frame = contents.records[0].with_columns(exact_pay=pl.lit(1, pl.Int64))
+    frame = whole(contents.records[0]).with_columns(exact_pay=pl.lit(1, pl.Int64))
     write_bundle(tmp_path / "r", replace(contents, records=(frame,)))
     assert "its columns must be" in failed(tmp_path / "r")["tables lie inside the schema"]
 

@@ -81,6 +81,10 @@ class PairTargets:
         """The wanted share of every cell, table after table."""
         return np.concatenate([np.zeros(0), *(t.ravel() / self.total for t in self.tables.values())])
 
+    def nothing_over(self) -> npt.NDArray[np.float32]:
+        """What ``descend`` is told to make up for when no record was drawn before."""
+        return np.zeros_like(self.square.target)
+
     def error(self, records: Records) -> float:
         """The mean over tables of the L1 distance between the records' shares and the wanted ones: 0 to 2."""
         if not len(self.design) or not len(records):
@@ -115,13 +119,26 @@ def pair_shares(records: Records, sizes: Sequence[int]) -> dict[Pair, Floats]:
     return out
 
 
-def descend(records: Records, targets: PairTargets, rng: np.random.Generator, *, sweeps: int = 3) -> Records:
-    """The records after ``sweeps`` passes; stops early when hardly any record moves. The input is not changed."""
+def descend(
+    records: Records,
+    targets: PairTargets,
+    rng: np.random.Generator,
+    *,
+    sweeps: int = 3,
+    over: npt.NDArray[np.float32] | None = None,
+) -> Records:
+    """The records after ``sweeps`` passes; stops early when hardly any record moves. The input is not changed.
+
+    ``over`` is what the tables of other records have too much, in the layout of ``targets.square``: these records
+    make up for it, and what is then too much in all of them together is written there.
+    """
     fitted, layout = records.copy(), targets.square
     if not len(records) or not layout.weight.any():
         return fitted
     scaled = layout.target * np.float32(len(records) / targets.total)
-    residual = np.empty_like(scaled)
+    if over is not None:
+        scaled -= over
+    residual = np.empty_like(scaled) if over is None else over
     _fill(fitted, layout.starts, layout.weight, scaled, residual)
     pull = layout.weight.sum(axis=1)
     columns = records.shape[1]

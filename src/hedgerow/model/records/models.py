@@ -4,23 +4,22 @@
 ``GroupedModel`` groups of one pool; ``CrossedModel`` and ``WiderTables`` wrap another model.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations
-from math import inf
 from typing import ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.model.base import AbstractModel, Expected
+from hedgerow.model.base import SHARD, AbstractModel, Expected, shard_sizes
 from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import PairTargets, Records, descend
 from hedgerow.model.records.fitters import AbstractFitter, fit_groups
 from hedgerow.model.records.tree import JunctionModel, TreeModel
-from hedgerow.model.tables import Floats, pooled_total, project, rake_rows, systematic_counts
+from hedgerow.model.tables import Floats, pooled_total, project, rake_rows, systematic_counts, systematic_shards
 from hedgerow.public import Codes, Coding, Marginal, Measurement, Schema, code_type, column_codes, law_of
 
 
@@ -77,6 +76,14 @@ class ProductModel(AbstractModel):
             out[name] = rng.permutation(column).astype(code_type(len(share)))
         return out
 
+    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
+        """Records in shards, whose whole counts of every attribute add up to those of one drawing."""
+        parts = {n: systematic_shards(s, self.total, len(rngs), rngs[0]) for n, s in self.shares.items()}
+        for rng in rngs:
+            counts = {n: next(part) for n, part in parts.items()}
+            columns = {n: np.repeat(np.arange(len(c)), c).astype(code_type(len(c))) for n, c in counts.items()}
+            yield {n: rng.permutation(column) for n, column in columns.items()}
+
     def _attributes_of(self, columns: Sequence[str]) -> list[str]:
         joined = {p: j.name for j in self.coding.joined for p in j.parts if j.name in self.shares}
         return list(dict.fromkeys(c if c in self.shares else joined[c] for c in columns))
@@ -126,7 +133,16 @@ class BlendModel(AbstractDrawnModel):
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records in random order."""
-        fitted = descend(self.tree.draw(n, rng), self.targets, rng, sweeps=self.sweeps)
+        return self._drawn(n, rng, None)
+
+    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
+        """Records in shards, each fitted to its share of the targets and to what those before it are off by."""
+        over = self.targets.nothing_over()
+        for size, rng in zip(shard_sizes(self.total, len(rngs)), rngs, strict=True):
+            yield self._drawn(size, rng, over)
+
+    def _drawn(self, n: int, rng: np.random.Generator, over: npt.NDArray[np.float32] | None) -> Mapping[str, Codes]:
+        fitted = descend(self.tree.draw(n, rng), self.targets, rng, sweeps=self.sweeps, over=over)
         return coded(rng.permutation(fitted), self.attributes, self.coding)
 
 
@@ -152,15 +168,26 @@ class SupportModel(AbstractDrawnModel):
     weights: npt.NDArray[np.float64]
     targets: PairTargets | None = None
     sweeps: int = 12
-    most_drawn: ClassVar[float] = inf
+    most_drawn: ClassVar[float] = 2 * SHARD
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records: equal steps along the sorted support, which adds hardly any error of its own."""
-        order = self._sorted
-        copies = systematic_counts(self.weights[order], n, rng)
-        drawn = np.repeat(self.rows[order], copies, axis=0)
+        return self._drawn(systematic_counts(self.weights[self._sorted], n, rng), rng, None)
+
+    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
+        """Records in shards: of the steps along the support each takes every so-many-th, then as ``BlendModel``."""
+        over = None if self.targets is None else self.targets.nothing_over()
+        parts = systematic_shards(self.weights[self._sorted], self.total, len(rngs), rngs[0])
+        for copies, rng in zip(parts, rngs, strict=True):
+            yield self._drawn(copies, rng, over)
+
+    def _drawn(
+        self, copies: npt.NDArray[np.int64], rng: np.random.Generator, over: npt.NDArray[np.float32] | None
+    ) -> Mapping[str, Codes]:
+        """So many copies of each row of the sorted support, fitted to the targets."""
+        drawn = self.rows[np.repeat(self._sorted, copies)]
         if self.targets is not None:
-            drawn = descend(drawn, self.targets, rng, sweeps=self.sweeps)
+            drawn = descend(drawn, self.targets, rng, sweeps=self.sweeps, over=over)
         return coded(rng.permutation(drawn), self.attributes, self.coding)
 
     @cached_property
@@ -194,7 +221,14 @@ class CrossedModel(AbstractModel):
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records, the cross split into its columns."""
-        codes = dict(self.inner.draw(n, rng))
+        return self._split(self.inner.draw(n, rng))
+
+    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
+        """The shards of the inner model, the cross split."""
+        return map(self._split, self.inner.draw_shards(rngs))
+
+    def _split(self, drawn: Mapping[str, Codes]) -> Mapping[str, Codes]:
+        codes = dict(drawn)
         (join,) = (j for j in self.coding.joined if j.name == self.name)
         split = np.unravel_index(codes.pop(self.name).astype(np.int64), join.shape)
         parts = {p: c.astype(code_type(self.coding.sizes[p])) for p, c in zip(join.parts, split, strict=True)}
@@ -228,7 +262,15 @@ class WiderTables(AbstractDrawnModel):
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records in random order."""
-        codes = self.inner.draw(n, rng)
+        return self._weighed(self.inner.draw(n, rng), n, rng)
+
+    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
+        """The shards of the inner model, each weighed by itself."""
+        sizes = shard_sizes(self.total, len(rngs))
+        for codes, n, rng in zip(self.inner.draw_shards(rngs), sizes, rngs, strict=True):
+            yield self._weighed(codes, n, rng)
+
+    def _weighed(self, codes: Mapping[str, Codes], n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         sets = [set(columns) for columns, _ in self.tables]
         pairs = [p for p in combinations(self.attributes, 2) if any(s & set(p) and not set(p) <= s for s in sets)]
         at = {name: i for i, name in enumerate(self.attributes)}
@@ -287,7 +329,24 @@ class GroupedModel(AbstractModel):
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records, each group in proportion to its size. The same with any number of threads."""
-        sizes = self.sizes if n == self.sizes.sum() else systematic_counts(self.sizes / self.sizes.sum(), n, rng)
+        return self._drawn(self._sizes(n, rng), rng)
+
+    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
+        """Records in shards of whole groups, as far as these are not larger than a shard."""
+        ends = np.cumsum(self._sizes(self.total, rngs[0]))
+        cuts = np.cumsum([0, *shard_sizes(self.total, len(rngs))])
+        for i in range(1, len(rngs)):
+            near = ends[np.searchsorted(ends, cuts[i])]
+            cuts[i] = near if near - cuts[i] <= SHARD // 2 else cuts[i]
+        for low, high, rng in zip(cuts, cuts[1:], rngs, strict=False):
+            yield self._drawn(np.diff(np.clip([0, *ends], low, high)), rng)
+
+    def _sizes(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+        """The records of every group, of ``n`` in all."""
+        return self.sizes if n == self.sizes.sum() else systematic_counts(self.sizes / self.sizes.sum(), n, rng)
+
+    def _drawn(self, sizes: npt.NDArray[np.int64], rng: np.random.Generator) -> Mapping[str, Codes]:
+        """So many records of each group."""
         cells = np.flatnonzero(sizes)
         made, same = sizes[cells], np.arange(len(cells))
         if self.reuse:

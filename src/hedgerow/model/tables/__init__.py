@@ -25,6 +25,7 @@ from hedgerow.model.tables.fitting import (
     project,
     rake_rows,
     systematic_counts,
+    systematic_shards,
 )
 from hedgerow.model.tables.shrinkage import (
     Drift,

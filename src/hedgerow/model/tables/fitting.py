@@ -6,7 +6,7 @@ one record of error to a cell; independent draws would add that of a sample.  Ag
 ``rake_rows`` scales the weights of rows to one table after another: rows are weighed anew, none is invented.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -60,10 +60,30 @@ def systematic_counts(shares: Floats, n: int, rng: np.random.Generator) -> npt.N
     One random start and equal steps along the cumulated shares; independent draws would add an error as
     large as that of a sample of ``n`` records.
     """
+    return np.diff(_ticks(shares, n, rng))
+
+
+def systematic_shards(
+    shares: Floats, n: int, shards: int, rng: np.random.Generator
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Such counts divided into whole counts of shards: those of a shard sum to its size (``shard_sizes``).
+
+    Shard s has every record whose number, in the order of the cells, leaves the right rest when divided by the
+    number of shards; by Hermite's identity the parts of each cell add up to it, and none is off by one record.
+
+    >>> [c.tolist() for c in systematic_shards(np.array([0.5, 0.25, 0.25]), 8, 3, np.random.default_rng(1))]
+    [[1, 1, 0], [1, 1, 1], [2, 0, 1]]
+    """
+    ticks = _ticks(shares, n, rng)
+    return (np.diff((ticks + s) // shards) for s in range(shards))
+
+
+def _ticks(shares: Floats, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """Where each cell begins among ``n`` records that stand in order of their cells, and where the last one ends."""
     edges = np.concatenate([[0.0], np.cumsum(shares)])
     ticks = np.floor(edges / edges[-1] * n + rng.random())
     ticks[0], ticks[-1] = 0, n
-    return np.asarray(np.diff(np.clip(ticks, 0, n)), np.int64)
+    return np.asarray(np.clip(ticks, 0, n), np.int64)
 
 
 def whole_counts(estimate: Floats, total: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -36,6 +36,7 @@ from hedgerow.model.trees.regression_tree import Shares
 
 Floats = npt.NDArray[np.float64]
 _TINY = 1e-30
+_DENSE = 1 << 25  # cells that are counted in an array of all of them; more are sorted
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))  # the mean distance of a normal variable of variance 1
 
 
@@ -218,6 +219,15 @@ class LeafRows:
     variance: float
 
 
+def _counted(cells: npt.NDArray[np.int64], size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The cells that occur among ``size``, in order, and how often."""
+    if size > _DENSE:
+        return np.unique(cells, return_counts=True)
+    many = np.bincount(cells, minlength=size)
+    found = np.flatnonzero(many)
+    return found, many[found]
+
+
 def expected_error(
     rows: LeafRows, code_rows: npt.NDArray[Any], sizes: Sequence[int], tables: Sequence[float | None]
 ) -> float:
@@ -236,7 +246,7 @@ def expected_error(
     learnt = chance**2 / np.maximum(chance + one_less * rows.variance, 1e-12)
     off = []
     for codes, size, noise in zip(code_rows, sizes, tables, strict=True):
-        pair, many = np.unique(rows.leaf.astype(np.int64) * size + codes, return_counts=True)
+        pair, many = _counted(rows.leaf.astype(np.int64) * size + codes, len(rows.shares) * size)
         leaf, code = pair // size, pair % size
         part = (many / rows_in[leaf])[:, None]
         left = np.zeros((size, chance.shape[1]))

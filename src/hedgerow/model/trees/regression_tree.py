@@ -1,14 +1,13 @@
-"""Regression trees on public rows (CART: Breiman and others 1984), one by itself, or many added up by boosting.
+"""A regression tree on public rows (CART: Breiman and others 1984).
 
 The labels of a row are several numbers: one 1 for a known label, shares for a guessed one, residuals when a
-boosted model is fitted.  A split is worth the drop in squared error.  An ordered column is cut between two
-codes; the codes of a categorical one are first put in the order of their leading direction (Coppersmith, Hong
-and Hosking 1999), which is exact for two labels.  Codes that do not occur go with the larger half.
+boosted model is fitted.  A tree grows on histograms: the label sums of every code of every column, of a large node
+all from one pass over the rows of its smaller half; those of the larger half are what is left of their parent's.  A
+split is worth the drop in squared error.  An ordered column is cut between two codes; the codes of a categorical one
+are first put in the order of their leading direction (Coppersmith, Hong and Hosking 1999), which is exact for two
+labels.  Codes that do not occur go with the larger half.
 
 ``prune`` is cost-complexity pruning whose price of a leaf is the noise that its labels will carry.
-``fit_boosted_trees`` is gradient boosting for the multinomial loss (Friedman 2001) with one tree for all labels in a
-round, a damped Newton step in each leaf, and early stopping on held-out public rows.  Public rows only: it costs no
-privacy, and is a starting point that noisy leaves correct.
 """
 
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ Shares = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _SMOOTH = GUIDED_TREE.code_smoothing  # a plain number, which compiled code can hold
+_KEPT = 12  # nodes this deep are small: their histograms are made anew
 
 
 @final
@@ -59,12 +59,6 @@ class BinaryTree:
         out[self.low[split] + 1] = split
         return out
 
-    def nodes(self, code_rows: npt.NDArray[Any]) -> Ints:
-        """The leaf that each row falls in."""
-        node = np.zeros(code_rows.shape[1], np.int64)
-        _walk(code_rows, self.look, self.low, self.side, node)
-        return node
-
 
 def grow(
     code_rows: npt.NDArray[Any],
@@ -81,134 +75,220 @@ def grow(
     A node of n rows with squared error e stays whole when n < 2 ``smallest``, when it is ``deepest`` down,
     when e <= ``worth`` / n (no split can repay the noise on its halves), or when no split lowers the error.
     """
-    most = max(2 * (code_rows.shape[1] // max(smallest, 1)) + 3, 3)
-    most = min(most, 2 ** (deepest + 1) + 1, 2 * code_rows.shape[1] + 3)
-    count, *arrays = _grow(
-        code_rows,
+    return grow_rows(np.ascontiguousarray(code_rows.T), labels, sizes, ordered, smallest, deepest, worth)[0]
+
+
+def grow_rows(
+    rows: npt.NDArray[Any],
+    labels: npt.NDArray[np.float32],
+    sizes: Sequence[int],
+    ordered: Sequence[bool],
+    smallest: int,
+    deepest: int,
+    worth: float = 0.0,
+) -> tuple[BinaryTree, Ints]:
+    """The tree of ``rows`` of codes, and the leaf of each of them."""
+    most = max(2 * (len(rows) // max(smallest, 1)) + 3, 3)
+    most = min(most, 2 ** (deepest + 1) + 1, 2 * len(rows) + 3)
+    count, leaf, *arrays = _grow(
+        rows,
         labels,
         np.array(sizes, np.int64),
         np.array(ordered, np.bool_),
-        np.array([smallest, deepest, most], np.int64),
+        np.array([smallest, deepest, most, min(deepest, _KEPT) + 2], np.int64),
         worth,
     )
-    look, low, rows, error, side, depth = (a[:count] for a in arrays)
-    return BinaryTree(look, low, rows, error, side, depth, tuple(sizes))
+    return BinaryTree(*(a[:count] for a in arrays), sizes=tuple(sizes)), leaf
 
 
 @compiled
-def _grow(  # noqa: C901, PLR0915  compiled: one loop over plain arrays
-    code_rows: Any, labels: Any, sizes: Any, ordered: Any, limits: Any, worth: float
+def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
+    codes: Any, labels: Any, sizes: Any, ordered: Any, limits: Any, worth: float
 ) -> Any:
-    n, label_count, widest = code_rows.shape[1], labels.shape[1], sizes.max()
-    smallest, deepest, most = limits
+    n, label_count, widest, cells = len(codes), labels.shape[1], sizes.max(), sizes.sum()
+    smallest, deepest, most, slots = limits
+    first = np.cumsum(sizes) - sizes
     look, low = np.full(most, -1, np.int64), np.zeros(most, np.int64)
     rows, depth = np.zeros(most, np.int64), np.zeros(most, np.int64)
     error, side = np.zeros(most), np.zeros((most, widest), np.uint8)
     order, spare, start = np.arange(n), np.empty(n, np.int64), np.zeros(most, np.int64)
-    tally, held, codes = np.zeros((widest, label_count)), np.zeros(widest), np.empty(widest, np.int64)
-    score, best_side = np.empty(widest), np.zeros(widest, np.uint8)
-    rows[0], count, node = n, 1, 0
-    total, left = np.zeros(label_count), np.zeros(label_count)
-    way, fresh = np.zeros(label_count), np.zeros(label_count)
-    while node < count:
+    leaf = np.zeros(n, np.int64)
+    total, square = np.zeros((most, label_count)), np.zeros(most)
+    # of each slot, for every code of every column, the summed labels of a node's rows, and their number at last
+    kept, slot, free = np.zeros((slots, cells, label_count + 1)), np.full(most, -1, np.int64), np.arange(slots)
+    unused = slots
+    own = np.zeros((1, widest, label_count + 1))
+    seen, score, best_side = np.empty(widest, np.int64), np.empty(widest), np.zeros(widest, np.uint8)
+    left, way, fresh = np.zeros(label_count), np.zeros(label_count), np.zeros(label_count)
+    dense = 4 * cells // len(sizes)  # rows from which a pass over them costs more than one over all codes
+    stack, waiting = np.zeros(most, np.int64), 1
+    rows[0], count = n, 1
+    _sum_labels(labels, order, total[0], square)
+    if n > dense:
+        unused -= 1
+        slot[0] = free[unused]
+        _add_rows(codes, labels, order, first, kept[slot[0]])
+    while waiting:
+        waiting -= 1
+        node = stack[waiting]
         here = order[start[node] : start[node] + rows[node]]
-        total[:] = 0.0
-        square = 0.0
-        for r in here:
-            for k in range(label_count):
-                total[k] += labels[r, k]
-                square += labels[r, k] * labels[r, k]
-        m = float(max(rows[node], 1))
+        sums, m = total[node], float(max(rows[node], 1))
         base = 0.0
         for k in range(label_count):
-            base += total[k] * total[k] / m
-        error[node] = max(square - base, 0.0)
-        small = rows[node] < 2 * smallest or depth[node] >= deepest or count + 2 > most
-        if small or error[node] * m <= worth or error[node] <= 1e-9:
-            node += 1
-            continue
+            base += sums[k] * sums[k] / m
+        error[node] = max(square[node] - base, 0.0)
         best, pick = base + 1e-9, -1
-        for a in range(len(sizes)):
-            present = 0
-            for r in here:
-                c = code_rows[a, r]
-                if held[c] == 0:
-                    codes[present] = c
-                    present += 1
-                held[c] += 1
-                for k in range(label_count):
-                    tally[c, k] += labels[r, k]
-            seen = codes[:present]
-            if ordered[a]:
-                for i in range(present):
-                    score[seen[i]] = seen[i]
-            else:
-                _direction(seen, tally, held, total / m, way, fresh)
-                for i in range(present):
-                    c, s = seen[i], 0.0
-                    for k in range(label_count):
-                        s += way[k] * (tally[c, k] - held[c] * total[k] / m)
-                    score[c] = s / (held[c] + _SMOOTH)
-            ranked = seen[np.argsort(score[seen], kind="mergesort")]
-            left[:] = 0.0
-            behind = 0.0
-            for i in range(present - 1):
-                c = ranked[i]
-                behind += held[c]
-                gain = 0.0
-                for k in range(label_count):
-                    left[k] += tally[c, k]
-                    rest = total[k] - left[k]
-                    gain += left[k] * left[k] / behind + rest * rest / (m - behind)
-                if gain > best and behind >= smallest and m - behind >= smallest:
-                    best, pick = gain, a
-                    best_side[:] = 1 if behind < m - behind else 0
-                    for j in range(present):
-                        best_side[ranked[j]] = 0 if j <= i else 1
-                    if ordered[a]:
-                        for j in range(widest):
-                            best_side[j] = 0 if j <= ranked[i] else 1
-            for i in range(present):
-                held[seen[i]] = 0
-                for k in range(label_count):
-                    tally[seen[i], k] = 0.0
-        if pick >= 0:
-            look[node], low[node] = pick, count
-            side[node] = best_side
-            zeros, ones = 0, 0
-            for r in here:
-                if best_side[code_rows[pick, r]] == 0:
-                    order[start[node] + zeros] = r  # never ahead of where it is read
-                    zeros += 1
+        small = rows[node] < 2 * smallest or depth[node] >= deepest or count + 2 > most
+        if not (small or error[node] * m <= worth or error[node] <= 1e-9):
+            for a in range(len(sizes)):
+                if slot[node] >= 0:
+                    tally = kept[slot[node], first[a] : first[a] + sizes[a]]
+                    present = 0
+                    for c in range(sizes[a]):
+                        if tally[c, label_count] > 0:
+                            seen[present] = c
+                            present += 1
                 else:
-                    spare[ones] = r
-                    ones += 1
-            order[start[node] + zeros : start[node] + zeros + ones] = spare[:ones]
-            start[count], rows[count], depth[count] = start[node], zeros, depth[node] + 1
-            start[count + 1], rows[count + 1], depth[count + 1] = start[node] + zeros, ones, depth[node] + 1
-            count += 2
-        node += 1
-    return count, look, low, rows, error, side, depth
+                    tally = own[0, : sizes[a]]
+                    present = 0
+                    for r in here:
+                        c = np.int64(codes[r, a])
+                        if tally[c, label_count] == 0:
+                            seen[present] = c
+                            present += 1
+                        tally[c, label_count] += 1
+                        for k in range(label_count):
+                            tally[c, k] += labels[r, k]
+                there = seen[:present]
+                if ordered[a]:
+                    for i in range(present):
+                        score[there[i]] = there[i]
+                else:
+                    _direction(there, tally, sums / m, way, fresh)
+                    for i in range(present):
+                        c, along = there[i], 0.0
+                        for k in range(label_count):
+                            along += way[k] * (tally[c, k] - tally[c, label_count] * sums[k] / m)
+                        score[c] = along / (tally[c, label_count] + _SMOOTH)
+                ranked = there[np.argsort(score[there], kind="mergesort")]
+                left[:] = 0.0
+                behind = 0.0
+                for i in range(present - 1):
+                    c = ranked[i]
+                    behind += tally[c, label_count]
+                    gain = 0.0
+                    for k in range(label_count):
+                        left[k] += tally[c, k]
+                        rest = sums[k] - left[k]
+                        gain += left[k] * left[k] / behind + rest * rest / (m - behind)
+                    if gain > best and behind >= smallest and m - behind >= smallest:
+                        best, pick = gain, a
+                        best_side[:] = 1 if behind < m - behind else 0
+                        for j in range(present):
+                            best_side[ranked[j]] = 0 if j <= i else 1
+                        if ordered[a]:
+                            for j in range(widest):
+                                best_side[j] = 0 if j <= ranked[i] else 1
+                if slot[node] < 0:
+                    for i in range(present):
+                        own[0, there[i]] = 0.0
+        if pick < 0:
+            for r in here:
+                leaf[r] = node
+            if slot[node] >= 0:
+                free[unused] = slot[node]
+                unused += 1
+            continue
+        look[node], low[node] = pick, count
+        side[node] = best_side
+        zeros, ones = 0, 0
+        for r in here:
+            if best_side[codes[r, pick]] == 0:
+                order[start[node] + zeros] = r  # never ahead of where it is read
+                zeros += 1
+            else:
+                spare[ones] = r
+                ones += 1
+        order[start[node] + zeros : start[node] + zeros + ones] = spare[:ones]
+        start[count], rows[count], depth[count] = start[node], zeros, depth[node] + 1
+        start[count + 1], rows[count + 1], depth[count + 1] = start[node] + zeros, ones, depth[node] + 1
+        less, more = (count, count + 1) if zeros <= ones else (count + 1, count)
+        fewer = order[start[less] : start[less] + rows[less]]
+        _sum_labels(labels, fewer, total[less], square[less : less + 1])
+        for k in range(label_count):
+            total[more, k] = sums[k] - total[less, k]
+        square[more] = square[node] - square[less]
+        if slot[node] >= 0:
+            if rows[more] > dense and depth[more] < deepest and unused:
+                unused -= 1
+                other = free[unused]
+                kept[other] = 0.0
+                _add_rows(codes, labels, fewer, first, kept[other])
+                _take_off(kept[slot[node]], kept[other])
+                slot[more] = slot[node]
+                if rows[less] > dense:
+                    slot[less] = other
+                else:
+                    free[unused] = other
+                    unused += 1
+            else:
+                free[unused] = slot[node]
+                unused += 1
+        stack[waiting], stack[waiting + 1] = more, less
+        waiting += 2
+        count += 2
+    return count, leaf, look, low, rows, error, side, depth
 
 
 @compiled
-def _direction(seen, tally, held, mean, way, fresh):  # type: ignore[no-untyped-def]  # annotations would be checked
+def _sum_labels(labels, which, total, square):  # type: ignore[no-untyped-def]  # annotations would be checked
+    """The summed labels of some rows, and their summed squares in ``square[0]``."""
+    for r in which:
+        for k in range(labels.shape[1]):
+            x = float(labels[r, k])
+            total[k] += x
+            square[0] += x * x
+
+
+@compiled
+def _add_rows(codes, labels, which, first, tally):  # type: ignore[no-untyped-def]
+    """Add some rows to a histogram of all codes of all columns."""
+    last = labels.shape[1]
+    for r in which:
+        for a in range(codes.shape[1]):
+            line = tally[first[a] + np.int64(codes[r, a])]
+            for k in range(last):
+                line[k] += labels[r, k]
+            line[last] += 1
+
+
+@compiled
+def _take_off(tally, part):  # type: ignore[no-untyped-def]
+    """A histogram less that of a part of its rows; where none is left, nothing at all."""
+    last = tally.shape[1] - 1
+    for c in range(len(tally)):
+        for k in range(last + 1):
+            tally[c, k] = tally[c, k] - part[c, k] if tally[c, last] > part[c, last] or k == last else 0.0
+
+
+@compiled
+def _direction(seen, tally, mean, way, fresh):  # type: ignore[no-untyped-def]  # annotations would be checked
     """The leading direction of the label shares among the codes: eight steps of power iteration."""
-    label_count = len(way)
+    label_count = len(way)  # where the number of rows stands, after the labels
     for k in range(label_count):
         way[k] = 0.0
         for c in seen:
-            away = tally[c, k] - held[c] * mean[k]
-            way[k] += away * away / held[c]
+            away = tally[c, k] - tally[c, label_count] * mean[k]
+            way[k] += away * away / tally[c, label_count]
         way[k] = np.sqrt(way[k]) * (1.0 if k % 2 == 0 else -1.0)
     for _ in range(8):
         fresh[:] = 0.0
         for c in seen:
             along = 0.0
             for k in range(label_count):
-                along += (tally[c, k] - held[c] * mean[k]) * way[k]
+                along += (tally[c, k] - tally[c, label_count] * mean[k]) * way[k]
             for k in range(label_count):
-                fresh[k] += (tally[c, k] - held[c] * mean[k]) * along / held[c]
+                fresh[k] += (tally[c, k] - tally[c, label_count] * mean[k]) * along / tally[c, label_count]
         size = 0.0
         for k in range(label_count):
             size += fresh[k] * fresh[k]
@@ -259,114 +339,3 @@ def above(grown: BinaryTree, ends: Ints, level: int) -> Ints:
     while (deep := grown.depth[at] > level).any():
         at[deep] = parent[at[deep]]
     return np.asarray(np.unique(at, return_inverse=True)[1], np.int64)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class BoostedTrees:
-    """Trees and the steps of their nodes, on the scale of log shares, from ``start``."""
-
-    start: npt.NDArray[np.float32]
-    trees: tuple[tuple[BinaryTree, npt.NDArray[np.float32]], ...]
-
-    def shares(self, code_rows: npt.NDArray[Any]) -> Shares:
-        """The share of each label for every row."""
-        scores = np.tile(self.start, (code_rows.shape[1], 1))
-        for tree, steps in self.trees:
-            scores += steps[tree.nodes(code_rows)]
-        return _softmax(scores)
-
-
-def fit_boosted_trees(
-    code_rows: npt.NDArray[Any],
-    labels: npt.NDArray[np.int64],
-    label_count: int,
-    sizes: Sequence[int],
-    ordered: Sequence[bool],
-    rng: np.random.Generator,
-) -> BoostedTrees:
-    """The boosted model of ``labels`` below ``label_count`` given the codes in ``code_rows``; a fifth is held out."""
-    n = len(labels)
-    some = n // GUIDED_TREE.boosting_held_out
-    order = rng.permutation(n)
-    held, kept = order[:some], order[some:]
-    best = _best_rounds(
-        code_rows[:, kept], labels[kept], code_rows[:, held], labels[held], label_count, (sizes, ordered)
-    )
-    return _fit_rounds(code_rows, labels, label_count, (sizes, ordered), best)
-
-
-def _best_rounds(code_rows: Any, labels: Any, held: Any, truth: Any, label_count: int, form: Any) -> int:
-    """How many rounds serve the held-out rows best."""
-    start = _start(labels, label_count)
-    scores, judged = np.tile(start, (len(labels), 1)), np.tile(start, (len(truth), 1))
-    best, loss = 0, _loss(judged, truth)
-    for i in range(GUIDED_TREE.boosting_rounds):
-        tree, steps = _step(code_rows, labels, label_count, form, scores)
-        judged += steps[tree.nodes(held)]
-        if (now := _loss(judged, truth)) < loss:
-            best, loss = i + 1, now
-        elif i + 1 - best >= GUIDED_TREE.boosting_patience:
-            break
-    return best
-
-
-def _fit_rounds(code_rows: Any, labels: Any, label_count: int, form: Any, rounds: int) -> BoostedTrees:
-    start = _start(labels, label_count)
-    scores = np.tile(start, (len(labels), 1))
-    return BoostedTrees(start, tuple(_step(code_rows, labels, label_count, form, scores) for _ in range(rounds)))
-
-
-def _step(
-    code_rows: Any, labels: Any, label_count: int, form: Any, scores: Any
-) -> tuple[BinaryTree, npt.NDArray[np.float32]]:
-    """One tree on the residuals; ``scores`` move by its steps."""
-    sizes, ordered = form
-    shares = _softmax(scores)
-    rest = -shares
-    rest[np.arange(len(labels)), labels] += 1
-    tree = grow(
-        code_rows, rest, sizes, ordered, smallest=GUIDED_TREE.boosting_leaf, deepest=GUIDED_TREE.boosting_depth
-    )
-    node = tree.nodes(code_rows)
-    top, bottom = np.zeros((len(tree.look), label_count)), np.zeros((len(tree.look), label_count))
-    _gradient_sums(node, rest, shares, top, bottom)
-    most = GUIDED_TREE.boosting_clip
-    newton = np.clip(top / (bottom + GUIDED_TREE.boosting_ridge), -most, most)
-    steps = (GUIDED_TREE.boosting_rate * newton).astype(np.float32)
-    scores += steps[node]
-    return tree, steps
-
-
-def _start(labels: Any, label_count: int) -> npt.NDArray[np.float32]:
-    held = np.bincount(labels, minlength=label_count) + 0.5
-    return np.asarray(np.log(held / held.sum()), np.float32)
-
-
-def _loss(scores: Any, truth: Any) -> float:
-    return float(-np.log(_softmax(scores)[np.arange(len(truth)), truth]).mean()) if len(truth) else 0.0
-
-
-def _softmax(scores: Any) -> Shares:
-    up = np.exp(scores - scores.max(axis=1, keepdims=True))
-    up /= up.sum(axis=1, keepdims=True)
-    np.maximum(up, GUIDED_TREE.least_share, out=up)
-    up /= up.sum(axis=1, keepdims=True)
-    return np.asarray(up, np.float32)
-
-
-@compiled
-def _walk(code_rows: Any, look: Any, low: Any, side: Any, node: Any) -> None:
-    for r in range(code_rows.shape[1]):
-        at = 0
-        while look[at] >= 0:
-            at = low[at] + side[at, code_rows[look[at], r]]
-        node[r] = at
-
-
-@compiled
-def _gradient_sums(node: Any, rest: Any, shares: Any, top: Any, bottom: Any) -> None:
-    for r in range(len(node)):
-        for k in range(rest.shape[1]):
-            top[node[r], k] += rest[r, k]
-            bottom[node[r], k] += shares[r, k] * (1 - shares[r, k])

@@ -1,6 +1,6 @@
 """Private columns for given public rows: a share of each label for each row, and draws from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,11 +10,13 @@ import polars as pl
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
-from hedgerow.model.base import AbstractAttachment, Expected
+from hedgerow.model.base import AbstractAttachment, Expected, shard_sizes
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.public import BINNED, CodedTable, Marginal, Schema, decode, violations
 
 _GOLDEN = 0.6180339887498949
+DrawLabels = Callable[[npt.NDArray[Any]], Mapping[str, Any]]
+"""Gives rows, by their numbers, the codes of the private attributes."""
 
 
 @final
@@ -56,19 +58,32 @@ class RowShares(AbstractAttachment):
 
     def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of the target, in order, with synthetic private columns: every column of the schema."""
+        return pl.concat(self.attach_shards(target, [rng]))
+
+    def attach_shards(self, target: CodedTable, rngs: Sequence[np.random.Generator]) -> Iterator[pl.DataFrame]:
+        """The same in shards of rows; each makes up for what the groups of those before it are off by."""
         if target.rows != len(self.shares):
             raise JobError(
                 f"The shares are for {len(self.shares):,} rows, the target has {target.rows:,}. Use the same one.\n"
                 "No confidential row was read and nothing was spent."
             )
+        tally = GroupTally.of(self.groups, self.shares.shape[1])
+        ends = np.cumsum([0, *shard_sizes(target.rows, len(rngs))]).tolist()
+        for low, high, rng in zip(ends, ends[1:], rngs, strict=False):
+            yield with_columns(target, self.schema, self._labels(tally, rng), rng, rows=(low, high))
+
+    def _labels(self, tally: "GroupTally", rng: np.random.Generator) -> "DrawLabels":
+        """Draws labels, the first time on top of what was drawn before; what is drawn again stands by itself."""
+        tallies = [tally]
 
         def draw_labels(rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
             shares, groups = self.shares[rows], [g[rows] for g in self.groups]
-            cells = balance(draw_stratified(shares, groups[0], rng), shares, groups, rng)
+            drawn = draw_stratified(shares, groups[0], rng)
+            cells = balance(drawn, shares, groups, rng, tallies.pop() if tallies else None)
             shape = self.schema.shape(self.private)
             return dict(zip(self.private, np.unravel_index(cells, shape), strict=True))
 
-        return with_columns(target, self.schema, draw_labels, rng)
+        return draw_labels
 
 
 def _cells_of(schema: Schema, private: Sequence[str], wanted: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -133,31 +148,51 @@ def _label_loop(shares: Any, u: Any) -> Any:
 _label = compiled(_label_loop)  # by name, not as a decorator: compiled code calls it, so nothing may wrap it
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class GroupTally:
+    """By how much the labels drawn so far exceed the shares of their rows, in each group, and how far chance may.
+
+    Attributes:
+        start: where the labels of each kind of group begin.
+        off, spread: excess and expected variance of each label of each group.
+    """
+
+    start: tuple[int, ...]
+    off: npt.NDArray[np.float64]
+    spread: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, groups: Sequence[npt.NDArray[Any]], label_count: int) -> "GroupTally":
+        """Before anything is drawn for rows of these groups."""
+        many = [(int(g.max()) + 1 if len(g) else 0) * label_count for g in groups]
+        return cls(tuple(np.cumsum([0, *many[:-1]]).tolist()), np.zeros(sum(many)), np.zeros(sum(many)))
+
+
 def balance(
     cells: npt.NDArray[np.int64],
     shares: npt.NDArray[np.float32],
     groups: Sequence[npt.NDArray[Any]],
     rng: np.random.Generator,
+    tally: GroupTally | None = None,
 ) -> npt.NDArray[np.int64]:
     """``cells``, a draw from ``shares``, exchanged so that the labels in all ``groups`` are close to their sums.
 
     Balanced sampling (Deville and Tille 2004), here by local search.  Independent draws would add to every table an
     error as large as that of a survey of these rows.  So every row in turn, in random order, is offered a label drawn
     from its own shares, and takes it if the tables that are watched come nearer to what the shares sum to.  A row is
-    never offered a label at any other rate than its own share.
+    never offered a label at any other rate than its own share.  A ``tally`` has what was drawn before for other rows
+    of these groups, is balanced together with these, and has these afterwards too.
     """
     n, label_count = shares.shape
     cells = cells.copy()
-    start, total = [], 0
-    for group in groups:
-        start.append(total)
-        total += (int(group.max()) + 1 if n else 0) * label_count
-    cell_at = np.stack([(s + g.astype(np.int64) * label_count) for s, g in zip(start, groups, strict=True)], axis=1)
-    off, spread = np.zeros(total), np.zeros(total)
-    _distance(shares, cell_at, cells, off, spread)
-    worth = 1 / np.sqrt(spread + 1)
+    tally = GroupTally.of(groups, label_count) if tally is None else tally
+    begin = zip(tally.start, groups, strict=True)
+    cell_at = np.stack([(s + g.astype(np.int64) * label_count) for s, g in begin], axis=1)
+    _distance(shares, cell_at, cells, tally.off, tally.spread)
+    worth = 1 / np.sqrt(tally.spread + 1)
     for _ in range(GUIDED_TREE.balance_sweeps):
-        _offer(shares, cell_at, cells, off, worth, rng.permutation(n), rng.random(n))
+        _offer(shares, cell_at, cells, tally.off, worth, rng.permutation(n), rng.random(n))
     return cells
 
 
@@ -193,20 +228,27 @@ def _offer(shares: Any, cell_at: Any, cells: Any, off: Any, worth: Any, order: A
             cells[r] = new
 
 
-def with_columns(target: CodedTable, schema: Schema, draw_labels: Any, rng: np.random.Generator) -> pl.DataFrame:
-    """The target's rows with what ``draw_labels(rows)`` gives them; rows that break a rule are drawn again.
+def with_columns(
+    target: CodedTable,
+    schema: Schema,
+    draw_labels: DrawLabels,
+    rng: np.random.Generator,
+    *,
+    rows: tuple[int, int] | None = None,
+) -> pl.DataFrame:
+    """The target's rows with what ``draw_labels`` gives them; rows that break a rule are drawn again.
 
     Every column of the schema, in its order.  A target's own value stays as it is when the schema allows it,
-    and otherwise becomes one of the cell it was counted in.
+    and otherwise becomes one of the cell it was counted in.  ``rows`` are the first one and that after the last.
     """
-    rows = np.arange(target.rows)
-    cells: Mapping[str, Any] = draw_labels(rows)
+    low, high = rows or (0, target.rows)
+    cells: Mapping[str, Any] = draw_labels(np.arange(low, high))
     given = [a for a in schema.attributes if a not in cells]
-    public = target.codes(given)
+    public = {a: codes[low:high] for a, codes in target.codes(given).items()}
     made = [p for a in cells for p in schema.coding.needs([a])]
     made += [c.name for c in schema.columns if c.determined_by and set(c.determined_by) & set(made)]
     made += [c.name for c in schema.columns if c.name not in target.frame.columns and c.name not in made]
-    kept = _kept(target, schema, [c.name for c in schema.columns if c.name not in made], rng)
+    kept = _kept(target, schema, [c.name for c in schema.columns if c.name not in made], rng, low, high)
 
     def built(which: npt.NDArray[Any], codes: Mapping[str, Any]) -> pl.DataFrame:
         every = {a: public[a][which] for a in given} | dict(codes)
@@ -214,24 +256,26 @@ def with_columns(target: CodedTable, schema: Schema, draw_labels: Any, rng: np.r
         mine = kept if len(which) == len(kept) else kept[which]
         return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
 
-    frame = built(rows, cells)
+    frame = built(np.arange(high - low), cells)
     for _ in range(GUIDED_TREE.rule_redraws if schema.zeros or schema.rules else 0):
         bad = np.flatnonzero(violations(schema, frame).to_numpy())
         if not len(bad):
             break
-        again = built(bad, draw_labels(bad))
+        again = built(bad, draw_labels(low + bad))
         place = np.arange(len(frame))
         place[bad] = len(frame) + np.arange(len(bad))
         frame = pl.concat([frame, again])[place]
     return frame
 
 
-def _kept(target: CodedTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
+def _kept(
+    target: CodedTable, schema: Schema, names: Sequence[str], rng: np.random.Generator, low: int, high: int
+) -> pl.DataFrame:
     """The target's own columns, values outside the schema replaced by one of the cell they fall in."""
-    frame = target.frame.select(names)
+    frame = target.frame.select(names)[low:high]
     for name in (n for n in names if target.departs(n) or _other_type(schema, frame, n)):
         column = schema.column(name)
-        codes = {a: target.codes([a])[a] for a in schema.attributes if a == name}
+        codes = {a: target.codes([a])[a][low:high] for a in schema.attributes if a == name}
         if not codes:
             continue
         inside = decode(schema, codes, rng, columns=[name])[name]

@@ -173,7 +173,7 @@ class PublicPrior:
         e, keys = self.noisy, self._keys
         estimates = self.estimates
         rows, start = self.rows, self._tilted
-        extra = max(round(tail * len(rows)), e.total - len(rows) if tail else 0)
+        extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
         if extra and len(e.axes.names) > 1:
             rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
             new = max(PUBLIC_BLEND.tail_weight, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))

@@ -17,6 +17,7 @@ from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.boosted_trees import fit_boosted_trees
 from hedgerow.model.trees.label_counts import (
     LabelCounts,
     LeafRows,
@@ -27,7 +28,7 @@ from hedgerow.model.trees.label_counts import (
     posterior_mode,
     to_target,
 )
-from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree, fit_boosted_trees, grow, prune
+from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree, grow, prune
 from hedgerow.model.trees.row_shares import RowShares
 from hedgerow.public import (
     TOTAL,
@@ -154,13 +155,12 @@ class GuidedTree(AbstractRecipe):
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """Leaves with all labels, and tables; without public labels only the tables, which come first."""
-        request, cost = self._first(attach_inputs(self, tariff, public), tariff, budget)
+        _, request, cost = self._known(tariff, budget, public)
         return (tariff.measure_all(request.questions, cost, weights=request.weights, law="laplace"),)
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """How many leaves, how large, and what each outcome is asked in, from public knowledge alone."""
-        inputs = attach_inputs(self, tariff, public)
-        request, _ = self._first(inputs, tariff, budget)
+        inputs, request, _ = self._known(tariff, budget, public)
         if request.grown is None:
             return (
                 "No public labels: attribute tables are asked first, and the tree grows on what they say. Its leaves",
@@ -180,11 +180,10 @@ class GuidedTree(AbstractRecipe):
 
     def fit(self, gate: Answers, public: PublicData) -> RowShares:
         """Ask once, twice without public labels, and correct the starting point by what came back."""
-        inputs = attach_inputs(self, gate.tariff, public)
-        request, cost = self._first(inputs, gate.tariff, gate.budget)
+        inputs, request, cost = self._known(gate.tariff, gate.budget, public)
         counts = _label_counts(gate, inputs, request, cost)
         if inputs.labels is not None:
-            start = self._start(inputs, request)
+            start = self._start(inputs, request, public)
         else:
             start, tables = _uniform(inputs), counts
             drifted = apply_drift(apply_drift(start, [label_totals(tables)]), tables)
@@ -196,6 +195,18 @@ class GuidedTree(AbstractRecipe):
             public.schema, inputs.private, shares, (*(e.group for e in counts), *inputs.code_rows), inputs.target
         )
 
+    def _known(
+        self, tariff: Tariff, budget: Budget, public: PublicData
+    ) -> tuple[AttachInputs, TreeRequest, Fraction]:
+        """The public side in codes, the first request and its cost: worked out once for a plan and its run."""
+        key = "guided_tree", repr(self), repr(tariff.guarantee)
+        if key not in public.memo:
+            public.memo[key] = attach_inputs(self, tariff, public)
+        inputs, priced = public.memo[key], (*key, tariff.measure, budget.total)
+        if priced not in public.memo:
+            public.memo[priced] = self._first(inputs, tariff, budget)
+        return inputs, *public.memo[priced]
+
     def _first(self, inputs: AttachInputs, tariff: Tariff, budget: Budget) -> tuple[TreeRequest, Fraction]:
         """The first request and its cost."""
         if inputs.labels is None:
@@ -204,15 +215,17 @@ class GuidedTree(AbstractRecipe):
         shares = one_hot(inputs.labels, inputs.label_count)
         return best_request(self, inputs, shares, tariff, budget.total), budget.total
 
-    def _start(self, inputs: AttachInputs, request: TreeRequest) -> Shares:
+    def _start(self, inputs: AttachInputs, request: TreeRequest, public: PublicData) -> Shares:
         """The labels' shares for each target row, from the public table alone."""
         assert inputs.labels is not None
         if self.prior == "boosted":
-            rng = np.random.Generator(np.random.PCG64(self.seed))
-            model = fit_boosted_trees(
-                inputs.public, inputs.labels, inputs.label_count, inputs.sizes, inputs.ordered, rng
-            )
-            return model.shares(inputs.code_rows)
+            key = "boosted", self.seed, inputs.private, inputs.given
+            if key not in public.memo:
+                rng = np.random.Generator(np.random.PCG64(self.seed))
+                form = (inputs.label_count, inputs.sizes, inputs.ordered)
+                model = fit_boosted_trees(inputs.public, inputs.labels, *form, rng)
+                public.memo[key] = model.shares(inputs.code_rows)
+            return np.asarray(public.memo[key])
         if self.prior == "none":
             return _uniform(inputs)
         shares = public_shares(inputs, one_hot(inputs.labels, inputs.label_count), request.tree)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, Literal, final
 
@@ -14,7 +15,7 @@ from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.counting.relabel import TICKETS, LabelLaw, check_lines
 from hedgerow.errors import JobError, Refused, TableMismatch
-from hedgerow.model.base import AbstractAttachment, Expected
+from hedgerow.model.base import AbstractAttachment, Expected, shard_sizes
 from hedgerow.model.trees.random_tree import (
     Combine,
     clip_to_shares,
@@ -392,16 +393,23 @@ class Forest(AbstractAttachment):
     def expected(self, question: Marginal) -> Expected:
         """The counts of one drawing, which is what these trees give for several columns drawn in turn."""
         target, schema = target_of(self.public), self.public.schema
-        cells = self._drawn(target, np.arange(target.rows), np.random.Generator(np.random.PCG64(self.recipe.seed)))
+        cells = self._drawn(target, np.random.Generator(np.random.PCG64(self.recipe.seed)), np.arange(target.rows))
         codes = {c: cells[c] if c in cells else target.codes([c])[c] for c in question.columns}
         at = cross(schema, question.columns, codes, target.rows)
         return np.bincount(at, minlength=schema.size(question.columns)).astype(np.float64)
 
     def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of ``target``, in order, with synthetic private columns."""
-        return with_columns(target, self.public.schema, lambda rows: self._drawn(target, rows, rng), rng)
+        return pl.concat(self.attach_shards(target, [rng]))
 
-    def _drawn(self, target: CodedTable, rows: npt.NDArray[Any], rng: np.random.Generator) -> dict[str, Any]:
+    def attach_shards(self, target: CodedTable, rngs: Sequence[np.random.Generator]) -> Iterator[pl.DataFrame]:
+        """The same in shards of rows: each row is drawn by itself."""
+        ends = np.cumsum([0, *shard_sizes(target.rows, len(rngs))]).tolist()
+        for low, high, rng in zip(ends, ends[1:], rngs, strict=False):
+            draw_labels = partial(self._drawn, target, rng)
+            yield with_columns(target, self.public.schema, draw_labels, rng, rows=(low, high))
+
+    def _drawn(self, target: CodedTable, rng: np.random.Generator, rows: npt.NDArray[Any]) -> dict[str, Any]:
         cells: dict[str, Any] = {}
         for step, answers in self.steps:
             names = step.trees[0].columns

@@ -1,0 +1,188 @@
+"""Many small regression trees on public rows, added up: a model of the labels that noisy leaves correct later.
+
+Gradient boosting for the multinomial loss (Friedman 2001) with one tree for all labels in a round, a damped Newton
+step in each leaf, and early stopping on held-out public rows.  Trees are grown once; their steps come from all rows,
+held-out ones included, which is better than to grow them again on all.  Public rows only: it costs no privacy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.counting.kernel import compiled
+from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.regression_tree import BinaryTree, Shares, grow_rows
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """Trees and the steps of their nodes, on the scale of log shares, from ``start``."""
+
+    start: npt.NDArray[np.float32]
+    trees: tuple[tuple[BinaryTree, npt.NDArray[np.float32]], ...]
+
+    def shares(self, code_rows: npt.NDArray[Any]) -> Shares:
+        """The share of each label for every row."""
+        scores = np.tile(self.start, (code_rows.shape[1], 1))
+        if self.trees:
+            ends = np.cumsum([0, *(len(tree.look) for tree, _ in self.trees)])
+            look, low, side = (
+                np.concatenate([getattr(t, n) for t, _ in self.trees]) for n in ("look", "low", "side")
+            )
+            steps = np.concatenate([steps for _, steps in self.trees])
+            _add_steps(np.ascontiguousarray(code_rows.T), ends, look, low, side, steps, scores)
+        return _softmax(scores, scores)
+
+
+def fit_boosted_trees(
+    code_rows: npt.NDArray[Any],
+    labels: npt.NDArray[np.int64],
+    label_count: int,
+    sizes: Sequence[int],
+    ordered: Sequence[bool],
+    rng: np.random.Generator,
+) -> BoostedTrees:
+    """The boosted model of ``labels`` below ``label_count`` given the codes in ``code_rows``.
+
+    A part of the rows is held out and says how many of the trees that the others grow are kept.  All rows together
+    then say what the steps of these trees are.
+    """
+    n = len(labels)
+    some = min(n // GUIDED_TREE.boosting_held_out, GUIDED_TREE.boosting_most_held_out)
+    rows, order = np.ascontiguousarray(code_rows.T), rng.permutation(n)
+    held, kept = rows[order[:some]], rows[order[some:]]
+    truth, known = labels[order[:some]], labels[order[some:]]
+    start = _start(known, label_count)
+    scores, judged = np.tile(start, (len(known), 1)), np.tile(start, (len(truth), 1))
+    shares, seen = np.empty_like(scores), np.empty_like(judged)
+    trees = list[tuple[BinaryTree, npt.NDArray[np.float32]]]()
+    best, loss = 0, _loss(_softmax(judged, seen), truth)
+    for i in range(GUIDED_TREE.boosting_rounds):
+        tree, steps = _step(rows=kept, labels=known, form=(sizes, ordered), scores=scores, shares=shares)
+        trees.append((tree, steps))
+        _add_steps(held, np.array([0, len(steps)]), tree.look, tree.low, tree.side, steps, judged)
+        if (now := _loss(_softmax(judged, seen), truth)) < loss:
+            best, loss = i + 1, now
+        elif i + 1 - best >= GUIDED_TREE.boosting_patience:
+            break
+    return _filled(rows, labels, label_count, [tree for tree, _ in trees[:best]])
+
+
+def _filled(rows: Any, labels: Any, label_count: int, trees: Sequence[BinaryTree]) -> BoostedTrees:
+    """Trees that stand with the steps that ``rows`` give them, one after another."""
+    start, made = _start(labels, label_count), list[tuple[BinaryTree, npt.NDArray[np.float32]]]()
+    scores, leaf = np.tile(start, (len(labels), 1)), np.zeros(len(labels), np.int64)
+    shares = np.empty_like(scores)
+    for tree in trees:
+        rest = _residuals(scores, shares, labels)
+        _walk(rows, tree.look, tree.low, tree.side, leaf)
+        made.append((tree, _steps(tree, leaf, rest, shares, scores)))
+    return BoostedTrees(start, tuple(made))
+
+
+def _step(
+    *, rows: Any, labels: Any, form: Any, scores: Any, shares: Any
+) -> tuple[BinaryTree, npt.NDArray[np.float32]]:
+    """One tree on the residuals; ``scores`` move by its steps."""
+    rest = _residuals(scores, shares, labels)
+    tree, leaf = grow_rows(rows, rest, *form, GUIDED_TREE.boosting_leaf, GUIDED_TREE.boosting_depth)
+    return tree, _steps(tree, leaf, rest, shares, scores)
+
+
+def _residuals(scores: Any, shares: Any, labels: Any) -> npt.NDArray[np.float32]:
+    """A 1 for each label less the shares, which are written to ``shares``."""
+    rest = -_softmax(scores, shares)
+    rest[np.arange(len(labels)), labels] += 1
+    return rest
+
+
+def _steps(tree: BinaryTree, leaf: Any, rest: Any, shares: Any, scores: Any) -> npt.NDArray[np.float32]:
+    """The damped Newton step of every node; ``scores`` move by that of their leaf."""
+    top, bottom = np.zeros((2, len(tree.look), scores.shape[1]))
+    _gradient_sums(leaf, rest, shares, top, bottom)
+    most = GUIDED_TREE.boosting_clip
+    newton = np.clip(top / (bottom + GUIDED_TREE.boosting_ridge), -most, most)
+    steps = (GUIDED_TREE.boosting_rate * newton).astype(np.float32)
+    _move(leaf, steps, scores)
+    return steps
+
+
+def _start(labels: Any, label_count: int) -> npt.NDArray[np.float32]:
+    held = np.bincount(labels, minlength=label_count) + 0.5
+    return np.asarray(np.log(held / held.sum()), np.float32)
+
+
+def _loss(shares: Shares, truth: Any) -> float:
+    return float(-np.log(shares[np.arange(len(truth)), truth]).mean()) if len(truth) else 0.0
+
+
+def _softmax(scores: npt.NDArray[np.float32], out: npt.NDArray[np.float32]) -> Shares:
+    """The shares that go with log shares, written to ``out``; none is below the least one."""
+    _below_largest(scores, out)
+    np.exp(out, out=out)
+    _to_shares(out, np.float32(GUIDED_TREE.least_share))
+    return out
+
+
+@compiled
+def _below_largest(scores: Any, out: Any) -> None:
+    for r in range(len(scores)):
+        largest = scores[r, 0]
+        for k in range(scores.shape[1]):
+            largest = max(largest, scores[r, k])
+        for k in range(scores.shape[1]):
+            out[r, k] = scores[r, k] - largest
+
+
+@compiled
+def _to_shares(up: Any, least: Any) -> None:
+    for r in range(len(up)):
+        total = np.float32(0)
+        for k in range(up.shape[1]):
+            total += up[r, k]
+        again = np.float32(0)
+        for k in range(up.shape[1]):
+            up[r, k] = max(up[r, k] / total, least)
+            again += up[r, k]
+        for k in range(up.shape[1]):
+            up[r, k] /= again
+
+
+@compiled
+def _add_steps(codes: Any, ends: Any, look: Any, low: Any, side: Any, steps: Any, scores: Any) -> None:
+    """Let every row fall through trees that stand one after another, and add the step of each leaf to its scores."""
+    for r in range(len(codes)):
+        for t in range(len(ends) - 1):
+            base, at = ends[t], 0
+            while look[base + at] >= 0:
+                at = low[base + at] + side[base + at, codes[r, look[base + at]]]
+            for k in range(scores.shape[1]):
+                scores[r, k] += steps[base + at, k]
+
+
+@compiled
+def _walk(codes: Any, look: Any, low: Any, side: Any, leaf: Any) -> None:
+    for r in range(len(codes)):
+        at = 0
+        while look[at] >= 0:
+            at = low[at] + side[at, codes[r, look[at]]]
+        leaf[r] = at
+
+
+@compiled
+def _gradient_sums(leaf: Any, rest: Any, shares: Any, top: Any, bottom: Any) -> None:
+    for r in range(len(leaf)):
+        for k in range(rest.shape[1]):
+            top[leaf[r], k] += rest[r, k]
+            bottom[leaf[r], k] += shares[r, k] * (1 - shares[r, k])
+
+
+@compiled
+def _move(leaf: Any, steps: Any, scores: Any) -> None:
+    for r in range(len(leaf)):
+        for k in range(scores.shape[1]):
+            scores[r, k] += steps[leaf[r], k]
