@@ -68,7 +68,7 @@ def test_whole_counts_of_shards_add_up_to_those_of_one_drawing() -> None:
     parts = list(systematic_shards(shares, 100_003, 7, np.random.default_rng(3)))
     assert [int(p.sum()) for p in parts] == shard_sizes(100_003, 7)
     (together,) = systematic_shards(shares, 100_003, 1, np.random.default_rng(3))
-    assert (sum(parts) == together).all()
+    assert (np.sum(parts, axis=0) == together).all()
     assert np.abs(np.array(parts) - together / 7).max() < 1  # each shard has its share of every cell, made whole
 
 

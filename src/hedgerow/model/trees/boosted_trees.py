@@ -89,7 +89,9 @@ def _step(
 ) -> tuple[BinaryTree, npt.NDArray[np.float32]]:
     """One tree on the residuals; ``scores`` move by its steps."""
     rest = _residuals(scores, shares, labels)
-    tree, leaf = grow_rows(rows, rest, *form, GUIDED_TREE.boosting_leaf, GUIDED_TREE.boosting_depth)
+    sizes, ordered = form
+    limits = GUIDED_TREE.boosting_leaf, GUIDED_TREE.boosting_depth
+    tree, leaf = grow_rows(rows, rest, sizes, ordered, *limits)
     return tree, _steps(tree, leaf, rest, shares, scores)
 
 
@@ -97,7 +99,7 @@ def _residuals(scores: Any, shares: Any, labels: Any) -> npt.NDArray[np.float32]
     """A 1 for each label less the shares, which are written to ``shares``."""
     rest = -_softmax(scores, shares)
     rest[np.arange(len(labels)), labels] += 1
-    return rest
+    return np.asarray(rest)
 
 
 def _steps(tree: BinaryTree, leaf: Any, rest: Any, shares: Any, scores: Any) -> npt.NDArray[np.float32]:

@@ -98,7 +98,8 @@ def grow_rows(
         np.array([smallest, deepest, most, min(deepest, _KEPT) + 2], np.int64),
         worth,
     )
-    return BinaryTree(*(a[:count] for a in arrays), sizes=tuple(sizes)), leaf
+    look, low, held, error, side, depth = (a[:count] for a in arrays)
+    return BinaryTree(look, low, held, error, side, depth, tuple(sizes)), leaf
 
 
 @compiled
@@ -152,7 +153,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
                     tally = own[0, : sizes[a]]
                     present = 0
                     for r in here:
-                        c = np.int64(codes[r, a])
+                        c = codes[r, a]
                         if tally[c, label_count] == 0:
                             seen[present] = c
                             present += 1
