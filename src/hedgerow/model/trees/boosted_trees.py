@@ -110,7 +110,7 @@ def _steps(tree: BinaryTree, leaf: Any, rest: Any, shares: Any, scores: Any) -> 
     newton = np.clip(top / (bottom + GUIDED_TREE.boosting_ridge), -most, most)
     steps = (GUIDED_TREE.boosting_rate * newton).astype(np.float32)
     _move(leaf, steps, scores)
-    return steps
+    return np.asarray(steps)
 
 
 def _start(labels: Any, label_count: int) -> npt.NDArray[np.float32]:
