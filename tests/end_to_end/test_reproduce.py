@@ -22,6 +22,10 @@ EXHIBITS = {
         *(f"Figure {i}" for i in range(5, 15)),
         *("True-classified", "Section 3: the pay mismatch"),
     ],
+    "rdt-2019": [
+        *("Table 1", *(f"Figure {i}" for i in range(1, 22))),
+        *(f"Section 3: {part}" for part in ("findings", "two strategies", "the sweet spot", "least epsilon")),
+    ],
     "ce": ["Table 1", "Step 1", "Equations (8) to (13)", "Step 2", "Step 3", "Summary", "Other models"],
 }
 
@@ -148,3 +152,17 @@ def test_two_releases_stand_side_by_side_and_rates_are_the_stewards(
     assert found["least n for a width of 0.05 there"].ours == "874"
     assert found["empirical and exact ends correspond"].same
     assert found["rows that match one authentic row alone"].ours == "80 %"
+
+
+@pytest.mark.parametrize("paper", ["rdt-2019"])
+def test_weight_vectors_have_names_and_settings_are_ranked_by_what_they_cost_a_person(
+    page: Reproduction, paper: str
+) -> None:
+    text = page.page.read_text("utf-8")
+    assert "weights = agency and occupation 10" in text and "weights = pay 40" in text and "{&#34;age" not in text
+    spots = [n for where, n in page.numbers if where == "Section 3: the sweet spot"]
+    assert len(spots) == 4 and all("error" in n.ours for n in spots)
+    ranked = next(e for e in page.paper.exhibits if e.name == "Section 3: least epsilon").tables
+    for table in ranked:
+        costs = [float(r[0]) for r in table.rows]
+        assert costs == sorted(costs) and all(float(r[-1]) <= 0.03 for r in table.rows)

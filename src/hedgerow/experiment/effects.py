@@ -10,7 +10,7 @@ figures.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -165,10 +165,11 @@ def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> FindingResult
     measure = finding.measure or grid.file.measure[0].name
     here = results
     for name, level in finding.at.items():
-        here = here.filter(pl.col(name) == level)
+        here = here.filter(pl.col(name) == grid.stored(name, level))
     free = [f for f in factors if f not in finding.at]
     if finding.check in ("helps", "does not help"):
-        return _compared(finding, here, measure, free)
+        levels = tuple(grid.stored(finding.factors[0], level) for level in finding.of)
+        return _compared(finding, levels, here, measure, free)
     found = effects_on(here, measure, free)
     if not found.single:
         return FindingResult(finding.says, None, "no run succeeded")
@@ -184,9 +185,11 @@ def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> FindingResult
     return FindingResult(finding.says, found.single[place - 1].factors == finding.factors, ranking)
 
 
-def _compared(finding: Finding, here: pl.DataFrame, measure: str, free: list[str]) -> FindingResult:
+def _compared(
+    finding: Finding, levels: tuple[Any, ...], here: pl.DataFrame, measure: str, free: list[str]
+) -> FindingResult:
     """Two levels of a factor, run by run with everything else the same."""
-    factor, (one, two) = finding.factors[0], finding.of
+    factor, (one, two) = finding.factors[0], levels
     runs = errors_of_runs(here, measure, free)
     rest = [*(f for f in free if f != factor), "seed"]
     both = runs.filter(pl.col(factor) == one).join(runs.filter(pl.col(factor) == two), on=rest, suffix="_two")

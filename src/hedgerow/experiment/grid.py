@@ -45,6 +45,16 @@ class Factor(_GridPart):
             raise ValueError("'times' needs levels that are numbers")
         return self
 
+    def stored(self, level: int) -> Any:
+        """A level as results hold it: a table or a list by its label."""
+        value = self.levels[level]
+        return value if isinstance(value, int | float | str) else self.label(level)
+
+    def place(self, value: Any) -> int | None:
+        """Which level is meant by its value, by its label, or by what results hold; None when none is."""
+        known = (self.levels, self.labels, tuple(map(self.stored, range(len(self.levels)))))
+        return next((list(names).index(value) for names in known if value in names), None)
+
     def label(self, level: int) -> str:
         """A level for people."""
         if self.labels:
@@ -76,12 +86,22 @@ class Measure(_GridPart):
 
 
 class Picture(_GridPart):
-    """A figure in the papers' form: a line for each level of one factor, panels by another, the rest averaged."""
+    """A figure in the papers' form: a line for each level of one factor, panels by another, the rest averaged.
+
+    With ``against``, a factor whose levels are numbers, the mean error is drawn against it, and where it is least.
+    """
 
     measure: str = ""
-    lines: str
+    lines: str = ""
     panels: str = ""
+    against: str = ""
     at: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _check(self) -> "Picture":
+        if not self.lines and not self.against:
+            raise ValueError("say lines = FACTOR, or against = FACTOR for a curve of the error")
+        return self
 
 
 class Finding(_GridPart):
@@ -111,6 +131,7 @@ class _Experiment(_GridPart):
     design: Literal["full", "fractional"] = "full"
     runs_at_most: Annotated[int, Field(ge=2)] | None = None
     stand_in: str = ""
+    tolerance: Annotated[float, Field(gt=0)] | None = None
     split_seed: Annotated[int, Field(ge=0)] = 0
 
 
@@ -205,6 +226,22 @@ class Grid:
         data = _of_its_recipe(self.tables) if cell is None else self.job_tables(cell)
         return JobValues(**values_of(data, self.job_path, text=self.job))
 
+    def factor(self, name: str) -> Factor:
+        """The factor of that name."""
+        return next(f for f in self.factors if f.name == name)
+
+    def stored(self, name: str, level: Any) -> Any:
+        """What results hold for a level of a factor, however it is said."""
+        factor = self.factor(name)
+        at = factor.place(level)
+        return level if at is None else factor.stored(at)
+
+    def word(self, name: str, level: Any) -> str:
+        """A level of a factor for people."""
+        factor = self.factor(name)
+        at = factor.place(level)
+        return str(level) if at is None else factor.label(at)
+
     def _check_names(self) -> None:
         names, measures = [f.name for f in self.factors], [m.name for m in self.file.measure]
         wrong = [f"two factors are called {n!r}" for n in {n for n in names if names.count(n) > 1}]
@@ -212,22 +249,23 @@ class Grid:
             f"a factor cannot be called {n!r}: results have a column of that name" for n in names if n in _TAKEN
         ]
         wrong += [f"two measures are called {n!r}" for n in {n for n in measures if measures.count(n) > 1}]
-        used = [(n, "figure") for p in self.file.figure for n in (p.lines, *filter(None, [p.panels]), *p.at)]
+        used = [(n, "figure") for p in self.file.figure for n in (p.lines, p.panels, p.against, *p.at) if n]
         used += [(n, "finding") for f in self.file.finding for n in (*f.factors, *f.at)]
         wrong += [f"a {where} names the factor {n!r}, which is not there" for n, where in used if n not in names]
         asked: list[Picture | Finding] = [*self.file.figure, *self.file.finding]
         for x in asked:
             if x.measure and x.measure not in measures:
                 wrong.append(f"there is no measure {x.measure!r}")
-        for f in self.factors:
-            for x in asked:
-                if f.name in x.at and x.at[f.name] not in f.levels:
-                    wrong.append(f"{f.name} has no level {x.at[f.name]!r}")
+        told = [(f, x.at[f.name]) for f in self.factors for x in asked if f.name in x.at]
+        wrong += [f"{f.name} has no level {level!r}" for f, level in told if f.place(level) is None]
         for f in self.factors:
             if len({isinstance(level, str) for level in f.levels}) > 1:
                 wrong.append(f"the levels of {f.name} must be all text or all not")
             of = [level for x in self.file.finding if x.factors[0] == f.name for level in x.of]
-            wrong += [f"{f.name} has no level {level!r}" for level in of if level not in f.levels]
+            wrong += [f"{f.name} has no level {level!r}" for level in of if f.place(level) is None]
+        numbers = {f.name for f in self.factors if all(isinstance(x, int | float) for x in f.levels)}
+        against = {p.against for p in self.file.figure if p.against in names} - numbers
+        wrong += [f"a figure is drawn against {n}, whose levels are not numbers" for n in sorted(against)]
         wrong += self._unknown_settings()
         if wrong:
             said = "; ".join(wrong)

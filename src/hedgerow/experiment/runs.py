@@ -235,10 +235,7 @@ def run_cell(tables: GridStandIn, cell: Cell, seed: int) -> pl.DataFrame:
     if not found:
         nan = float("nan")
         found = [Reading(m.name, "", "", nan, nan, nan) for m in tables.grid.file.measure]
-    levels: dict[str, Any] = {
-        f.name: f.levels[at] if isinstance(f.levels[at], int | float | str) else f.label(at)
-        for f, at in zip(tables.grid.factors, cell, strict=True)
-    }
+    levels: dict[str, Any] = {f.name: f.stored(at) for f, at in zip(tables.grid.factors, cell, strict=True)}
     frame = pl.DataFrame([vars(r) for r in found], infer_schema_length=None)
     return frame.select(
         *(pl.lit(v).alias(k) for k, v in levels.items()),

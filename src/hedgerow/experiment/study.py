@@ -23,13 +23,15 @@ from hedgerow.figures import (
     Trace,
     bars,
     lines,
+    log_lines,
     roomy,
     series,
     sheet,
     small,
     write_sheet,
 )
-from hedgerow.public import Formula
+from hedgerow.job import JobValues
+from hedgerow.public import Formula, epsilon_of
 from hedgerow.stand_in import worker_count
 
 COST = (
@@ -81,6 +83,21 @@ class Study:
         means = runs.group_by(*self._factors, maintain_order=True).agg(pl.col("error").mean())
         return {} if means.is_empty() else means.sort("error", maintain_order=True).row(0, named=True)
 
+    def cheapest(self, measure: str) -> list[dict[str, Any]]:
+        """The cells whose mean error keeps the tolerance, the least total epsilon of a person first."""
+        grid, limit = self.grid, self.grid.file.experiment.tolerance
+        runs = errors_of_runs(self.results, measure, self._factors)
+        means = runs.group_by(*self._factors, maintain_order=True).agg(pl.col("error").mean())
+        error = {row[:-1]: row[-1] for row in means.iter_rows()}
+        found = []
+        for cell in grid.design.cells:
+            key = tuple(f.stored(at) for f, at in zip(grid.factors, cell, strict=True))
+            if limit is not None and error.get(key, float("inf")) <= limit:
+                job = grid.job_of(cell)
+                labels = {f.name: f.label(at) for f, at in zip(grid.factors, cell, strict=True)}
+                found.append({**labels, "epsilon_of_a_person": person_epsilon(job), "error": error[key]})
+        return sorted(found, key=lambda row: (row["epsilon_of_a_person"], row["error"]))
+
     def to_json(self) -> dict[str, Any]:
         """The study as plain data."""
         design = self.grid.design
@@ -93,12 +110,23 @@ class Study:
             "runs_refused": self.failed,
             "effects": [row for e in self.effects for row in e.table().to_dicts()],
             "best": {e.measure: self.best(e.measure) for e in self.effects},
+            "cheapest": {e.measure: self.cheapest(e.measure) for e in self.effects},
             "findings": [{"says": v.says, "held": v.held, "figures": v.figures} for v in self.verdicts],
             "confidential_rows_read": 0,
             "cost": 0,
             "note": COST,
             "folder": str(self.grid.out),
         }
+
+
+def person_epsilon(job: JobValues) -> float:
+    """What a job costs one person: its epsilon where the unit is the person; where it is a record and every group
+    (year) is fitted by itself, as much for every group that a person may be in."""
+    groups = getattr(job.recipe, "by", "") if job.guarantee.unit == "record" else ""
+    times = job.schema.column(groups).size if groups else 1
+    if job.budget.measure == "pure":
+        return float(job.budget.epsilon * times)
+    return epsilon_of(job.budget.total * times**2, job.budget.delta)
 
 
 def experiment(path: str | Path, *, workers: int = 0, watch: Watch = lambda progress: None) -> Study:
@@ -145,9 +173,12 @@ def _write(study: Study) -> None:
             drawn.append(folder / f"what-matters-{_slug(e.measure)}.svg")
             figures.draw_effects(drawn[-1], e)
     for i, (picture, measure) in enumerate(_pictures(study), 1):
-        name = "-by-".join(_slug(x) for x in (picture.lines, picture.panels) if x)
+        name = "-by-".join(_slug(x) for x in (picture.against, picture.lines, picture.panels) if x)
         drawn.append(folder / f"{i:02}-{name}.svg")
-        figures.draw_lines(drawn[-1], study.grid, picture, measure, study.results)
+        if picture.against:
+            write_sheet(drawn[-1], sheet([curve_section(study.grid, picture, measure, study.results)[0]]))
+        else:
+            figures.draw_lines(drawn[-1], study.grid, picture, measure, study.results)
     (out / "README.md").write_text(page(study, [p.relative_to(out) for p in drawn]), "utf-8")
 
 
@@ -156,8 +187,8 @@ def _pictures(study: Study) -> Iterator[tuple[Picture, str]]:
     models = [m.name for m in study.grid.file.measure if m.model and m.by]
     if study.grid.file.figure:
         for p in study.grid.file.figure:
-            if p.measure or models:
-                yield p, p.measure or models[0]
+            if p.measure or models or p.against:
+                yield p, p.measure or (models[0] if models else study.grid.file.measure[0].name)
         return
     factors = [f.name for f in study.grid.factors]
     pairs = list(combinations(factors, 2)) or [(factors[0], "")]
@@ -194,8 +225,25 @@ def page(study: Study, drawn: list[Path]) -> str:
             lines += [
                 "The best of many is a little lucky: run it again with other seeds before relying on the figure."
             ]
+        lines += _cheapest_lines(study, e.measure)
     lines += ["", "## Figures", "", *(f"![{p.stem}]({p.as_posix()})\n" for p in drawn)]
     return "\n".join(lines) + "\n"
+
+
+def _cheapest_lines(study: Study, measure: str) -> list[str]:
+    """The settings that keep the tolerance, cheapest first."""
+    limit = study.grid.file.experiment.tolerance
+    if limit is None:
+        return []
+    found, names = study.cheapest(measure), [f.name for f in study.grid.factors]
+    lines = ["", f"Settings with a mean error of at most {limit:g}, the least total epsilon of a person first:", ""]
+    if not found:
+        return [*lines[:-1], "none keeps it.", ""]
+    lines += [f"| total epsilon of a person | {' | '.join(names)} | mean error |", "|---" * (len(names) + 2) + "|"]
+    return lines + [
+        f"| {r['epsilon_of_a_person']:.4g} | {' | '.join(r[n] for n in names)} | {r['error']:.4g} |"
+        for r in found[:12]
+    ]
 
 
 def _effect_lines(e: Effects) -> list[str]:
@@ -225,15 +273,26 @@ _Line = list[tuple[str, float]]
 
 def draw_lines(path: Path, grid: Grid, picture: Picture, measure: str, results: pl.DataFrame) -> None:
     """A row of panels for every coefficient; a column for every level of the panel factor."""
-    here = results.filter((pl.col("measure") == measure) & pl.col("synthetic").is_finite())
+    write_sheet(path, sheet(line_sections(grid, picture, measure, results)))
+
+
+def _chosen(grid: Grid, picture: Picture, measure: str, results: pl.DataFrame) -> pl.DataFrame:
+    here = results.filter(pl.col("measure") == measure)
     for name, level in picture.at.items():
-        here = here.filter(pl.col(name) == level)
+        here = here.filter(pl.col(name) == grid.stored(name, level))
+    return here
+
+
+def line_sections(grid: Grid, picture: Picture, measure: str, results: pl.DataFrame) -> list[Section]:
+    """The same as sections: what the lines are, then one for every coefficient."""
+    here = _chosen(grid, picture, measure, results).filter(pl.col("synthetic").is_finite())
     panels = _levels(here, picture.panels) if picture.panels else [None]
     levels = _levels(here, picture.lines)
     looks = [series(i, dashed=True) for i in range(len(levels))]
     heading, *notes = _caption(grid, picture, measure)
     keys = [Key("authentic (stand-in)", "curve")]
-    keys += [Key(f"{picture.lines} = {v}", f"curve {look}") for v, look in zip(levels, looks, strict=True)]
+    words = [f"{picture.lines} = {grid.word(picture.lines, v)}" for v in levels]
+    keys += [Key(said, f"curve {look}") for said, look in zip(words, looks, strict=True)]
     sections = [Section(heading, notes=notes, keys=keys)]
     times = sorted(here["at"].unique().to_list(), key=lambda t: (_number(t) is None, _number(t), t))
     for term in here["term"].unique(maintain_order=True).to_list():
@@ -247,11 +306,40 @@ def draw_lines(path: Path, grid: Grid, picture: Picture, measure: str, results: 
         values = [v for _, found in drawn for line in found for _, v in line]
         ends = roomy([*values, 0.0] if values else [0.0, 1.0], 0.3)
         charts = [
-            ("" if panel is None else f"{picture.panels} = {panel}", _panel(term, times, found, looks, ends))
+            (
+                "" if panel is None else f"{picture.panels} = {grid.word(picture.panels, panel)}",
+                _panel(term, times, found, looks, ends),
+            )
             for panel, found in drawn
         ]
         sections.append(Section(term, charts, across=min(2, len(charts))))
-    write_sheet(path, sheet(sections))
+    return sections
+
+
+def curve_section(
+    grid: Grid, picture: Picture, measure: str, results: pl.DataFrame
+) -> tuple[Section, dict[str, tuple[float, float]]]:
+    """The mean error against a number, a line for each level of another factor; and where each line is least."""
+    runs = errors_of_runs(_chosen(grid, picture, measure, results), measure, [f.name for f in grid.factors])
+    levels = _levels(runs, picture.lines) if picture.lines else [None]
+    traces, keys, least = [], [], {}
+    for i, level in enumerate(levels):
+        part = runs if level is None else runs.filter(pl.col(picture.lines) == level)
+        means = part.group_by(picture.against).agg(pl.col("error").mean()).sort(picture.against).rows()
+        said = "mean error" if level is None else f"{picture.lines} = {grid.word(picture.lines, level)}"
+        at, error = min(means, key=lambda m: m[1])
+        least[said] = (float(at), float(error))
+        points = tuple(
+            LinePoint(float(x), e, said=f"{said}, {picture.against} {x:g}: {small(e)}", off=x != at) for x, e in means
+        )
+        traces.append(Trace(series(i), points))
+        keys.append(Key(f"{said}: least {small(error)} at {at:g}", f"curve {series(i)}"))
+    chart = log_lines(
+        traces, said=f"Mean error against {picture.against}", show=small, axes=(picture.against, "mean error")
+    )
+    notes = [n for n in _caption(grid, picture, measure)[1:] if n]
+    heading = f"{measure}: mean error against {picture.against}; filled where it is least"
+    return Section(heading, [("", chart)], notes=notes, keys=keys), least
 
 
 def _means(rows: pl.DataFrame, column: str) -> _Line:
@@ -290,8 +378,8 @@ def _number(time: Any) -> float | None:
 
 
 def _caption(grid: Grid, picture: Picture, measure: str) -> list[str]:
-    fixed = [f"{k} = {v}" for k, v in picture.at.items()]
-    shown = (picture.lines, picture.panels, *picture.at)
+    fixed = [f"{k} = {grid.word(k, v)}" for k, v in picture.at.items()]
+    shown = (picture.lines, picture.panels, picture.against, *picture.at)
     rest = [f.name for f in grid.factors if f.name not in shown]
     against = next(m.reference for m in grid.file.measure if m.name == measure)
     text = [f"{measure}: coefficients, authentic (solid) and synthetic (dashed)"]

@@ -112,12 +112,16 @@ class Task:
     Attributes:
         folder: where its tables, job files and results go.
         quick: small tables and few runs.
-        watch: told each phase.
+        watch: told each phase, and with ``step`` how far it is, where it can show that.
     """
 
     folder: Path
     quick: bool
     watch: Watch = field(default=lambda phase: None)
+
+    def step(self, text: str) -> None:
+        """Say how far the present phase is."""
+        getattr(self.watch, "step", lambda said: None)(text)
 
 
 @final

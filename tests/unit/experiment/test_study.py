@@ -6,16 +6,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hedgerow.api.job import Job
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.experiment import runs
 from hedgerow.experiment.grid import Grid
 from hedgerow.experiment.runs import GridStandIn, Progress, run_cell
-from hedgerow.experiment.study import experiment
+from hedgerow.experiment.study import curve_section, experiment, page, person_epsilon
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.files import open_source
 from hedgerow.public.toml import document
+from hedgerow.simulate.personnel import personnel_schema
 from tests.jobs import loads
 from tests.unit.experiment.world import GRID, write
 
@@ -269,3 +271,54 @@ def test_an_experiment_counts_the_rows_that_a_gate_counts(tmp_path: Path, suffix
     assert 0 < gate.sum() == counted.rows < 5 * table.height // 7
     codes = counted.codes(question.columns)
     assert CountPlan([question], stage.schema.coding).count(codes).tolist() == gate.tolist()
+
+
+def test_levels_have_names_errors_a_curve_and_settings_a_price(tmp_path: Path) -> None:
+    grid = write(tmp_path, recipe="public_blend")
+    text = grid.read_text("utf-8").replace(
+        "levels = [0.05, 20.0]", 'levels = [0.05, 1, 20.0]\nlabels = ["low", "one", "high"]'
+    )
+    text = text.replace("of = [0.05, 20.0]", 'of = ["low", "high"]').replace(
+        "seeds = 2", "seeds = 2\ntolerance = 0.2"
+    )
+    text += """
+[[figure]]
+measure = "sex by race"
+against = "epsilon"
+lines = "recipe"
+[[figure]]
+lines = "epsilon"
+at = { recipe = "independent" }
+"""
+    grid.write_text(text, "utf-8")
+    study = experiment(grid, workers=1)
+    assert study.verdicts[0].held is not None
+    drawn = {p.name: p.read_text("utf-8") for p in (study.grid.out / "figures").glob("0*.svg")}
+    curve = drawn["01-epsilon-by-recipe.svg"]
+    assert "mean error against epsilon" in curve and "recipe = independent: least" in curve
+    assert "epsilon = low" in drawn["02-epsilon.svg"] and "epsilon = 0.05" not in drawn["02-epsilon.svg"]
+    _, least = curve_section(study.grid, study.grid.file.figure[0], "sex by race", study.results)
+    runs = study.results.filter((pl.col("measure") == "sex by race") & (pl.col("recipe") == "independent"))
+    means = dict(runs.group_by("epsilon").agg(pl.col("error").mean()).iter_rows())
+    assert least["recipe = independent"] == pytest.approx((min(means, key=means.__getitem__), min(means.values())))
+    ranked = study.cheapest("sex by race")
+    assert ranked and [r["epsilon_of_a_person"] for r in ranked] == sorted(r["epsilon_of_a_person"] for r in ranked)
+    assert all(r["error"] <= 0.2 for r in ranked) and "the least total epsilon of a person first" in page(study, [])
+
+
+def test_a_record_in_every_year_costs_a_person_every_year(tmp_path: Path) -> None:
+    job = (Path(__file__).parents[3] / "examples/rdt-2019/trees.toml").read_text("utf-8")
+    (tmp_path / "schema.toml").write_text(personnel_schema(years=(1988, 1996, 2003, 2011)), "utf-8")
+    job = job.replace("public_columns = [", 'public_columns = ["grade", "supervisory", ')
+    (tmp_path / "job.toml").write_text(job, "utf-8")
+    assert person_epsilon(Job.load(tmp_path / "job.toml")) == 4 * 0.75
+    person = job.replace("relation =", 'unit = "person"\nperson = "person"\nrows_per_person = 4\nrelation =')
+    (tmp_path / "job.toml").write_text(person, "utf-8")
+    assert person_epsilon(Job.load(tmp_path / "job.toml")) == 0.75
+
+
+def test_a_curve_is_drawn_against_numbers(tmp_path: Path) -> None:
+    grid = write(tmp_path)
+    grid.write_text(grid.read_text("utf-8") + '[[figure]]\nagainst = "recipe"\n', "utf-8")
+    with pytest.raises(JobError, match="against recipe, whose levels are not numbers"):
+        experiment(grid)
