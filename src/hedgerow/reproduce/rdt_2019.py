@@ -1,10 +1,11 @@
 """RDT-2019: the factorial study of collapsing, trees, epsilon, n_B and weights, by the pay model's coefficients."""
 
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from hedgerow.experiment.study import Study, curve_section, experiment, line_sections
+from hedgerow.experiment.study import Progress, Study, curve_section, experiment, line_sections
 from hedgerow.figures import Section, small
 from hedgerow.planning import SHARES, interval, interval_section
 from hedgerow.reproduce.paper import Beside, Exhibit, Listing, Paper, Task
@@ -81,9 +82,7 @@ def paper(task: Task) -> Paper:
         if task.quick:
             grid.write_text(grid.read_text("utf-8").replace("seeds = 2", "seeds = 1"), "utf-8")
         task.watch(f"the factorial study of {what}")
-        studies[name] = experiment(
-            grid, workers=1 if task.quick else 0, watch=lambda p, what=what: task.step(f"{what}: {p}")
-        )
+        studies[name] = experiment(grid, workers=1 if task.quick else 0, watch=partial(_told, task, what))
     return Paper(
         "Tom Balmat, Synthetic Data Generation Using Variable-Depth Random Decision Trees: OPM Pay Disparity Models. "
         "Duke University Synthetic Data Project, March 23, 2019.",
@@ -112,6 +111,10 @@ def paper(task: Task) -> Paper:
             _least_epsilon(studies),
         ),
     )
+
+
+def _told(task: Task, what: str, progress: Progress) -> None:
+    task.step(f"{what}: {progress}")
 
 
 def _lines(study: Study, grid: str, numbers: tuple[int, ...]) -> list[Exhibit]:

@@ -275,12 +275,10 @@ def test_an_experiment_counts_the_rows_that_a_gate_counts(tmp_path: Path, suffix
 
 def test_levels_have_names_errors_a_curve_and_settings_a_price(tmp_path: Path) -> None:
     grid = write(tmp_path, recipe="public_blend")
-    text = grid.read_text("utf-8").replace(
-        "levels = [0.05, 20.0]", 'levels = [0.05, 1, 20.0]\nlabels = ["low", "one", "high"]'
-    )
-    text = text.replace("of = [0.05, 20.0]", 'of = ["low", "high"]').replace(
-        "seeds = 2", "seeds = 2\ntolerance = 0.2"
-    )
+    named = 'levels = [0.05, 1, 20.0]\nlabels = ["low", "one", "high"]'
+    text = grid.read_text("utf-8").replace("levels = [0.05, 20.0]", named)
+    text = text.replace("of = [0.05, 20.0]", 'of = ["low", "high"]')
+    text = text.replace("seeds = 2", "seeds = 2\ntolerance = 0.2")
     text += """
 [[figure]]
 measure = "sex by race"
