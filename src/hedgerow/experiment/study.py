@@ -13,7 +13,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.experiment.effects import Effects, FindingResult, effects_on, errors_of_runs, judge
 from hedgerow.experiment.grid import Grid, Picture
-from hedgerow.experiment.runs import GridStandIn, Progress, Watch, run_all, wanted
+from hedgerow.experiment.runs import GridStandIn, Watch, run_all, wanted
 from hedgerow.figures import (
     Bar,
     Drawing,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hedgerow.experiment.study import Progress, Study, curve_section, experiment, line_sections
+from hedgerow.experiment.study import Study, curve_section, experiment, line_sections
 from hedgerow.figures import Section, small
 from hedgerow.planning import SHARES, interval, interval_section
 from hedgerow.reproduce.paper import Beside, Exhibit, Listing, Paper, Task
@@ -113,7 +113,7 @@ def paper(task: Task) -> Paper:
     )
 
 
-def _told(task: Task, what: str, progress: Progress) -> None:
+def _told(task: Task, what: str, progress: object) -> None:
     task.step(f"{what}: {progress}")
 
 
