@@ -41,6 +41,7 @@ from hedgerow.records import RecordFile, write_copies
 from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import Contents, flatten, given_columns, software, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
+from hedgerow.release.words import Promise, promise_of
 from hedgerow.run_gate import Journal, Ledger, account_of, opened, recording
 from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
@@ -67,17 +68,8 @@ class PreparedJob:
     def __post_init__(self) -> None:
         secret = self.job.confidential
         for role, other in (("public", self.job.public), ("target", self.job.target)):
-            if other and not other.is_frame and not secret.is_frame and same_file(secret.table, other.table):
-                raise JobError(
-                    f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
-                    "hash is published. Name another table. No confidential row was read and nothing was spent."
-                )
-            if other and not other.is_frame and not secret.is_frame and _equal_bytes(secret.table, other.table):
-                raise JobError(
-                    f"[{role}] names a copy of the confidential table: the two files are equal byte by byte. What a\n"
-                    "job calls public is read freely and its hash is published. Name another table. The files were\n"
-                    "compared as they lie on the disk; no row was looked at, nothing was booked or spent."
-                )
+            if other and not other.is_frame and not secret.is_frame:
+                must_differ(secret.table, other.table, role)
 
     @cached_property
     def public(self) -> PublicData:
@@ -222,6 +214,14 @@ class PreparedJob:
         return next((r for r in known if r and r.key == self.rehearsal_key and r.at(epsilon)), None)
 
     @property
+    def promise(self) -> Promise:
+        """The promise in plain words, before anything is asked; how often it may fail is known after that."""
+        nothing = RecordedAnswers(self.tariff, self.job.budget, [], table=self.job.table, run="")
+        return promise_of(
+            nothing.statement(public_inputs=self.inputs, recipe=self.job.stated_recipe, version=__version__)
+        )
+
+    @property
     def digest(self) -> str:
         """A hash of all that noisy answers depend on: a run is resumed only when it is the same.
 
@@ -265,6 +265,21 @@ class PreparedJob:
             return None
         cap, made = self.ledger().account(self.job.table)
         return cap and cap.around(made, budget or self.job.budget)
+
+
+def must_differ(secret: Path, other: Path, role: str) -> None:
+    """Refuse a table that is called public or target and is the confidential one, or a copy of it."""
+    if same_file(secret, other):
+        raise JobError(
+            f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
+            "hash is published. Name another table. No confidential row was read and nothing was spent."
+        )
+    if _equal_bytes(secret, other):
+        raise JobError(
+            f"[{role}] names a copy of the confidential table: the two files are equal byte by byte. What a\n"
+            "job calls public is read freely and its hash is published. Name another table. The files were\n"
+            "compared as they lie on the disk; no row was looked at, nothing was booked or spent."
+        )
 
 
 def _equal_bytes(one: Path, other: Path) -> bool:

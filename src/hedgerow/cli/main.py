@@ -20,6 +20,7 @@ from hedgerow.cli import (
     schema,
     show,
     steward,
+    studio,
     verify_model,
 )
 from hedgerow.errors import HedgerowError
@@ -45,6 +46,7 @@ app.command("verify-model")(verify_model.verify_model)
 app.command("compare")(release.compare)
 app.add_typer(steward.app, name="steward")
 app.add_typer(ledger.app, name="ledger")
+app.command("studio")(studio.studio)
 
 
 @app.callback(invoke_without_command=True)

@@ -4,6 +4,8 @@ Names, labels and titles come from files and may hold anything.  Every text goes
 phase: none of it is markup, and no character of it acts on the terminal.
 """
 
+import json
+import os
 import shlex
 import shutil
 import sys
@@ -29,13 +31,20 @@ if TYPE_CHECKING:
 
 
 class Phases:
-    """The phase of long work, on stderr when that is a terminal, nowhere otherwise."""
+    """The phase of long work: on stderr where that is a terminal; a line each in the file of HEDGEROW_PROGRESS."""
 
     def __init__(self) -> None:
         self._status: Status | None = None
+        self._file = os.environ.get("HEDGEROW_PROGRESS", "")
+
+    def _note(self, what: str, text: str) -> None:
+        if self._file:
+            with open(self._file, "a", encoding="utf-8") as file:
+                file.write(json.dumps({what: one_line(text)}) + "\n")
 
     def __call__(self, text: str) -> None:
         """Say what is being done now."""
+        self._note("phase", text)
         if not sys.stderr.isatty():
             return
         from rich.console import Console
@@ -49,6 +58,7 @@ class Phases:
 
     def step(self, text: str) -> None:
         """Say how far the present phase is, in its place."""
+        self._note("step", text)
         if self._status is not None:
             from rich.text import Text
 

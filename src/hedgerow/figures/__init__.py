@@ -25,11 +25,13 @@ from hedgerow.figures.charts import (
 )
 from hedgerow.figures.drawing import (
     WIDE,
+    Axis,
     Drawing,
     Key,
     Section,
     check_sheet,
     legend,
+    line,
     number,
     roomy,
     series,
@@ -38,7 +40,7 @@ from hedgerow.figures.drawing import (
     text,
     write_sheet,
 )
-from hedgerow.figures.page import render, table_html
+from hedgerow.figures.page import render, script_hash, table_html, template_text
 from hedgerow.figures.plots import Dot, LinePoint, Trace, lines, log_lines, log_scatter, scatter
 from hedgerow.figures.words import (
     ABSURD,

@@ -44,17 +44,27 @@ def _seen(value: object) -> object:
 @cache
 def script() -> Markup:
     """The one script of every page: pointing, choosing, sorting. A page says the same without it."""
+    return Markup(template_text("hedgerow.figures", "page.js"))
+
+
+@cache
+def template_text(package: str, name: str) -> str:
+    """The text of a file among the templates of ``package``, as it stands."""
     from jinja2 import Environment, PackageLoader
 
-    loader = PackageLoader("hedgerow.figures")
-    return Markup(loader.get_source(Environment(autoescape=True), "page.js")[0])
+    return PackageLoader(package).get_source(Environment(autoescape=True), name)[0]
+
+
+@cache
+def script_hash() -> str:
+    """By which a policy names the one script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(str(script()).encode()).digest()).decode()}"
 
 
 @cache
 def policy() -> str:
     """What a browser may do on a page: show its style and run this script; load, send and embed nothing."""
-    digest = base64.b64encode(hashlib.sha256(str(script()).encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; form-action 'none'"
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src '{script_hash()}'; form-action 'none'"
 
 
 def table_html(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], most: int = 20) -> str:

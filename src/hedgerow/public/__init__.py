@@ -1,7 +1,7 @@
 """Public: what anyone may know. Schema, coding, questions, noisy answers, and what they cost."""
 
 from hedgerow.public.aggregates import ask_for_counts, expanded, expanded_public, looks_aggregated
-from hedgerow.public.coding import Codes, Coding, JoinedColumn, as_text, code_type, person_cap
+from hedgerow.public.coding import CodedColumn, Codes, Coding, JoinedColumn, as_text, code_type, person_cap
 from hedgerow.public.costs.accounting import (
     Budget,
     Guarantee,
@@ -30,7 +30,7 @@ from hedgerow.public.costs.statement import (
 )
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
-from hedgerow.public.files import Source, file_hash, file_of, open_source, same_file
+from hedgerow.public.files import OPENERS, Source, duckdb_tables, file_hash, file_of, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
 from hedgerow.public.office import default_ledger

@@ -152,9 +152,10 @@ class TableFit:
     @property
     def lines(self) -> tuple[str, ...]:
         """What the table holds that the schema does not know, and where it is counted, in words."""
-        return tuple(line for f in self.columns for line in self._lines(f))
+        return tuple(line for f in self.columns for line in self.lines_of(f))
 
-    def _lines(self, f: ColumnFit) -> list[str]:
+    def lines_of(self, f: ColumnFit) -> list[str]:
+        """The same of one column."""
         of = f"of {f.rows:,} rows have"
         shown = f" ({', '.join(map(repr, f.strangers[:_SHOWN]))}{', ...' if len(f.strangers) > _SHOWN else ''})"
         if any(j.name == f.name for j in self.schema.joined):
@@ -205,7 +206,7 @@ class TableFit:
             )
         if not (bad := self.beyond_limit()):
             return
-        worst = "\n".join(f"  {line}" for f in bad for line in self._lines(f))
+        worst = "\n".join(f"  {line}" for f in bad for line in self.lines_of(f))
         raise TableMismatch(
             f"The {role} table {self.table} does not fit the schema: too many of its rows stand outside.\n"
             f"{worst}\n"

@@ -1,0 +1,229 @@
+"""What every screen shows besides its own: the road, the work under way, the same as a command, and refusals."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, final
+from urllib.parse import parse_qs, quote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from hedgerow.errors import NOTHING, HedgerowError, JobError
+from hedgerow.figures import render, template_text
+from hedgerow.studio.folder import Folder, TextFile
+from hedgerow.studio.work import Work
+
+if TYPE_CHECKING:
+    from hedgerow.api.job import Job
+
+ROAD = {
+    "tables": "1 Tables",
+    "schema": "2 Schema",
+    "uses": "3 What for",
+    "budget": "4 Budget",
+    "run": "5 Run",
+    "result": "6 Result",
+    "ledger": "7 Ledger",
+}
+ASIDE = {"experiments": "Experiments", "compare": "Compare"}
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_ .-]{0,80}\.toml")
+
+
+@final
+@dataclass(frozen=True)
+class Visit:
+    """One request: the folder, the job, what was asked and what was filled in."""
+
+    folder: Folder
+    root: str
+    method: str
+    path: Mapping[str, str]
+    query: Mapping[str, list[str]]
+    form: Mapping[str, list[str]]
+    memory: Any
+    refusal: str = ""
+
+    @classmethod
+    def of(cls, request: Request, body: bytes) -> "Visit":
+        """The visit that a request is."""
+        read = {"keep_blank_values": True, "max_num_fields": 5000, "errors": "replace"}
+        try:
+            form = parse_qs(body.decode("utf-8", "replace"), **read)  # type: ignore[arg-type]
+        except ValueError:
+            raise JobError(f"The form has too many fields. {NOTHING}") from None
+        query = parse_qs(request.url.query, **read)  # type: ignore[arg-type]
+        state = request.app.state
+        return cls(state.folder, request.scope["root_path"], request.method, request.path_params, query, form, state)
+
+    def said(self, name: str, default: str = "") -> str:
+        """What was filled in under a name, or stands in the address."""
+        found = self.form.get(name) or self.query.get(name) or [default]
+        return found[-1].replace("\r\n", "\n").strip()
+
+    def listed(self, name: str) -> list[str]:
+        """All that was chosen under a name."""
+        return [v for v in self.form.get(name, []) if v]
+
+    @cached_property
+    def name(self) -> str:
+        """The job file that the address names."""
+        name = self.path.get("job", "")
+        if not _NAME.fullmatch(name):
+            raise JobError(
+                f"{name!r} is not the name of a job file: letters, digits and -, ending in .toml. {NOTHING}"
+            )
+        return name
+
+    @cached_property
+    def file(self) -> TextFile:
+        """That job file as it stands on disk."""
+        return self.folder.read(self.name)
+
+    def shown_file(self, name: str = "") -> TextFile:
+        """A file, if it is as the page that sent this form has shown it."""
+        file, seen = (self.folder.read(name) if name else self.file), self.said("digest")
+        if seen != file.digest:
+            self.folder.write(TextFile(file.path, seen, there=True), "")  # refuses: it was changed meanwhile
+        return file
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """What the job file says, mistakes and all."""
+        return self.file.tables
+
+    def part(self, name: str) -> dict[str, Any]:
+        """A table of the job file; empty where it is none."""
+        found = self.tables.get(name, {})
+        return found if isinstance(found, dict) else {}
+
+    @cached_property
+    def job(self) -> "Job":
+        """The job, if the file has no mistake and all that it names lies in the folder."""
+        from hedgerow.api.job import Job
+
+        job = Job.load(self.file.path)
+        parts = [p.table for p in (job.confidential, job.public, job.target) if p is not None]
+        for path in (*parts, job.out):
+            self.folder.place(str(path))
+        return job
+
+    @property
+    def schema_name(self) -> str:
+        """The schema file that the job names."""
+        return str(self.part("schema").get("file", "schema.toml"))
+
+    @property
+    def work(self) -> Work:
+        """The work of this folder."""
+        return Work(self.folder)
+
+    def at(self, screen: str) -> str:
+        """The address of a screen of this job."""
+        return f"{self.root}/job/{quote(self.name)}/{screen}"
+
+    def go(self, screen: str) -> Response:
+        """On to a screen, after a form."""
+        return RedirectResponse(self.at(screen), 303)
+
+
+Screen = Callable[[Visit], Response]
+
+
+def shown(screen: Screen, visit: Visit) -> Response:
+    """What a screen shows; what it refuses is shown on the screen as it stands, in the words of the command line."""
+    try:
+        return screen(visit)
+    except HedgerowError as refusal:
+        if visit.method == "POST" and visit.path.get("job"):
+            again = Visit(visit.folder, visit.root, "GET", visit.path, {}, {}, visit.memory, str(refusal))
+            try:
+                found = screen(again)
+                found.status_code = 409 if found.status_code == 200 else found.status_code
+                return found
+            except HedgerowError:
+                pass
+        return _bare(visit, str(refusal))
+
+
+def _bare(visit: Visit, refusal: str) -> Response:
+    """A refusal alone: the screen cannot be shown."""
+    try:
+        return page(visit, "refused.html.j2", "", refusal=refusal)
+    except HedgerowError:
+        return HTMLResponse(render("hedgerow.studio", "lost.html.j2", {"root": visit.root, "refusal": refusal}), 400)
+
+
+def page(visit: Visit, template: str, screen: str, *, same: str = "", python: str = "", **names: Any) -> Response:
+    """A screen of a job.
+
+    ``same`` and ``python`` are the command and the lines of Python that do the same.
+    """
+    refusal = names.pop("refusal", "") or visit.refusal
+    job = visit.name if visit.path.get("job") else ""
+    tasks = visit.work.all(job) if job else []
+    shared = {
+        "root": visit.root,
+        "job": job,
+        "jobs": visit.folder.jobs(),
+        "screen": screen,
+        "road": ROAD,
+        "aside": ASIDE,
+        "refusal": refusal,
+        "digest": visit.file.digest if job else "",
+        "state": state_of(visit) if job else "",
+        "tasks": [t for t in tasks if t.state == "running"],
+        "same": same,
+        "python": python,
+        "here": str(visit.folder.root),
+    }
+    return HTMLResponse(render("hedgerow.studio", template, shared | names))
+
+
+def state_of(visit: Visit) -> str:
+    """What a page depends on, in short: when it changes, the page is no longer true."""
+    facts: list[Any] = [visit.file.digest]
+    try:
+        facts.append(visit.folder.read(visit.schema_name).digest)
+        out = visit.folder.place(str(visit.part("job").get("out", "release")))
+        for path in (out / "MANIFEST.json", out.with_name(out.name + "-rehearsal") / "rehearsal.json"):
+            facts.append(path.stat().st_mtime_ns if path.exists() else 0)
+        facts.append(out.with_name(out.name + ".run").exists())
+    except HedgerowError:
+        pass
+    facts += [(t.kind, t.state, t.code) for t in visit.work.all(visit.name)]
+    return sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def state(visit: Visit) -> Response:
+    """For the script: whether the page is still true, and how far the work is."""
+    running = [t.to_json() for t in visit.work.all(visit.name) if t.state == "running"]
+    return JSONResponse({"state": state_of(visit), "work": running})
+
+
+def stop(visit: Visit) -> Response:
+    """Stop work that is under way, as Ctrl-C does."""
+    task = visit.work.latest(visit.said("kind"), visit.name) if re.fullmatch(r"[a-z]+", visit.said("kind")) else None
+    if task is not None:
+        task.cancel()
+    back = visit.said("back")
+    return visit.go(back if back in {**ROAD, **ASIDE} else "run")
+
+
+def style(visit: Visit) -> Response:
+    """The one style sheet: that of the reports, and the studio's own."""
+    text = template_text("hedgerow.figures", "style.css.j2") + template_text("hedgerow.studio", "studio.css")
+    return Response(text, media_type="text/css")
+
+
+def icon(visit: Visit) -> Response:
+    """The picture in the tab: a hedge."""
+    return Response(template_text("hedgerow.studio", "icon.svg"), media_type="image/svg+xml")
+
+
+def script(visit: Visit) -> Response:
+    """The one script."""
+    return Response(template_text("hedgerow.studio", "studio.js"), media_type="text/javascript")

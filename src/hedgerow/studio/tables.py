@@ -1,0 +1,241 @@
+"""Screen 1: which files there are and what each is. Of the confidential one only the header is read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.responses import RedirectResponse, Response
+
+from hedgerow.errors import NOTHING, HedgerowError, JobError
+from hedgerow.pipeline import must_differ
+from hedgerow.public import file_of, open_source, same_file
+from hedgerow.studio.folder import Folder, set_key
+from hedgerow.studio.page import Visit, page
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+COUNTS = ("integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poisson")
+ATTACH = ("guided_tree", "random_trees")
+RECORDS = ("public_blend", "tree_blend", "dpsyn", "independent")
+_RECIPES = {"records": RECORDS, "attach": ATTACH, "counts": COUNTS}
+_NEW = """\
+# What to publish, from what, under which promise, and for which uses: docs/job.md has all keys.
+# The studio changes this file key by key and keeps your comments; so may you, in any editor.
+
+[budget]
+epsilon = 1.0
+"""
+
+
+class _Blank(dict[str, Any]):
+    """A table of a file for a form: what is not there is blank."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+def home(visit: Visit) -> Response:
+    """The folder: its jobs, and the way to a new one."""
+    return page(visit, "home.html.j2", "", tables=visit.folder.tables(), same=f"hedgerow studio {visit.folder.root}")
+
+
+def new(visit: Visit) -> Response:
+    """On to the tables of a job that is not there yet."""
+    name = visit.said("name") or "job.toml"
+    name = name if name.endswith(".toml") else f"{name}.toml"
+    return RedirectResponse(f"{visit.root}/job/{quote(name, safe='')}/tables", 303)
+
+
+def screen(visit: Visit) -> Response:
+    """The tables of a job."""
+    return _save(visit) if visit.method == "POST" else _show(visit)
+
+
+def _show(visit: Visit) -> Response:
+    secret, public, target = (_Blank(visit.part(p)) for p in PARTS)
+    kind = kind_of(visit)
+    names = {
+        "files": visit.folder.tables(),
+        "kind": kind,
+        "secret": secret,
+        "public": public,
+        "target": target,
+        "about": _Blank(visit.part("job")),
+        "chosen": visit.part(recipe_of(visit)).get("columns", []),
+        "outcomes": visit.part(recipe_of(visit)).get("outcomes", []),
+        "recipes": _RECIPES,
+        "columns": {part: header(visit.folder, visit.part(part).get("table", "")) for part in PARTS},
+        "problem": "" if not secret.get("table") else trouble(visit, schema_counts=False),
+        "unsaid": bool(secret["table"]) and needs_columns(visit),
+        "schema_there": visit.folder.read(visit.schema_name).there,
+    }
+    python = "\n".join(
+        [
+            "import hedgerow as hr",
+            f"job = hr.Job.load({visit.name!r})   # or hr.Job(confidential=hr.Confidential(...), ...)",
+        ]
+    )
+    return page(visit, "tables.html.j2", "tables", same=f"$EDITOR {visit.name}", python=python, **names)
+
+
+PARTS = ("confidential", "public", "target")
+
+
+def kind_of(visit: Visit) -> str:
+    """What the job gives: records, columns attached to given rows, or a table of counts."""
+    recipe = str(visit.part("job").get("recipe", ""))
+    return "counts" if recipe in COUNTS else "attach" if recipe in ATTACH or visit.part("target") else "records"
+
+
+def recipe_of(visit: Visit) -> str:
+    """The recipe that the job takes, by name."""
+    from hedgerow.job import name_of_recipe
+
+    return name_of_recipe(visit.tables) if visit.tables else ""
+
+
+def header(folder: Folder, table: str) -> tuple[str, ...]:
+    """The columns of a table in the folder; no row is read. None when it cannot be opened."""
+    if not isinstance(table, str) or not table:
+        return ()
+    try:
+        folder.place(table)
+        return open_source(_absolute(folder, table)).columns
+    except HedgerowError:
+        return ()
+
+
+def _absolute(folder: Folder, table: str) -> str:
+    if table.startswith("duckdb:"):
+        file, _, inner = table.removeprefix("duckdb:").rpartition("#")
+        return f"duckdb:{folder.place(file)}#{inner}"
+    return str(folder.place(table))
+
+
+def trouble(visit: Visit, *, schema_counts: bool = True) -> str:
+    """What is wrong with the job as it stands, in the words of the command line; empty when nothing is."""
+    if not schema_counts and not visit.folder.read(visit.schema_name).there:
+        return ""
+    try:
+        visit.job.prepare()
+    except HedgerowError as refusal:
+        return str(refusal)
+    return ""
+
+
+def _save(visit: Visit) -> Response:
+    file, folder = visit.shown_file(), visit.folder
+    chosen = {part: visit.said(part) for part in PARTS}
+    kind = visit.said("kind", "records")
+    if kind != "attach":
+        chosen["target"] = ""
+    if not chosen["confidential"]:
+        raise JobError(f"Say which file is confidential: the one to protect. {NOTHING}")
+    known = folder.tables()
+    for part, table in chosen.items():
+        if table and table not in known:
+            raise JobError(f"There is no table {table} in this folder, for [{part}]. {NOTHING}")
+    for part in ("public", "target"):
+        if chosen[part]:
+            secret, other = (Path(_absolute(folder, chosen[p])) for p in ("confidential", part))
+            must_differ(secret, other, part)
+    if kind == "attach" and not chosen["target"]:
+        raise JobError(
+            "Columns are attached to given rows: say which public table has these rows, the target. " + NOTHING
+        )
+
+    def change(document: "TOMLDocument") -> None:
+        _settle(document, visit, chosen, kind)
+
+    text = file if file.there else folder.write(file, _NEW)
+    before = visit.folder.read(visit.schema_name).there
+    folder.edit(text, change)
+    after = Visit(folder, visit.root, "GET", visit.path, {}, {}, visit.memory)
+    if not before and chosen["public"]:
+        count = ["--count", visit.said("public_count")] if visit.said("public_count") else []
+        visit.work.start(
+            "draft", visit.name, ["schema", "init", chosen["public"], "--out", after.schema_name, *count]
+        )
+    return visit.go("tables#columns" if needs_columns(after) else "schema")
+
+
+def needs_columns(visit: Visit) -> bool:
+    """Whether the job does not say yet which columns it is about, or which one tells people apart."""
+    unnamed = visit.part("confidential").get("unit") == "person" and not visit.part("confidential").get("person")
+    return unnamed or (kind_of(visit) != "records" and not visit.part(recipe_of(visit)).get("columns"))
+
+
+def _settle(document: "TOMLDocument", visit: Visit, chosen: dict[str, str], kind: str) -> None:
+    """Write what was chosen into the job file; what a key has by default is left out."""
+    recipe = visit.said("recipe")
+    recipe = recipe if recipe in _RECIPES[kind] else "integer_counts" if kind == "counts" else ""
+    set_key(document, "job", "recipe", recipe)
+    for key in ("title", "out"):
+        if key in visit.form:
+            set_key(document, "job", key, visit.said(key) if visit.said(key) != "release" else "")
+    if visit.said("out"):
+        visit.folder.place(visit.said("out"))
+    for part in PARTS:
+        _settle_part(document, visit, part, chosen[part])
+    _settle_unit(document, visit)
+    table = recipe or ("guided_tree" if kind == "attach" else "")
+    for name in (*COUNTS, *ATTACH):
+        if name != table:
+            document.pop(name, None)
+    if table and "columns_shown" in visit.form:
+        set_key(document, table, "columns", visit.listed("columns"))
+        if kind == "attach":
+            set_key(document, table, "outcomes", visit.listed("outcomes"))
+
+
+_KEYS = {"confidential": ("name", "count"), "public": ("provenance", "count"), "target": ("count",)}
+
+
+def _settle_part(document: "TOMLDocument", visit: Visit, part: str, table: str) -> None:
+    """One of the tables: its file, and what the form says of it."""
+    if not table:
+        document.pop(part, None)
+        return
+    set_key(document, part, "table", table)
+    for key in _KEYS[part]:
+        if f"{part}_{key}" in visit.form:
+            set_key(document, part, key, visit.said(f"{part}_{key}"))
+
+
+def _settle_unit(document: "TOMLDocument", visit: Visit) -> None:
+    """Who is protected, and about how many rows there are."""
+    by_person = visit.said("unit") == "person"
+    set_key(document, "confidential", "unit", "person" if by_person else "")
+    set_key(document, "confidential", "person", visit.said("person") if by_person else "")
+    rows = _whole(visit.said("rows_per_person"), "rows of one person", default=1)
+    set_key(document, "confidential", "rows_per_person", rows if by_person and rows > 1 else None)
+    if "assumed_rows" in visit.form:
+        about = visit.said("assumed_rows")
+        set_key(document, "confidential", "assumed_rows", _whole(about, "assumed rows", default=0) or None)
+
+
+def _whole(text: str, what: str, *, default: int) -> int:
+    clean = text.replace(",", "").replace(" ", "")
+    if not clean:
+        return default
+    if not clean.isdigit() or int(clean) < 1:
+        raise JobError(f"{what}: {text!r} is no whole number of 1 or more. {NOTHING}")
+    return int(clean)
+
+
+def protects(folder: Folder, path: Path) -> bool:
+    """Whether a job of the folder names a file as its confidential table."""
+    for name in folder.jobs():
+        file = folder.read(name)
+        try:
+            named: Any = file.tables.get("confidential", {})
+        except JobError:  # a job file with a mistake protects whatever it mentions
+            if path.name in file.text:
+                return True
+            continue
+        table = named.get("table", "") if isinstance(named, dict) else ""
+        here = isinstance(table, str) and bool(table) and folder.holds(Path(table))
+        if here and same_file(file_of(Path(_absolute(folder, table))), path):
+            return True
+    return False

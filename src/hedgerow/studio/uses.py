@@ -1,0 +1,304 @@
+"""Screen 3: what the file must get right, each use with a tolerance in words; suggestions from the PUBLIC table."""
+
+import json
+from collections.abc import Iterator, Mapping
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from starlette.responses import Response
+
+from hedgerow.errors import NOTHING, HedgerowError, JobError
+from hedgerow.public import BINNED, CodedTable, Column, Schema
+from hedgerow.studio.page import Visit, page
+from hedgerow.studio.tables import kind_of, recipe_of
+from hedgerow.uses import USES, AbstractUse, use_from_toml
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+    from hedgerow.pipeline import PreparedJob
+
+_SAMPLE, _MOST_CELLS, _MOST = 50_000, 60, 8
+_WITHIN = {
+    "table": (("share", "in 100 records counted in a wrong cell", 0.01, ""),
+              ("relative", "in 100 of each cell's count", 0.01, "relative")),
+    "mean": (("relative", "in 100 of the true mean", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
+    "rate": (("points", "percentage points", 0.01, ""), ("relative", "in 100 of the true share", 0.01, "relative")),
+    "quantile": (("relative", "in 100 of the true value", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
+    "coefficient": (("own", "as the coefficient is written, such as 0.02", 1.0, ""),
+                    ("relative", "in 100 of the true coefficient", 0.01, "relative")),
+}  # fmt: skip
+"""How tolerances are said for each kind: a key, the words after the number, what one is worth, and ``within``."""
+_ANY = (("own", "as the figure is written", 1.0, ""), ("relative", "in 100 of the true figure", 0.01, "relative"))
+TITLES = {
+    "table": "A table: how records spread over one or several columns",
+    "mean": "A mean, of everybody or by group",
+    "rate": "A rate: the share of rows with some value, by group",
+    "quantile": "A quantile, such as the median",
+    "coefficient": "A coefficient of a linear model",
+    "prediction": "Prediction: how well a model learnt from the file foretells",
+}
+
+
+def screen(visit: Visit) -> Response:
+    """The intended uses of a job."""
+    return _save(visit) if visit.method == "POST" else _show(visit)
+
+
+def _show(visit: Visit) -> Response:
+    uses, problem, suggested = list[dict[str, Any]](), "", list[dict[str, Any]]()
+    columns: tuple[Column, ...] = ()
+    for data in visit.tables.get("use", []):
+        try:
+            use = use_from_toml(data)
+            uses.append(
+                {"name": use.name, "what": use.what, "tolerance": tolerance_words(use), "said": use.tolerance}
+            )
+        except HedgerowError as wrong:
+            uses.append({"name": str(data.get("name", "?")), "what": str(wrong), "tolerance": "", "said": ""})
+    try:
+        prepared = prepared_of(visit)
+        columns = prepared.schema.columns
+        known = {u["name"] for u in uses}
+        suggested = [s for s in suggestions(visit, prepared) if s["use"].name not in known]
+    except HedgerowError as refusal:
+        problem = str(refusal)
+    kinds = {k: {"title": TITLES.get(k, k), "within": _WITHIN.get(k, _ANY), "more": _more_keys(k)} for k in USES}
+    counts = kind_of(visit) == "counts"
+    return page(
+        visit,
+        "uses.html.j2",
+        "uses",
+        uses=uses,
+        suggested=suggested,
+        kinds={k: v for k, v in kinds.items() if not counts or k != "coefficient"},
+        columns=columns,
+        problem=problem,
+        same=f"$EDITOR {visit.name}   # [[use]]: docs/uses.md\nhedgerow plan {visit.name}",
+        python="\n".join(["import hedgerow as hr", f"job = hr.Job.load({visit.name!r})", "job.uses", "job.plan()"]),
+    )
+
+
+def _more_keys(kind: str) -> list[str]:
+    """The keys of a kind that has no form of its own."""
+    known = {"table", "mean", "rate", "quantile", "coefficient"}
+    shared = {"name", "tolerance", "within", "over", "kind", "group_size", "cell_size", "by", "relative"}
+    return [] if kind in known else [k for k in USES[kind].allowed() if k not in shared]
+
+
+def tolerance_words(use: AbstractUse) -> str:
+    """A tolerance as people say it.
+
+    >>> tolerance_words(use_from_toml({"name": "sex", "columns": ["sex"], "tolerance": 0.02}))
+    'within 2 in 100'
+    """
+    if use.within in ("total-variation", "relative"):
+        return f"within {100 * use.tolerance:g} in 100"
+    return f"within {use.size_in_words(use.tolerance)}"
+
+
+def prepared_of(visit: Visit) -> "PreparedJob":
+    """The job with everything public read and checked; kept while the files it rests on stay as they are."""
+    job, facts = visit.job, list[Any]()
+    for part in (job.public, job.target):
+        if part is not None:
+            path = visit.folder.place(str(part.table))
+            facts += [str(path), path.stat().st_mtime_ns if path.exists() else 0]
+    out = job.out.with_name(job.out.name + "-rehearsal") / "rehearsal.json"
+    facts.append(out.stat().st_mtime_ns if out.exists() else 0)
+    key = (visit.file.text, visit.folder.read(visit.schema_name).text, *facts)
+    cache: dict[Any, PreparedJob] = visit.memory.__dict__.setdefault("prepared", {})
+    if key not in cache:
+        while len(cache) >= 4:
+            cache.pop(next(iter(cache)), None)
+        cache[key] = job.prepare()
+    return cache[key]
+
+
+def suggestions(visit: Visit, prepared: "PreparedJob") -> list[dict[str, Any]]:
+    """Uses that the public table suggests, each with its reason."""
+    chosen = [str(c) for c in visit.part(recipe_of(visit)).get("columns", [])]
+    table = prepared.public.relative
+    if table is None:
+        return [{"use": use, "why": "one of the columns", "data": json.dumps(use.to_toml())}
+                for use in _plain(prepared.schema, chosen)]  # fmt: skip
+    found = []
+    for data, why in _told(table, chosen, counts=kind_of(visit) == "counts"):
+        try:
+            use = use_from_toml(data)
+            use.check(prepared.schema)
+        except HedgerowError:
+            continue
+        found.append({"use": use, "why": why, "data": json.dumps(data), "within": tolerance_words(use)})
+    return found[:_MOST]
+
+
+def _plain(schema: Schema, chosen: list[str]) -> Iterator[AbstractUse]:
+    for c in schema.columns:
+        if (not chosen or c.name in chosen) and c.size_known and c.size <= _MOST_CELLS:
+            yield use_from_toml({"name": c.name, "columns": [c.name], "tolerance": 0.02})
+
+
+def _told(table: CodedTable, chosen: list[str], *, counts: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    """Which columns go together in the public table, strongest first, as uses."""
+    schema, rows = table.schema, min(table.rows, _SAMPLE)
+    some = table.take(np.linspace(0, table.rows - 1, rows).astype(np.int64)) if table.rows > rows else table
+    groups = [
+        c for c in schema.columns if c.size_known and 2 <= c.size <= _MOST_CELLS and c.name in some.frame.columns
+    ]
+    if counts and chosen:
+        groups = [c for c in groups if c.name in chosen]
+    private = [c for c in groups if c.name in chosen] or [c for c in groups if c.kind not in BINNED and c.size <= 12]
+    codes = {c.name: np.asarray(v, np.int64) for c in groups for v in some.codes((c.name,)).values()}
+    if counts and len(chosen) > 1:
+        yield {"name": " by ".join(chosen), "columns": chosen, "tolerance": 0.05}, "the table itself"
+    for c in sorted(private, key=lambda c: c.size)[:2]:
+        yield (
+            {"name": c.name, "columns": [c.name], "tolerance": 0.02},
+            "it is one of the columns to be written" if c.name in chosen else f"it has {c.size} cells",
+        )
+    pairs = [(_cramer(codes[a.name], codes[b.name], a.size, b.size), a, b)
+             for a in private for b in groups if a.name != b.name]  # fmt: skip
+    pairs.sort(key=lambda p: -p[0])
+    for v, a, b in pairs[: 3 if counts else 1]:
+        yield (
+            {"name": f"{b.name} by {a.name}", "columns": [b.name, a.name], "tolerance": 0.05},
+            f"these two go together in the public table (Cramér's V {v:.2f})",
+        )
+    if not counts:
+        yield from _of_numbers(some, private, codes)
+
+
+def _of_numbers(
+    some: CodedTable, private: list[Column], codes: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Means, medians and a coefficient of the number that groups differ in most."""
+    schema = some.schema
+    numbers = [c for c in schema.columns if c.kind in ("integer", "real") and c.name in some.frame.columns]
+    numbers = [c for c in numbers if c.bin_count > 12]
+    ranked = []
+    for y in numbers:
+        values = some.numbers(y.name)
+        spread = float(np.nanstd(values)) / max(abs(float(np.nanmean(values))), 1e-9)
+        ranked += [(spread, _explained(values, codes[g.name], g.size), y, g) for g in private if g.name != y.name]
+    if not ranked:
+        return
+    top = max(ranked, key=lambda r: r[0])[2]  # the number with the widest spread for its size, such as pay
+    own = sorted([r for r in ranked if r[2] is top], key=lambda r: -r[1])
+    for _, share, y, g in own[:2]:
+        yield (
+            {"name": f"mean {y.name} by {g.name}", "kind": "mean", "of": y.name, "by": [g.name],
+             "within": "relative", "tolerance": 0.03},
+            f"{g.name} explains {100 * share:.1f} in 100 of the variance of {y.name} in the public table",
+        )  # fmt: skip
+    yield (
+        {"name": f"median {top.name}", "kind": "quantile", "of": top.name, "at": 0.5, "within": "relative",
+         "tolerance": 0.05},
+        "the middle of the widest column",
+    )  # fmt: skip
+    listed = [g for _, _, _, g in own if g.kind == "categorical" and len(g.values) >= 2]
+    if listed and float(np.nanmin(some.numbers(top.name))) > 0:
+        g = min(listed, key=lambda c: len(c.values))
+        often = np.bincount(codes[g.name], minlength=g.size)[: len(g.values)].argsort()
+        level = g.values[int(often[-2])]
+        others = [c.name for c in numbers if c is not top][:1]
+        formula = f"ln({top.name}) ~ {' + '.join([g.name, *others])}"
+        yield (
+            {"name": f"{top.name} gap of {g.name} {level}", "kind": "coefficient", "formula": formula,
+             "term": f"{g.name}[{level}]", "tolerance": 0.03},
+            "what remains of the difference when all else is equal",
+        )  # fmt: skip
+
+
+def _cramer(a: Any, b: Any, m: int, n: int) -> float:
+    seen = np.bincount(a * n + b, minlength=m * n).reshape(m, n).astype(float)
+    total = seen.sum()
+    expected = np.outer(seen.sum(1), seen.sum(0)) / max(total, 1)
+    chi = float((((seen - expected) ** 2) / np.maximum(expected, 1e-12))[expected > 0].sum())
+    return sqrt(chi / max(total, 1) / max(min(m, n) - 1, 1))
+
+
+def _explained(values: Any, group: Any, size: int) -> float:
+    known = np.isfinite(values)
+    v, g = values[known], group[known]
+    rows = np.bincount(g, minlength=size)
+    means = np.bincount(g, v, size) / np.maximum(rows, 1)
+    whole = float(((v - v.mean()) ** 2).sum()) if len(v) else 0.0
+    return float((rows * (means - v.mean()) ** 2).sum()) / whole if whole > 0 else 0.0
+
+
+def _save(visit: Visit) -> Response:
+    file, act = visit.shown_file(), visit.said("act")
+    place = int(visit.said("place")) if visit.said("place").isdigit() else -1
+    had = visit.tables.get("use", [])
+    if act in ("remove", "change"):
+        if not 0 <= place < len(had):
+            raise JobError(f"There is no such use any more. {NOTHING}")
+        changed = (
+            {**had[place], "tolerance": _number(visit.said("tolerance"), "tolerance")} if act == "change" else None
+        )
+        if changed is not None:
+            use_from_toml(changed)
+    else:
+        changed = json.loads(visit.said("data")) if act == "suggested" else _filled(visit)
+        use = use_from_toml(changed)
+        use.check(prepared_of(visit).schema)
+        if use.name in {u.get("name") for u in had}:
+            raise JobError(f"There is a use called {use.name!r} already. Give this one another name. {NOTHING}")
+
+    def change(document: "TOMLDocument") -> None:
+        import tomlkit
+
+        if act == "remove":
+            uses: Any = document["use"]
+            del uses[place]
+            if not len(uses):
+                del document["use"]
+        elif act == "change":
+            document["use"][place]["tolerance"] = changed["tolerance"]  # type: ignore[index]
+        else:
+            if "use" not in document:
+                document.append("use", tomlkit.aot())
+            added = tomlkit.item(changed)
+            added.trivia.indent = "\n"  # a blank line before it
+            document["use"].append(added)
+
+    visit.folder.edit(file, change)
+    return visit.go("uses")
+
+
+def _number(said: str, what: str) -> float:
+    try:
+        found = float(said.replace(",", "."))
+    except ValueError:
+        raise JobError(f"{what}: {said!r} is not a number. {NOTHING}") from None
+    return float(f"{found:.12g}")
+
+
+def _filled(visit: Visit) -> dict[str, Any]:
+    """The use that the form says, as a [[use]] of the job file."""
+    kind = visit.said("kind")
+    if kind not in USES:
+        raise JobError(f"There is no kind of use {kind!r}. {NOTHING}")
+    ways = {way[0]: way for way in _WITHIN.get(kind, _ANY)}
+    way = ways.get(visit.said("way"), next(iter(ways.values())))
+    data: dict[str, Any] = {"name": visit.said("name"), "kind": kind}
+    if kind == "table":
+        data["columns"] = visit.listed("columns")
+        if visit.said("cell_size").isdigit() and int(visit.said("cell_size")):
+            data["cell_size"] = int(visit.said("cell_size"))
+    else:
+        keys = ("of", "formula", "term", *_more_keys(kind))
+        data |= {k: visit.said(k) for k in keys if visit.said(k)}
+        if visit.listed("by"):
+            data["by"] = visit.listed("by")
+    if kind == "rate":
+        data["values"] = [v.strip() for v in visit.said("values").split(",") if v.strip()]
+    if kind == "quantile":
+        data["at"] = _number(visit.said("at") or "0.5", "which quantile")
+    data |= {"within": way[3]} if way[3] else {}
+    data["tolerance"] = float(f"{_number(visit.said('tolerance'), 'tolerance') * way[2]:.12g}")
+    if not data["name"]:
+        data["name"] = use_from_toml({**data, "name": ""}).name
+    return data
