@@ -152,7 +152,9 @@ def shown(screen: Screen, visit: Visit) -> Response:
 def _bare(visit: Visit, refusal: str) -> Response:
     """A refusal alone: the screen cannot be shown."""
     try:
-        return page(visit, "refused.html.j2", "", refusal=refusal)
+        found = page(visit, "refused.html.j2", "", refusal=refusal)
+        found.status_code = 400
+        return found
     except HedgerowError:
         return HTMLResponse(render("hedgerow.studio", "lost.html.j2", {"root": visit.root, "refusal": refusal}), 400)
 

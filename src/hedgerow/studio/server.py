@@ -54,7 +54,7 @@ _SCREENS: dict[str, tuple[str, str]] = {
 def application(folder: Folder, *, key: str, port: int) -> App:
     """The studio of a folder behind its guard."""
     routes = [Route(path, _screen(name), methods=methods.split()) for path, (methods, name) in _SCREENS.items()]
-    inner = Starlette(routes=routes, exception_handlers={Exception: _fault, 404: _lost})
+    inner = Starlette(routes=routes, exception_handlers={404: _lost})
     inner.state.folder = folder
     return Guard(inner, key=key, hosts=frozenset({f"{HOST}:{port}", f"localhost:{port}"}))
 
@@ -75,11 +75,14 @@ def _screen(name: str) -> Callable[[Request], Response]:
 def _answered(module: str, function: str, request: Request, body: bytes) -> Response:
     from hedgerow.studio.page import Visit, shown
 
-    screen = getattr(import_module(f"hedgerow.studio.{module}"), function)
-    return shown(screen, Visit.of(request, body))
+    try:
+        screen = getattr(import_module(f"hedgerow.studio.{module}"), function)
+        return shown(screen, Visit.of(request, body))
+    except Exception as fault:  # what is let out of here, the server would write to its log
+        return _fault(fault)
 
 
-def _fault(request: Request, fault: Exception) -> Response:
+def _fault(fault: Exception) -> Response:
     """What is said of an error that nobody foresaw: where it was, never its own words."""
     ours = [f for f in traceback.extract_tb(fault.__traceback__) if "hedgerow" in Path(f.filename).parts]
     where = f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
@@ -143,7 +146,8 @@ def serve(root: Path, *, port: int, browser: bool, ready: Callable[[str, Path], 
     threading.Thread(target=_warm, daemon=True).start()
     if browser:
         webbrowser.open(_way_in(folder, address).as_uri())
-    uvicorn.Server(config).run(sockets=[door])
+    with door:
+        uvicorn.Server(config).run(sockets=[door])
 
 
 def _way_in(folder: Folder, address: str) -> Path:

@@ -25,7 +25,7 @@ _WITHIN = {
               ("relative", "in 100 of each cell's count", 0.01, "relative")),
     "mean": (("relative", "in 100 of the true mean", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
     "rate": (("points", "percentage points", 0.01, ""), ("relative", "in 100 of the true share", 0.01, "relative")),
-    "quantile": (("relative", "in 100 of the true value", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
+    "quantile": (("relative", "in 100 of the truth", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
     "coefficient": (("own", "as the coefficient is written, such as 0.02", 1.0, ""),
                     ("relative", "in 100 of the true coefficient", 0.01, "relative")),
 }  # fmt: skip
