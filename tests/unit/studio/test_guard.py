@@ -94,9 +94,7 @@ def test_a_name_that_was_rebound_to_this_machine_is_refused(studio: Studio, host
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", None, "http://127.0.0.1:1", f"https://{HOST}"])
-def test_a_form_of_another_site_changes_nothing(
-    studio: Studio, started: list[list[str]], origin: str | None
-) -> None:
+def test_a_form_of_another_site_changes_nothing(studio: Studio, started: list[list[str]], origin: str | None) -> None:
     before = (studio.folder.root / "job.toml").read_bytes()
     for screen in SCREENS:
         form = {"digest": studio.digest("tables"), "act": "run", "typed": "spend 1 on personnel", "epsilon": "9"}
@@ -134,7 +132,11 @@ def test_every_page_forbids_scripts_that_are_not_its_own(studio: Studio) -> None
         heads = studio.ask(path).heads
         policy = dict(p.strip().partition(" ")[::2] for p in heads["content-security-policy"].split(";"))
         assert policy["default-src"] == "'none'" and policy["script-src"] == "'self'", path
-        assert policy["style-src"] == "'self'" and policy["frame-ancestors"] == "'none'" and policy["base-uri"] == "'none'"
+        assert (
+            policy["style-src"] == "'self'"
+            and policy["frame-ancestors"] == "'none'"
+            and policy["base-uri"] == "'none'"
+        )
         assert heads["x-content-type-options"] == "nosniff" and heads["cache-control"] == "no-store"
         assert heads["referrer-policy"] == "same-origin", "the key in the address is told to nobody"
 
@@ -152,7 +154,9 @@ def test_names_from_files_are_text_and_never_markup(tmp_path: Path) -> None:
     a_folder(tmp_path)
     bad = "<img src=x onerror=alert(1)>"
     job = tmp_path / "job.toml"
-    job.write_text(job.read_text("utf-8").replace('"Simulated personnel"', f'"{bad}"').replace('"race"\n', f'"{bad}"\n'))
+    job.write_text(
+        job.read_text("utf-8").replace('"Simulated personnel"', f'"{bad}"').replace('"race"\n', f'"{bad}"\n')
+    )
     studio = Studio(tmp_path)
     for screen in SCREENS:
         assert bad not in studio.ask(f"job/job.toml/{screen}").text, screen

@@ -55,7 +55,13 @@ class Studio:
         self.app = application(self.folder, key=KEY, port=PORT)
 
     def ask(
-        self, path: str, form: Mapping[str, Any] | None = None, *, method: str = "", key: str = KEY, **heads: str | None
+        self,
+        path: str,
+        form: Mapping[str, Any] | None = None,
+        *,
+        method: str = "",
+        key: str = KEY,
+        **heads: str | None,
     ) -> Answer:
         """GET ``path``, or POST ``form``; a head that is None is left out."""
         body = b"" if form is None else urlencode(form, doseq=True).encode()
