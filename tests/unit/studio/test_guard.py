@@ -31,7 +31,12 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     """The commands that were asked for, none of which is run."""
     words: list[list[str]] = []
-    monkeypatch.setattr(Work, "start", lambda self, kind, job, said, **more: words.append(said) or Task(Path()))
+
+    def start(self: Work, kind: str, job: str, said: list[str], **more: Any) -> Task:
+        words.append(said)
+        return Task(Path())
+
+    monkeypatch.setattr(Work, "start", start)
     yield words
 
 
@@ -313,7 +318,7 @@ def test_no_request_is_logged(tmp_path: Path, capfd: pytest.CaptureFixture[str])
     run = uvicorn.Server.run
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server, "_warm", lambda: None)
-        patch.setattr("uvicorn.Server.run", lambda self, sockets: (ends.append(self), run(self, sockets))[1])
+        patch.setattr("uvicorn.Server.run", lambda self, sockets: run(ends.append(self) or self, sockets))  # type: ignore[func-returns-value]
         patch.setattr("uvicorn.Server.install_signal_handlers", lambda self: None, raising=False)
         given = {"port": 0, "browser": False, "ready": lambda address, place: said.append(address)}
         at_work = threading.Thread(target=server.serve, args=(root,), kwargs=given)
@@ -335,7 +340,7 @@ def test_no_request_is_logged(tmp_path: Path, capfd: pytest.CaptureFixture[str])
 
 
 def test_a_fault_says_where_and_not_what(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.studio.tables.home", lambda visit: {}["MARK of a row"])
+    monkeypatch.setattr("hedgerow.studio.tables.home", lambda visit: dict[str, str]()["MARK of a row"])
     answer = studio.ask("")
     assert answer.status == 500 and "KeyError" in answer.text and "MARK" not in answer.text
 

@@ -88,7 +88,7 @@ class Studio:
 
     def digest(self, screen: str, job: str = "job.toml") -> str:
         """The version of the file that a screen shows."""
-        return re.findall(r'name="digest" value="(\w+)"', self.ask(f"job/{job}/{screen}").text)[0]
+        return str(re.findall(r'name="digest" value="(\w+)"', self.ask(f"job/{job}/{screen}").text)[0])
 
 
 async def _answered(app: Any, scope: dict[str, Any], body: bytes) -> Answer:
