@@ -30,7 +30,7 @@ from hedgerow.public.costs.statement import (
 )
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
-from hedgerow.public.files import OPENERS, Source, duckdb_tables, file_hash, file_of, open_source, same_file
+from hedgerow.public.files import OPENERS, Source, file_hash, file_of, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
 from hedgerow.public.office import default_ledger
@@ -54,5 +54,5 @@ from hedgerow.public.table import (
     typed_as,
 )
 from hedgerow.public.toml import document, key_lines, line_of, read_toml
-from hedgerow.public.views import open_confidential
+from hedgerow.public.views import duckdb_tables, open_confidential
 from hedgerow.public.write import for_spreadsheets, formulas, line_ends, write_pieces, write_table

@@ -156,17 +156,6 @@ def _duckdb(path: str, table: str) -> Opened:
         return pl.read_database(f"SELECT * FROM {origin} LIMIT 0", db).schema, read
 
 
-def duckdb_tables(path: Path) -> list[str]:
-    """The names of the tables of a DuckDB file; none when it cannot be opened. No row is read."""
-    try:
-        import duckdb
-
-        with duckdb.connect(str(path), read_only=True) as db:
-            return [name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
-    except Exception:  # not installed, or in use, or no DuckDB file
-        return []
-
-
 def _csv(name: str) -> Opened:
     names = read_header(name)[0]
     unique = dict.fromkeys(names, pl.String)

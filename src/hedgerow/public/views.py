@@ -1,5 +1,6 @@
 """What a confidential table may not be: a view, whose rows are made of others while they are read."""
 
+from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import TableMismatch
@@ -27,3 +28,14 @@ def _is_view(name: str) -> bool:
     with duckdb.connect(path, read_only=True) as db:
         found = [name for (name,) in db.execute(query, [last]).fetchall()]
     return bool(found) and (not schema or schema[-1] in found)
+
+
+def duckdb_tables(path: Path) -> list[str]:
+    """The names of the tables of a DuckDB file; none when it cannot be opened. No row is read."""
+    try:
+        import duckdb
+
+        with duckdb.connect(str(path), read_only=True) as db:
+            return [name for (name,) in db.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
+    except Exception:  # not installed, or in use, or no DuckDB file
+        return []

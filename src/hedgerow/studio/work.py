@@ -28,7 +28,7 @@ _SAID = 20_000
 
 @final
 @dataclass(frozen=True)
-class Task:
+class StartedCommand:
     """One command that was started; all else is looked up when it is asked for."""
 
     folder: Path
@@ -138,15 +138,15 @@ class Work:
     def _place(self, kind: str, job: str) -> Path:
         return self.folder.own / "work" / f"{kind}@{job}"
 
-    def latest(self, kind: str, job: str) -> Task | None:
+    def latest(self, kind: str, job: str) -> StartedCommand | None:
         """The latest work of a kind for a job."""
         place = self._place(kind, job)
-        return Task(place) if (place / "task.json").exists() else None
+        return StartedCommand(place) if (place / "task.json").exists() else None
 
-    def all(self, job: str) -> list[Task]:
+    def all(self, job: str) -> list[StartedCommand]:
         """The latest work of every kind for a job."""
         found = sorted((self.folder.own / "work").glob(f"*@{job}/task.json"))
-        return [Task(p.parent) for p in found]
+        return [StartedCommand(p.parent) for p in found]
 
     def ask(self, words: list[str], **environment: str) -> tuple[int, str, str]:
         """A short command, waited for: its exit code, what it gave, what it said. An address goes by environment."""
@@ -161,7 +161,7 @@ class Work:
         )
         return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace").strip()
 
-    def start(self, kind: str, job: str, words: list[str], *, keep: bool = True, **noted: Any) -> Task:
+    def start(self, kind: str, job: str, words: list[str], *, keep: bool = True, **noted: Any) -> StartedCommand:
         """Start ``hedgerow`` with these words, unless such work is under way."""
         place = self._place(kind, job)
         before = self.latest(kind, job)
@@ -181,4 +181,4 @@ class Work:
         end = monotonic() + 20
         while not (place / "begun").exists() and monotonic() < end:
             sleep(0.02)
-        return Task(place)
+        return StartedCommand(place)

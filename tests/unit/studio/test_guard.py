@@ -16,7 +16,7 @@ from hedgerow.studio import server
 from hedgerow.studio.folder import Folder
 from hedgerow.studio.guard import MOST_BYTES
 from hedgerow.studio.server import key_of
-from hedgerow.studio.work import Task, Work
+from hedgerow.studio.work import StartedCommand, Work
 from tests.unit.studio.visiting import HOST, KEY, Studio, a_folder
 
 SCREENS = ("tables", "schema", "uses", "budget", "run", "result", "ledger", "experiments", "compare")
@@ -32,9 +32,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     """The commands that were asked for, none of which is run."""
     words: list[list[str]] = []
 
-    def start(self: Work, kind: str, job: str, said: list[str], **more: Any) -> Task:
+    def start(self: Work, kind: str, job: str, said: list[str], **more: Any) -> StartedCommand:
         words.append(said)
-        return Task(Path())
+        return StartedCommand(Path())
 
     monkeypatch.setattr(Work, "start", start)
     yield words
@@ -300,7 +300,9 @@ def test_nothing_of_the_stewards_look_is_kept(tmp_path: Path, monkeypatch: pytes
     """What the steward's command prints is exact: it goes nowhere."""
     kept: dict[str, Any] = {}
     monkeypatch.setattr(
-        Work, "start", lambda self, kind, job, words, keep=True, **more: kept.update({kind: keep}) or Task(Path())
+        Work,
+        "start",
+        lambda self, kind, job, words, keep=True, **more: kept.update({kind: keep}) or StartedCommand(Path()),
     )
     studio = Studio(with_release(a_folder(tmp_path)))
     assert studio.ask("job/job.toml/result", {"act": "exact"}).status == 409, "behind the switch"
