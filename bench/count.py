@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hedgerow.counting import CountPlan, count, count_sql
+from hedgerow.counting import CountPlan, count
 from hedgerow.counting.kernel import TILE, count_tile
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.question import Marginal
@@ -263,7 +263,6 @@ def file_report(table: Table, repeat: int) -> list[Line]:
         ways: dict[str, tuple[Callable[[], object], int]] = {
             "hedgerow, streamed: read, code and count": (lambda: count(questions, path, CODING), len(pairs)),
             "  reading and coding alone": (lambda: coded(path), len(pairs)),
-            "hedgerow, SQL on the file": (lambda: count_sql(questions, db, "t", CODING), len(pairs)),
             "DuckDB GROUP BY on the file, already coded": (
                 lambda: [db.execute(group(p)).fetchall() for p in some],
                 30,

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,6 +20,7 @@ import hedgerow.private
 from hedgerow.api.job import Job
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.private import Gate
+from hedgerow.private.local import LocalCounter
 from hedgerow.public.costs.accounting import Budget
 from hedgerow.public.costs.question import TOTAL, Marginal
 from hedgerow.public.costs.spend import Tariff
@@ -27,7 +29,7 @@ from hedgerow.public.schema import Schema
 from tests.privacy.world import PERSON, SCHEMA, frame, write_job
 
 ROOT = Path(hedgerow.__file__).parent
-HEADINGS = ("The core", "The local counter", "Readers", "Further mechanisms")
+HEADINGS = ("The core", "The local counter", "Readers", "Further mechanisms", "Engines")
 PROJECT = ROOT.parent.parent
 ROWS = frame((("F", 'a "quoted" one', "5", "n", "me"), ("M", "B", "12", "s", "you"), ("F", "A", "x", None, None)) * 3)
 
@@ -113,12 +115,14 @@ def test_an_auditor_can_read_everything_that_matters_in_one_sitting() -> None:
     assert not long, "a further mechanism is at most 160 lines, with what it alone imports"
     assert sum(map(lines_of, listed("The local counter"))) <= 300, "what every row of a file or frame goes through"
     assert sum(map(lines_of, listed("Readers"))) <= 250, "the readers of confidential files"
+    assert max(map(lines_of, listed("Engines"))) <= 300, "what counts where the rows are"
 
 
 def test_the_reading_list_names_the_whole_audit_surface_and_nothing_else() -> None:
     core, further = core_and_further()
     assert listed("The core") == core - {"hedgerow.private"}
     assert listed("Further mechanisms") == set().union(*further.values())
+    assert listed("Engines") == grimp.build_graph("hedgerow", cache_dir=None).find_descendants("hedgerow.engines")
     page = (PROJECT / "docs" / "audit.md").read_text("utf-8")
     for module in set().union(*map(listed, HEADINGS)) - {"hedgerow.errors"}:
         assert module.removeprefix("hedgerow.").replace(".", "/") + ".py" in page
@@ -134,6 +138,11 @@ def test_every_module_that_a_row_passes_through_is_on_the_list(tmp_path: Path) -
         gate = Gate(open_source(table), Tariff(coding, PERSON, "pure"), Budget(1), account)
         with followed(met):
             gate.measure([TOTAL, Marginal(("sex", "race"))], Fraction(1, 2))
+    account = RunAccount(Ledger.open(str(tmp_path / "ledger.db")), table="ordered", run="ordered")
+    ordered = partial(LocalCounter, order="pay")
+    gate = Gate(open_source(ROWS), Tariff(coding, PERSON, "pure"), Budget(1), account, ordered)
+    with followed(met):
+        gate.measure([TOTAL], Fraction(1, 2))
     job = write_job(tmp_path, PERSON)
     ROWS.write_csv(tmp_path / "secret.csv")
     with followed(met):

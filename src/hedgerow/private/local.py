@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.fingerprint import hash_rows
+from hedgerow.counting.order import ranks
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.public.coding import Coding, as_text, person_cap, records
 from hedgerow.public.costs.accounting import Guarantee
@@ -32,12 +33,15 @@ class RowSource(Protocol):
 
 @final
 class LocalCounter:
-    """Counts a table that this process can read, as ``Counter`` says. Rows are coded once, when first asked for."""
+    """Counts a table that this process can read, as ``Counter`` says. Rows are coded once, when first asked for.
 
-    __slots__ = ("_coding", "_guarantee", "_kept", "_source", "columns")
+    With ``order``, a column, the rows of a person come by its values (``ranks``), not as they stand.
+    """
 
-    def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee) -> None:
-        self._source, self._coding, self._guarantee = source, coding, guarantee
+    __slots__ = ("_coding", "_guarantee", "_kept", "_order", "_source", "columns")
+
+    def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "") -> None:
+        self._source, self._coding, self._guarantee, self._order = source, coding, guarantee, order
         self.columns, self._kept = source.columns, cast(list[_Part] | None, None)
 
     def count(self, plan: CountPlan) -> Counts:
@@ -62,16 +66,25 @@ class LocalCounter:
         """The codes of all rows that count, a part for each batch."""
         names, person = [c.name for c in self._coding.columns], self._guarantee.person
         parts, people, rows = list[_Part](), [pl.Series(dtype=pl.String)], 0
-        for batch in self._source.batches([*names, *filter(None, (person, self._guarantee.count))]):
+        order = self._order if person else ""
+        placed = [pl.Series(dtype=pl.String)]
+        for batch in self._source.batches([*names, *filter(None, (person, self._guarantee.count, order))]):
             unit = np.arange(rows, rows := rows + len(batch), dtype=np.uint32)
             parts.append({**self._coding.encode(batch, names), _TIMES: self._records(batch), UNIT: unit})
             if person:
                 people.append(as_text(batch[person]))
-        return self._capped(parts, pl.concat(people)) if person else parts
+            if order:
+                placed.append(as_text(batch[order]))
+        return self._capped(parts, pl.concat(people), pl.concat(placed)) if person else parts
 
-    def _capped(self, parts: list[_Part], people: pl.Series) -> list[_Part]:
+    def _capped(self, parts: list[_Part], people: pl.Series, placed: pl.Series) -> list[_Part]:
         """The rows that count by ``person_cap``; the unit of a row is the row with which its person begins."""
-        keep = person_cap(people, self._guarantee.rows_per_person).to_numpy()
+        by = np.arange(len(people))
+        if self._order:  # rows of equal rank by their codes: of rows with equal codes any may count
+            codes = [np.concatenate([p[c.name] for p in parts]) for c in reversed(self._coding.columns)]
+            by = np.lexsort([*codes, ranks(placed).to_numpy()])
+        keep = np.empty(len(people), bool)
+        keep[by] = person_cap(people.gather(by), self._guarantee.rows_per_person).to_numpy()
         first = people.to_frame("p").with_row_index().select(pl.col("index").min().over("p")).to_series().to_numpy()
         parts = [{**part, UNIT: first[part[UNIT]], _KEPT: keep[part[UNIT]]} for part in parts]
         return [{name: line[part[_KEPT]] for name, line in part.items()} for part in parts]

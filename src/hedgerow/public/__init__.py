@@ -1,7 +1,7 @@
 """Public: what anyone may know. Schema, coding, questions, noisy answers, and what they cost."""
 
 from hedgerow.public.aggregates import ask_for_counts, expanded, expanded_public, looks_aggregated
-from hedgerow.public.coding import CodedColumn, Codes, Coding, JoinedColumn, as_text, code_type, person_cap
+from hedgerow.public.coding import CodedColumn, Codes, Coding, JoinedColumn, as_text, code_type, person_cap, records
 from hedgerow.public.costs.accounting import (
     Budget,
     Guarantee,

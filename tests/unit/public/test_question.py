@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import polars as pl
 import pytest
 
-from hedgerow.counting.sql import count_sql
-from hedgerow.errors import JobError
-from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.question import Marginal, Tree
 from hedgerow.public.costs.statement import question_from_json, question_to_json
 
@@ -63,12 +59,3 @@ def test_a_tree_is_known_by_all_it_does() -> None:
         Tree.of(("age", "job"), 3, [0], [0, 2, 1], [1, -1, -2, -3]),
     ]
     assert len({TREE.sha256, *(t.sha256 for t in others)}) == 5
-
-
-def test_a_database_refuses_a_tree_it_would_not_count() -> None:
-    duckdb = pytest.importorskip("duckdb")
-    connection = duckdb.connect()
-    connection.register("t", pl.DataFrame({"age": ["0"]}).to_arrow())
-    coding = Coding((CodedColumn("age", "text", 2, 0, 0),))
-    with pytest.raises(JobError, match="not the leaves"):
-        count_sql([Marginal(("age",), Tree.of(("age",), 1, [], [], []))], connection, "t", coding)

@@ -1,0 +1,123 @@
+"""Tables in a PostgreSQL database, counted by PostgreSQL."""
+
+from collections.abc import Iterator
+from typing import Any, final
+from weakref import finalize
+
+import polars as pl
+
+from hedgerow.engines.sql import Kind, quoted
+from hedgerow.errors import NOTHING, JobError, MissingExtra, TableMismatch
+
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("smallint", "integer", "bigint"), "whole"),
+    **dict.fromkeys(("real", "double precision"), "float"),
+    **dict.fromkeys(("text", "character varying", "character", "bpchar", "name", "citext"), "text"),
+}
+_NESTED = ("bytea", "interval", "json", "jsonb", "xml")  # columns without a text, which no reader has
+_DAYS = ("date", "timestamp without time zone", "timestamp with time zone")
+_TYPES = {"real": pl.Float32, "double precision": pl.Float64, "numeric": pl.Float64} | dict.fromkeys(_DAYS, pl.Int32)
+_BLOCK = 1 << 23
+"""Bytes of an answer that are read at a time."""
+
+
+@final
+class PostgreSql:
+    """A table of a PostgreSQL database: what is made of it are temporary tables, which end with the connection.
+
+    Rows of PostgreSQL stand in no order, so people can be capped by a declared one only.
+    """
+
+    place, double = "", "DOUBLE PRECISION"
+
+    def __init__(self, name: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra(needed_for="Counting in PostgreSQL", extra="postgres") from None
+        address, _, table = name.rpartition("#")
+        self.name, self.table, header, kind = table, ".".join(map(quoted, table.split("."))), [], ""
+        try:
+            self._db: Any = psycopg.connect(address)
+            finalize(self, self._db.close)
+            self._db.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ  # one state, whatever others write
+            self._db.execute("SET LOCAL TIME ZONE 'UTC'")
+            self._db.execute("SET LOCAL client_min_messages = error")
+            kind = self._db.execute("SELECT relkind FROM pg_class WHERE oid = %s::regclass", [self.table]).fetchone()[
+                0
+            ]
+            header = self._header(f"SELECT * FROM {self.table}")
+        except psycopg.Error:
+            pass
+        if not header:
+            raise JobError(f"PostgreSQL does not answer, or has no table {table}. Check both. {NOTHING}")
+        if kind == "v":
+            raise TableMismatch(
+                f"{table} is a view: it may join rows, or look at some to say others, and what is protected is one\n"
+                "row of what is read. Write it out as a table whose rows are the units to protect\n"
+                "(CREATE TABLE t AS ...), and name that table. No row was read, and nothing was spent."
+            )
+        there = {n: k for n, k in header if not k.endswith("[]") and k not in _NESTED}
+        self.kinds = {n: _KINDS.get(k, "other") for n, k in there.items()}
+        self._days = {n for n, k in there.items() if k in _DAYS}
+
+    def _header(self, query: str) -> list[tuple[str, str]]:
+        """The names and types of what a query finds, without a row of it."""
+        found = self._db.execute(f"SELECT * FROM ({query}) AS q LIMIT 0").description
+        kinds = [self._db.execute("SELECT format_type(%s, NULL)", [c.type_code]).fetchone()[0] for c in found]
+        return [(c.name, k) for c, k in zip(found, kinds, strict=True)]
+
+    def whole(self, size: int) -> str:
+        """The smallest type that holds whole numbers below ``size``."""
+        fits = {1 << 15: "SMALLINT", 1 << 31: "INTEGER"}
+        return next((name for most, name in fits.items() if size <= most), "BIGINT")
+
+    def value(self, column: str) -> str:
+        """A column as values are told apart."""
+        name = column.removeprefix("t.")[1:-1].replace('""', '"')
+        if self.kinds[name] == "text":
+            return f'({column}::text COLLATE "C")'
+        return f"({column}::date)" if name in self._days else column
+
+    def run(self, statement: str) -> None:
+        """Carry a statement out; of a table that it makes, the planner is told how many rows there are."""
+        self._db.execute(statement)
+        if statement.startswith("CREATE TEMPORARY TABLE"):
+            self._db.execute(f"ANALYZE {statement.split()[3]}")
+
+    def rows(self, query: str) -> Iterator[pl.DataFrame]:
+        """What a query finds, in batches."""
+        header = self._header(query)
+        kinds = {n: pl.Int64 if _KINDS.get(k) == "whole" else _TYPES.get(k, pl.String) for n, k in header}
+        listed = ", ".join(f"{_written(quoted(n), k)} AS {quoted(n)}" for n, k in header)
+        days, held = [n for n, k in header if k in _DAYS], bytearray()
+
+        def frame() -> pl.DataFrame:
+            read = pl.read_csv(bytes(held), has_header=False, schema=kinds)
+            return read.with_columns(pl.col(days).cast(pl.Date))
+
+        with self._db.cursor().copy(f"COPY (SELECT {listed} FROM ({query}) AS q) TO STDOUT (FORMAT csv)") as lines:
+            for line in lines:
+                held += line
+                if len(held) > _BLOCK:
+                    yield frame()
+                    held.clear()
+        yield frame() if held else pl.DataFrame(schema=kinds).with_columns(pl.col(days).cast(pl.Date))
+
+    def put(self, name: str, frame: pl.DataFrame) -> None:
+        """Make a temporary table of whole numbers."""
+        self._db.execute(f"CREATE TEMPORARY TABLE {name} ({', '.join(f'{quoted(c)} BIGINT' for c in frame.columns)})")
+        with self._db.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv)") as lines:
+            for part in frame.iter_slices(1 << 16):
+                lines.write(part.write_csv(include_header=False))
+        self._db.execute(f"ANALYZE {name}")
+
+
+def _written(name: str, kind: str) -> str:
+    """A column as it is written out: dates as days since 1970, what is no number as text."""
+    if kind in _DAYS:
+        day = f"least(greatest({name}::date, DATE '0001-01-01'), DATE '9999-12-31') - DATE '1970-01-01'"
+        return f"CASE WHEN {name} IS NOT NULL THEN {day} END"
+    if kind == "boolean":
+        return f"CASE {name} WHEN true THEN 'true' WHEN false THEN 'false' END"
+    return name if _KINDS.get(kind) == "whole" or kind in _TYPES else f"{name}::text"

@@ -1,0 +1,351 @@
+"""Counting where Spark has the rows: every partition is coded and counted on its worker, by the kernel of files.
+
+What reaches the driver are sums of counts, which Spark takes from one attempt of each task, however often it was
+begun.  A cap on the rows of people brings the rows of a person together first, coded, and keeps those that come first
+in the declared order: by number, by text, then by codes, so that nothing but that person's rows decides.
+
+Functions that run on workers end in one fixed sentence when they fail: Spark writes an error's text into logs.
+"""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+from weakref import finalize
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from polars import selectors as cs
+
+from hedgerow.counting import UNIT, CountPlan, hash_rows, keys
+from hedgerow.engines.sql import must_have_order
+from hedgerow.errors import NOTHING, JobError, MissingExtra, TableMismatch
+from hedgerow.public import Coding, Counts, Guarantee, Source, as_text, code_type, records
+
+_ROWS = 1 << 17  # of one piece of codes
+_CELLS = 1 << 16  # of one piece of counts
+_FEW = 1 << 18  # counts of a plan up to which the driver adds up those of all partitions by itself
+_PIECE, _ROW = "rows long, codes binary", "person string, number double, text string, codes binary"
+_SUM, _HASH = "piece int, counts binary", "hash binary"
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",
+    "spark.io.encryption.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+_PLAIN = ("Project", "Filter", "SubqueryAlias", "Relation", "LogicalRelation", "LogicalRDD", "LocalRelation", "View")
+"""Steps of a Spark frame that make each row of one other, or drop it."""
+_TIMES = "\0times"  # how many records a line stands for
+_Lines = dict[str, npt.NDArray[Any]]
+_Work = Callable[[Iterator[Any]], Iterator[Any]]
+
+
+@final
+class SparkCounter:
+    """Counts a Spark frame, as ``Counter`` says. Rows are coded once, and their codes kept in the workers' memory.
+
+    ``order`` is the column by which the rows of a person come first.
+    """
+
+    __slots__ = ("__weakref__", "_coded", "_coder", "_frame", "columns")
+
+    def __init__(self, frame: Any, coding: Coding, guarantee: Guarantee, order: str = "") -> None:
+        must_have_order(guarantee, order)
+        self._frame, self._coded, self.columns = frame, None, header(frame)
+        self._coder = _Coder(coding, guarantee, order, self.columns)
+
+    def count(self, plan: CountPlan) -> Counts:
+        """The exact counts: those of all pieces of all partitions, added up."""
+        if self._coded is None:
+            self._coded = self._codes()
+            finalize(self, _forget, self._coded)
+        coder, total = self._coder, np.zeros(plan.size, np.int64)
+        pieces = _mapped(self._coded, lambda batches: coder.count(plan, batches), _SUM)
+        if plan.size > _FEW:
+            with _without_remarks():
+                pieces = pieces.groupBy("piece").applyInArrow(_added, _SUM)
+        for piece, counts in pieces.collect():
+            part = np.frombuffer(counts, np.int64)
+            total[piece * _CELLS :][: len(part)] += part
+        return total
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """The sum over all records of a keyed hash of each; the key goes to the workers."""
+        coder = self._coder
+        rows = self._frame.select(*map(_quoted, self.columns))
+        found = _mapped(rows, lambda batches: coder.hash(key, batches), _HASH)
+        return sum((np.frombuffer(h, np.uint64) for (h,) in found.collect()), np.zeros(2, np.uint64)).tobytes()
+
+    def _codes(self) -> Any:
+        """The codes of all rows that count, in pieces; with a cap, whole people in one piece."""
+        from pyspark import StorageLevel
+        from pyspark.sql.functions import col
+
+        coder = self._coder
+        rows = self._frame.select(*map(_quoted, coder.needed))
+        if coder.guarantee.person:
+            firsts = [col("person"), *(col(c).asc_nulls_last() for c in ("number", "text")), col("codes")]
+            coded = _mapped(rows, coder.rows, _ROW).repartition("person").sortWithinPartitions(*firsts)
+            pieces = _mapped(coded.select("person", "codes"), coder.cap, _PIECE)
+        else:
+            pieces = _mapped(rows, coder.code, _PIECE)
+        return pieces.persist(StorageLevel.MEMORY_ONLY)  # what does not fit is coded anew: no disk holds it
+
+
+@final
+@dataclass(frozen=True)
+class _Coder:
+    """What workers do: it goes to them whole, and holds public facts only."""
+
+    coding: Coding
+    guarantee: Guarantee
+    order: str
+    columns: tuple[str, ...]
+
+    @cached_property
+    def needed(self) -> list[str]:
+        """The columns that are read to count."""
+        others = (self.guarantee.person, self.guarantee.count, self.order if self.guarantee.person else "")
+        return [*dict.fromkeys([*(c.name for c in self.coding.columns), *filter(None, others)])]
+
+    @cached_property
+    def lines(self) -> dict[str, Any]:
+        """The lines of a piece of codes, and their types."""
+        found: dict[str, Any] = {c.name: code_type(c.size) for c in self.coding.columns}
+        if self.guarantee.count:
+            found[_TIMES] = np.int64
+        return found | ({UNIT: np.uint32} if self.guarantee.person else {})
+
+    def code(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Rows as pieces of codes."""
+        names, count = [c.name for c in self.coding.columns], self.guarantee.count
+        for frame in _read(batches, self.needed):
+            codes: _Lines = {**self.coding.encode(frame, names)}
+            yield self._piece(codes | ({_TIMES: records(frame[count])} if count else {}))
+
+    def rows(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Every row that names a person by itself: who, what it is ordered by, and its codes as they are compared."""
+        import pyarrow as pa
+
+        for frame in _read(batches, self.needed):
+            person = as_text(frame[self.guarantee.person])
+            named = frame.filter(person.is_not_null())
+            codes = self.coding.encode(named, [c.name for c in self.coding.columns])
+            wide = [_wide(line) for line in codes.values()]
+            whole = np.concatenate(wide, axis=1)
+            ends = pa.py_buffer(np.arange(len(whole) + 1, dtype=np.int32) * whole.shape[1])
+            packed = pa.Array.from_buffers(pa.binary(), len(whole), [None, ends, pa.py_buffer(whole.tobytes())])
+            by = keys(named[self.order])
+            order = [by["number"].to_arrow(), by["text"].to_arrow().cast(pa.string())]
+            who = person.drop_nulls().to_arrow().cast(pa.string())
+            yield pa.RecordBatch.from_arrays([who, *order, packed], ["person", "number", "text", "codes"])
+
+    def cap(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Of sorted rows the first of every person, in pieces that hold people whole."""
+        held, last, seen = pl.DataFrame(schema={"codes": pl.Binary, "run": pl.Int64}), None, 0
+        for frame in _merged(batches):
+            person = frame["person"]
+            begins = (person != person.shift(1)).fill_null(True).to_numpy().copy()
+            begins[0] = person[0] != last
+            run = np.cumsum(begins)
+            place = np.arange(len(run)) - np.concatenate([[-seen], np.flatnonzero(begins)])[run]
+            last, seen = person[-1], int(place[-1]) + 1
+            kept = frame.select("codes", run=pl.Series(run)).filter(place < self.guarantee.rows_per_person)
+            kept = held.vstack(kept)
+            whole = kept["run"] < run[-1]
+            yield from self._people(kept.filter(whole))
+            held = kept.filter(~whole).with_columns(run=pl.lit(0, pl.Int64))
+        yield from self._people(held)
+
+    def _people(self, kept: pl.DataFrame) -> Iterator[Any]:
+        if kept.height:
+            rows = np.frombuffer(b"".join(kept["codes"]), np.uint8).reshape(kept.height, -1)
+            ends = np.cumsum([0, *(np.dtype(t).itemsize for n, t in self.lines.items() if n != UNIT)])
+            codes = {
+                name: rows[:, low:high].copy().view(np.dtype(kind).newbyteorder(">"))[:, 0].astype(kind)
+                for (name, kind), low, high in zip(self.lines.items(), ends, ends[1:], strict=False)
+            }
+            yield self._piece(codes | {UNIT: kept["run"].rank("dense").to_numpy().astype(np.uint32) - 1})
+
+    def _piece(self, codes: _Lines) -> Any:
+        import pyarrow as pa
+
+        packed = b"".join(np.ascontiguousarray(codes[n], kind).tobytes() for n, kind in self.lines.items())
+        rows = len(next(iter(codes.values())))
+        return pa.RecordBatch.from_pydict(
+            {"rows": pa.array([rows], pa.int64()), "codes": pa.array([packed], pa.binary())}
+        )
+
+    def _lines_of(self, rows: int, packed: bytes) -> _Lines:
+        at, found = 0, _Lines()
+        for name, kind in self.lines.items():
+            found[name] = np.frombuffer(packed, kind, rows, at)
+            at += rows * np.dtype(kind).itemsize
+        return found
+
+    def count(self, plan: CountPlan, batches: Iterator[Any]) -> Iterator[Any]:
+        """The counts of all pieces of a partition, in pieces that are not all zero."""
+        import pyarrow as pa
+
+        total = np.zeros(plan.size, np.int64)
+        for rows, packed in ((r["rows"], r["codes"]) for batch in batches for r in batch.to_pylist()):
+            part = self._lines_of(rows, packed)
+            part.setdefault(UNIT, np.arange(rows, dtype=np.uint32))
+            for times, lines in _digits(part):
+                total += times * plan.count(self.coding.join(lines, plan.columns))
+        pieces = {i: total[low : low + _CELLS] for i, low in enumerate(range(0, plan.size, _CELLS))}
+        found = {i: p.tobytes() for i, p in pieces.items() if p.any()}
+        numbers, sums = pa.array([*found], pa.int32()), pa.array([*found.values()], pa.binary())
+        yield pa.RecordBatch.from_arrays([numbers, sums], ["piece", "counts"])
+
+    def hash(self, key: bytes, batches: Iterator[Any]) -> Iterator[Any]:
+        """The sum of keyed hashes over the records of a partition."""
+        import pyarrow as pa
+
+        count, total = self.guarantee.count, np.zeros(2, np.uint64)
+        values = sorted({*self.columns} - {count})
+        for frame in _read(batches, self.columns):
+            part = {_TIMES: records(frame[count])} if count else {}
+            for times, lines in _digits({**part, UNIT: np.arange(len(frame))}):
+                total += np.uint64(times) * hash_rows(frame[lines[UNIT]].select(values), key)
+        yield pa.RecordBatch.from_pydict({"hash": pa.array([total.tobytes()], pa.binary())})
+
+
+def session(master: str = "") -> Any:
+    """The Spark session of this process, or a new one: no pages, no logs of events, files on disks encrypted."""
+    try:
+        with _without_remarks():
+            from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtra(needed_for="Counting in Spark", extra="spark") from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of workers on this machine
+    asked = SparkSession.builder.appName("hedgerow")
+    for name, value in _SETTINGS.items():
+        asked = asked.config(name, value)
+    try:
+        with _without_remarks():
+            made = (asked.master(master) if master else asked).getOrCreate()
+        made.sparkContext.setLogLevel("OFF")
+    except Exception:  # of many kinds, and with long texts about the machine
+        made = None
+    if made is None:
+        raise JobError(
+            f"Spark cannot be started{f' at {master}' if master else ''}. See that there is Java 17 (java -version)\n"
+            f"and that [engine] master is 'local[2]' or the address of a cluster that runs. {NOTHING}"
+        )
+    return made
+
+
+def must_be_rows(frame: Any) -> Any:
+    """The frame; refused if its rows are made of several others, as by a join, a window or a sample."""
+    plans, odd = [frame._jdf.queryExecution().analyzed()], list[str]()  # noqa: SLF001  the only way to see it
+    while plans:
+        plan = plans.pop()
+        odd += [plan.nodeName()] * (plan.nodeName() not in _PLAIN)
+        plans += [plan.children().apply(i) for i in range(plan.children().size())]
+    if odd:
+        raise TableMismatch(
+            f"The Spark frame is the result of {', '.join(odd)}: a row of it may be made of several others; what\n"
+            "is protected is one row of what is read. Write it out as a table whose rows are the units to protect\n"
+            "(frame.write.parquet(...)), and name that. No row was read, and nothing was spent."
+        )
+    return frame
+
+
+def header(frame: Any) -> tuple[str, ...]:
+    """The columns of a Spark frame that have a text."""
+    odd = ("array", "map", "struct", "binary", "interval", "variant")
+    return tuple(f.name for f in frame.schema.fields if not f.dataType.typeName().startswith(odd))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _forget(frame: Any) -> None:
+    frame.unpersist()
+
+
+@contextmanager
+def _without_remarks() -> Iterator[None]:
+    """PySpark warns about versions of pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def _mapped(frame: Any, work: _Work, gives: str) -> Any:
+    """What ``work`` makes of every partition, as a frame."""
+    with _without_remarks():
+        return frame.mapInArrow(_quiet(work), gives)
+
+
+def _quiet(work: _Work) -> _Work:
+    """``work`` on a worker; when it fails the same words: Spark's logs quote the text of an error."""
+
+    def quietly(batches: Iterator[Any]) -> Iterator[Any]:
+        shown, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)  # libraries in other languages write there what went wrong, before they raise
+        try:
+            yield from work(batches)
+            return
+        except (Exception, pl.exceptions.PanicException):
+            pass  # its text may hold a value; it must not be the context of what is raised below
+        finally:
+            os.dup2(shown, 2)
+            os.close(shown)
+            os.close(nowhere)
+        raise RuntimeError("A partition of the confidential table could not be counted.")
+
+    return quietly
+
+
+def _added(pieces: Any) -> Any:
+    """The sum of the counts of one piece over all partitions."""
+    import pyarrow as pa
+
+    sums = sum(np.frombuffer(p, np.int64) for p in pieces["counts"].to_pylist())
+    return pa.table(
+        {"piece": pieces["piece"].slice(0, 1).combine_chunks(), "counts": pa.array([sums.tobytes()], pa.binary())}
+    )
+
+
+def _merged(batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
+    """Arrow batches as frames of many rows each: Spark's are small."""
+    import pyarrow as pa
+
+    held, rows = list[Any](), 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= _ROWS:
+            yield pl.DataFrame(pa.Table.from_batches(held))
+            held, rows = [], 0
+    if rows:
+        yield pl.DataFrame(pa.Table.from_batches(held))
+
+
+def _read(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Rows as every other table is read; times by the clock of Greenwich, whatever the session's."""
+    zoned = cs.datetime(time_zone="*").dt.convert_time_zone("UTC")
+    read = Source("partition", tuple(columns), lambda names, rows: (f.with_columns(zoned) for f in _merged(batches)))
+    return read.batches(columns)
+
+
+def _wide(line: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Codes as bytes that are ordered as they are: the highest first."""
+    return line.astype(line.dtype.newbyteorder(">")).view(np.uint8).reshape(len(line), -1)
+
+
+def _digits(part: _Lines) -> Iterator[tuple[int, _Lines]]:
+    """How often which lines count: one that stands for n records counts with each binary digit of n."""
+    n = part.get(_TIMES, np.ones(1, np.int64))
+    for digit in range(int(n.max(initial=0)).bit_length()):
+        some = n >> digit & 1 == 1
+        yield 1 << digit, part if some.all() else {name: line[some] for name, line in part.items()}

@@ -1,0 +1,36 @@
+"""Real engines: one Spark session and one PostgreSQL server for all tests of this folder."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.postgres import new_database, running_server
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A session of ``local[2]`` in which a task that fails is begun again once."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed (pip install 'hedgerow[spark]')")
+    if not shutil.which("java"):
+        pytest.skip("Spark needs Java, and there is none (apt-get install openjdk-17-jre-headless)")
+    from hedgerow.engines.spark import session
+
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    made = session("local[2,2]")
+    made.conf.set("spark.sql.shuffle.partitions", "4")
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    with running_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def database(server: str) -> str:
+    return new_database(server)

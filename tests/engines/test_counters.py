@@ -1,0 +1,99 @@
+"""Wherever the rows are, the counts are the same, and so is the fingerprint."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.engines.duckdb import DuckDb
+from hedgerow.engines.postgresql import PostgreSql
+from hedgerow.engines.sql import SqlCounter
+from hedgerow.errors import JobError
+from hedgerow.private.local import LocalCounter
+from hedgerow.public import Guarantee, open_source
+from tests.engines import world
+
+TABLE = world.table()
+KEY = b"a key of 16 byte"
+Make = Callable[[Guarantee, str], Any]
+
+
+@pytest.fixture(scope="module")
+def duckdb(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    pytest.importorskip("duckdb", reason="needs hedgerow[sql]")
+    name = world.in_duckdb(TABLE, tmp_path_factory.mktemp("duckdb") / "it's a.db")
+    return lambda promise, order: SqlCounter(DuckDb(name), world.CODING, promise, order)
+
+
+@pytest.fixture(scope="module")
+def postgresql(database: str) -> Make:
+    name = world.in_postgresql(TABLE, database)
+    return lambda promise, order: SqlCounter(PostgreSql(name), world.CODING, promise, order)
+
+
+@pytest.fixture(scope="module")
+def sparked(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Make:
+    from hedgerow.engines.spark import SparkCounter
+
+    frame = spark.read.parquet(str(world.in_folder(TABLE, tmp_path_factory.mktemp("spark") / "folder")))
+    return lambda promise, order: SparkCounter(frame, world.CODING, promise, order)
+
+
+@pytest.fixture(params=["duckdb", "postgresql", "sparked"])
+def engine(request: pytest.FixtureRequest) -> Make:
+    made: Make = request.getfixturevalue(request.param)
+    return made
+
+
+def local(promise: Guarantee, order: str = "", frame: pl.DataFrame = TABLE) -> LocalCounter:
+    return LocalCounter(open_source(frame), world.CODING, promise, order)
+
+
+def agree(one: Any, other: Any, plan: Any = world.PLAN) -> bool:
+    """Whether two counters count alike, and something."""
+    mine, its = one.count(plan), other.count(plan)
+    for question, a, b in zip(plan.questions, plan.split(mine), plan.split(its), strict=True):
+        assert np.array_equal(a, b), question
+    return bool(mine.any())
+
+
+def test_records_are_counted_alike(engine: Make) -> None:
+    counter = engine(world.RECORDS, "")
+    assert agree(counter, local(world.RECORDS))
+    assert agree(counter, local(world.RECORDS)), "the second time, of codes that were kept"
+    assert counter.fingerprint(KEY) == local(world.RECORDS).fingerprint(KEY)
+
+
+def test_lines_that_stand_for_several_records_are_counted_alike(engine: Make) -> None:
+    assert agree(engine(world.COUNTS, ""), local(world.COUNTS))
+    assert engine(world.COUNTS, "").fingerprint(KEY) == local(world.COUNTS).fingerprint(KEY)
+
+
+@pytest.mark.parametrize("order", ["seen", "age", "note"])
+def test_people_are_capped_alike_by_a_declared_order(engine: Make, order: str) -> None:
+    promise = Guarantee(unit="person", person="name", rows_per_person=2)
+    mine = local(promise, order)
+    assert agree(engine(promise, order), mine)
+    assert not np.array_equal(mine.count(world.PLAN), local(promise).count(world.PLAN)), "the order matters"
+
+
+def test_whole_people_are_mapped_alike(engine: Make) -> None:
+    promise = Guarantee(unit="person", person="id", rows_per_person=3)
+    assert agree(engine(promise, "seen"), local(promise, "seen"), world.BY_PERSON)
+
+
+def test_the_order_of_the_table_is_no_part_of_a_declared_one() -> None:
+    mixed = TABLE.sample(fraction=1, shuffle=True, seed=3)
+    assert agree(local(world.PEOPLE, "age"), local(world.PEOPLE, "age", mixed))
+
+
+def test_without_an_order_duckdb_goes_by_the_order_of_the_table(duckdb: Make) -> None:
+    assert agree(duckdb(world.PEOPLE, ""), local(world.PEOPLE))
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "sparked"])
+def test_without_an_order_others_refuse_a_cap(request: pytest.FixtureRequest, kind: str) -> None:
+    with pytest.raises(JobError, match="order = "):
+        request.getfixturevalue(kind)(world.PEOPLE, "")
