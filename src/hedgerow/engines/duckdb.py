@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, final
 from weakref import finalize
 
@@ -45,7 +45,7 @@ class DuckDb:
         if not header:
             raise JobError(f"There is no table {table} in {path}, or it is in use. Check the name. No row was read.")
         full = {str(name): str(kind) for name, kind, *_ in header}
-        self.kinds = {
+        self.kinds: Mapping[str, Kind] = {
             n: _KINDS.get(k, "other") for n, k in full.items() if not k.endswith("]") and not k.startswith(_NESTED)
         }
         self._days = {n for n, k in full.items() if k.startswith("TIMESTAMP") and not k.endswith("ZONE")}

@@ -1,7 +1,7 @@
 """Tables in a PostgreSQL database, counted by PostgreSQL."""
 
-from collections.abc import Iterator
-from typing import Any, final
+from collections.abc import Iterator, Mapping
+from typing import Any, cast, final
 from weakref import finalize
 
 import polars as pl
@@ -38,7 +38,7 @@ class PostgreSql:
         address, _, table = name.rpartition("#")
         self.name, self.table, header, kind = table, ".".join(map(quoted, table.split("."))), [], ""
         try:
-            self._db: Any = psycopg.connect(address)
+            self._db: Any = cast(Any, psycopg.connect(address))
             finalize(self, self._db.close)
             self._db.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ  # one state, whatever others write
             self._db.execute("SET LOCAL TIME ZONE 'UTC'")
@@ -58,7 +58,7 @@ class PostgreSql:
                 "(CREATE TABLE t AS ...), and name that table. No row was read, and nothing was spent."
             )
         there = {n: k for n, k in header if not k.endswith("[]") and k not in _NESTED}
-        self.kinds = {n: _KINDS.get(k, "other") for n, k in there.items()}
+        self.kinds: Mapping[str, Kind] = {n: _KINDS.get(k, "other") for n, k in there.items()}
         self._days = {n for n, k in there.items() if k in _DAYS}
 
     def _header(self, query: str) -> list[tuple[str, str]]:

@@ -310,7 +310,7 @@ def _added(pieces: Any) -> Any:
     """The sum of the counts of one piece over all partitions."""
     import pyarrow as pa
 
-    sums = sum(np.frombuffer(p, np.int64) for p in pieces["counts"].to_pylist())
+    sums = np.sum([np.frombuffer(p, np.int64) for p in pieces["counts"].to_pylist()], axis=0)
     return pa.table(
         {"piece": pieces["piece"].slice(0, 1).combine_chunks(), "counts": pa.array([sums.tobytes()], pa.binary())}
     )
