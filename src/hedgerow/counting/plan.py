@@ -48,24 +48,22 @@ class CountPlan:
         if self.size > MOST:
             raise JobError(
                 f"The questions have {self.size:,} cells; {MOST:,} can be counted at once.\nTake fewer columns than"
-                f" {max(self.questions, key=lambda q: self.full.cells(axes_of(q)))}, or fewer bins. No row was read."
+                f" {max(self.questions, key=lambda q: self._full.cells(axes_of(q)))}, or fewer bins. No row was read."
             )
 
     @cached_property
-    def trees(self) -> dict[str, Tree]:
-        """The trees of the questions, by the name of the column that their leaves are."""
+    def _trees(self) -> dict[str, Tree]:
         return {axes_of(q)[0]: checked(q.tree, self.coding) for q in self.questions if q.tree}
 
     @cached_property
-    def full(self) -> Coding:
-        """The coding, with the leaf of each tree as one more column."""
-        leaves = (JoinedColumn(name, t.columns, (), (), t.leaves) for name, t in self.trees.items())
+    def _full(self) -> Coding:
+        leaves = (JoinedColumn(name, t.columns, (), (), t.leaves) for name, t in self._trees.items())
         return replace(self.coding, joined=(*self.coding.joined, *leaves))
 
     @cached_property
     def size(self) -> int:
         """How many cells the answers have together."""
-        return sum(self.full.cells(axes_of(q)) for q in self.questions)
+        return sum(self._full.cells(axes_of(q)) for q in self.questions)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -74,7 +72,7 @@ class CountPlan:
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:
-        parts = {n: t.columns for n, t in self.trees.items()}
+        parts = {n: t.columns for n, t in self._trees.items()}
         return tuple(dict.fromkeys(c for n in self._names for c in parts.get(n, (n,))))
 
     @cached_property
@@ -84,17 +82,17 @@ class CountPlan:
     @cached_property
     def homes(self) -> dict[Marginal, _Block]:
         """The block that answers each question: of its columns with several values, or any for the total."""
-        sizes, cells = self.full.sizes, self.full.cells
+        sizes, cells = self._full.sizes, self._full.cells
         sets = {q: tuple(sorted(n for n in (*axes_of(q), q.only) if n and sizes[n] > 1)) for q in self.questions}
         least = min(filter(None, sets.values()), key=cells, default=tuple(self.coding.sizes)[:1])
         narrow = [s for s in dict.fromkeys([*sets.values(), least]) if s and cells(s) <= NARROW]
-        cover = _cover(narrow, self.full) if self.rows >= WORTH_ROWS and len(narrow) <= WORTH_SETS else {}
+        cover = _cover(narrow, self._full) if self.rows >= WORTH_ROWS and len(narrow) <= WORTH_SETS else {}
         return {q: cover.get(s or least, s or least) for q, s in sets.items()}
 
     @cached_property
     def _layout(self) -> tuple[dict[_Block, slice], list[Any]]:
         """Where each block lies in a tally, small ones first; then terms, ends and starts of the narrow."""
-        blocks = sorted(set(self.homes.values()), key=(cells := self.full.cells))
+        blocks = sorted(set(self.homes.values()), key=(cells := self._full.cells))
         narrow = [b for b in blocks if cells(b) <= NARROW]
         terms = [(self._names.index(n), cells(b[i + 1 :])) for b in narrow for i, n in enumerate(b)]
         ends, starts = (np.cumsum([0, *x], dtype=np.int64) for x in (map(len, narrow), map(cells, blocks)))
@@ -103,23 +101,23 @@ class CountPlan:
 
     def count(self, codes: Mapping[str, Codes]) -> Counts:
         """The cells of all questions one after another, each flat with its last column fastest."""
-        (places, design), sizes = self._layout, self.full.sizes
+        (places, design), sizes = self._layout, self._full.sizes
         codes = self.mapping(codes) if self.mapping else codes
         kind = np.uint8 if max(sizes[c] for c in self._names) <= 1 << 8 else np.uint16  # no narrow block has larger
-        tally = np.zeros(sum(map(self.full.cells, places)), np.int64)
+        tally = np.zeros(sum(map(self._full.cells, places)), np.int64)
         for low in range(0, max(len(codes[c]) for c in self._columns), TILE):
             tile = {c: codes[c][low : low + TILE] for c in self._columns}
             if any(line.dtype.kind != "u" or line.max() >= sizes[c] for c, line in tile.items()):
                 raise ValueError("A code must be an unsigned number below the size of its column.")
-            tile |= {n: leaf_of(self.trees[n], tile) for n in self._names if n in self.trees}
+            tile |= {n: leaf_of(self._trees[n], tile) for n in self._names if n in self._trees}
             count_tile(np.stack([tile[c] for c in self._names], dtype=kind, casting="unsafe"), *design, tally)
             for block in list(places)[len(design[1]) - 1 :]:
                 parts = [tile[c].astype(np.intp) for c in block]
-                count_wide(np.ravel_multi_index(parts, self.full.shape(block)), tally[places[block]])
+                count_wide(np.ravel_multi_index(parts, self._full.shape(block)), tally[places[block]])
         answers = []
         for question in self.questions:
             block = self.homes[question]
-            cross = tally[places[block]].reshape(self.full.shape(block))
+            cross = tally[places[block]].reshape(self._full.shape(block))
             if question.only in block:
                 cross = cross.take([0], block.index(question.only))
             kept = [block.index(c) for c in axes_of(question) if sizes[c] > 1]
@@ -128,7 +126,7 @@ class CountPlan:
 
     def split(self, vector: Counts) -> tuple[Counts, ...]:
         """The answers cut into one piece per question."""
-        return tuple(np.split(vector, np.cumsum([self.full.cells(axes_of(q)) for q in self.questions])))[:-1]
+        return tuple(np.split(vector, np.cumsum([self._full.cells(axes_of(q)) for q in self.questions])))[:-1]
 
 
 def axes_of(question: Marginal) -> tuple[str, ...]:

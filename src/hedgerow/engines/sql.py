@@ -184,9 +184,10 @@ class SqlCounter:
 
     def _grouped(self, plan: CountPlan) -> Counts:
         """Every block of the plan by one GROUP BY, and the questions that it serves from what was found."""
+        planned, full = plan._trees, plan._full  # noqa: SLF001  leaves are columns of the plan's own making
         answers, n = dict[Marginal, Counts](), "CAST(sum(n) AS BIGINT)" if self._guarantee.count else "count(*)"
         for block in dict.fromkeys(plan.homes.values()):
-            trees = {c: plan.trees[c] for c in block if c in plan.trees}
+            trees = {c: planned[c] for c in block if c in planned}
             names = {
                 c: self._name(c) for c in (*block, *(c for t in trees.values() for c in t.columns)) if c not in trees
             }
@@ -196,11 +197,11 @@ class SqlCounter:
                 kept.append(f"a{i}")
             cell = "0"
             for c in block:
-                cell = f"({cell} * {plan.full.sizes[c]} + {names[c]}::BIGINT)"
+                cell = f"({cell} * {full.sizes[c]} + {names[c]}::BIGINT)"
             found = pl.concat(self._db.rows(f"SELECT {cell} AS cell, {n} AS n FROM {source} AS q GROUP BY 1"))
-            codes = np.unravel_index(found["cell"].to_numpy(), plan.full.shape(block))
+            codes = np.unravel_index(found["cell"].to_numpy(), full.shape(block))
             for q in (q for q, home in plan.homes.items() if home == block):
-                answers[q] = _summed(plan, q, dict(zip(block, codes, strict=True)), found["n"].to_numpy())
+                answers[q] = _summed(full, q, dict(zip(block, codes, strict=True)), found["n"].to_numpy())
         return np.concatenate([*(answers[q] for q in plan.questions), np.zeros(0, np.int64)])
 
     def _walked(self, tree: Tree, source: str, kept: Sequence[str], name: str) -> str:
@@ -267,15 +268,15 @@ def _whole_people(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield held
 
 
-def _summed(plan: CountPlan, question: Marginal, codes: Mapping[str, Any], n: Counts) -> Counts:
+def _summed(full: Coding, question: Marginal, codes: Mapping[str, Any], n: Counts) -> Counts:
     """The cells of one question from the codes of a block, and how many rows have them."""
     if question.only in codes:
         first = codes[question.only] == 0
         codes, n = {c: line[first] for c, line in codes.items()}, n[first]
     axes, cell = axes_of(question), np.zeros(len(n), np.int64)
     for name in axes:
-        cell = cell * plan.full.sizes[name] + codes.get(name, 0)  # a column of one value is in no block
-    answer = np.zeros(plan.full.cells(axes), np.int64)
+        cell = cell * full.sizes[name] + codes.get(name, 0)  # a column of one value is in no block
+    answer = np.zeros(full.cells(axes), np.int64)
     np.add.at(answer, cell, n)
     return answer
 

@@ -11,11 +11,10 @@ The core, at most 1,000 lines that are not blank:
     hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
-The local counter, at most 300, which reads and counts files and frames:
+The local counter, at most 300, which reads, codes and caps the rows of files and frames once and counts what was
+kept: local.py counting/fingerprint.py counting/order.py
 
-    local.py     rows are read, coded and capped once; requests count what was kept
-    counting/fingerprint.py   a keyed hash of all records
-    counting/order.py         which of a person's rows come first, by a declared column
+Engines, at most 300 each, in its place: engines/sql.py engines/duckdb.py engines/postgresql.py engines/spark.py
 
 Readers, at most 250, through which every row comes (a test follows rows to find them): public/files.py
 
@@ -25,11 +24,6 @@ Further mechanisms, at most 160 each; the core does not import them, and a job t
     verification.py public/costs/claim.py   how many parts of the table bear out a claim about a coefficient
     selection.py public/costs/stopping.py   the best of a random number of runs
     relabel.py counting/relabel.py          counts of rows whose label was drawn by a public law first
-
-Engines, at most 300 each, which count where the rows are; the gate is handed one in place of the local counter:
-
-    engines/sql.py engines/duckdb.py engines/postgresql.py   databases
-    engines/spark.py                                         the workers of Spark
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
 (but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.
