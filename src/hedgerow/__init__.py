@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from hedgerow.api.job import Job as Job
     from hedgerow.api.release import Release as Release
     from hedgerow.evaluate.compare import Comparison as Comparison
-    from hedgerow.job.values import Confidential as Confidential
-    from hedgerow.job.values import Person as Person
-    from hedgerow.job.values import Public as Public
-    from hedgerow.job.values import Target as Target
+    from hedgerow.job.tables import Confidential as Confidential
+    from hedgerow.job.tables import Person as Person
+    from hedgerow.job.tables import Public as Public
+    from hedgerow.job.tables import Target as Target
     from hedgerow.planning.forecast import Plan as Plan
     from hedgerow.public import Budget as Budget
     from hedgerow.public import Schema as Schema
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 _HOME = {
     "Budget": "hedgerow.public.costs.accounting",
     "Comparison": "hedgerow.evaluate.compare",
-    "Confidential": "hedgerow.job.values",
+    "Confidential": "hedgerow.job.tables",
     "Job": "hedgerow.api.job",
-    "Person": "hedgerow.job.values",
+    "Person": "hedgerow.job.tables",
     "Plan": "hedgerow.planning.forecast",
-    "Public": "hedgerow.job.values",
+    "Public": "hedgerow.job.tables",
     "Rehearsal": "hedgerow.stand_in",
     "Release": "hedgerow.api.release",
     "Schema": "hedgerow.public.schema",
-    "Target": "hedgerow.job.values",
+    "Target": "hedgerow.job.tables",
     "personnel": "hedgerow.simulate.personnel",
     "errors": "",
     "recipes": "",

@@ -27,6 +27,7 @@ from hedgerow.public import (
     Tariff,
     Urn,
     law_of,
+    people_facts,
     price_urn,
 )
 
@@ -189,6 +190,7 @@ class RecordedAnswers:
             spends=tuple(a.spend for a in self.record),
             run=self.run,
             choices=tuple((i, a.chosen) for i, a in enumerate(self.record) if a.chosen is not None),
+            facts=people_facts(self.tariff.coding),
             **more,
         )
 

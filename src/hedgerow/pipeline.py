@@ -17,17 +17,19 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import JobError, LedgerError, Refused
-from hedgerow.job import JobValues, Public, Target, job_remarks, name_of, published_text
+from hedgerow.job import JobValues, Public, Target, facts_for, job_remarks, name_of, published_text
 from hedgerow.planning import Plan, forecast, machine_memory, outline, with_attach
 from hedgerow.public import (
     Budget,
     CodedTable,
+    Fact,
     Guarantee,
     PublicData,
     PublicInput,
     Role,
     Schema,
     Tariff,
+    coding_of,
     default_ledger,
     expanded_public,
     file_of,
@@ -147,7 +149,13 @@ class PreparedJob:
     @cached_property
     def tariff(self) -> Tariff:
         """How this job's requests are priced."""
-        return Tariff(self.schema.coding, self.guarantee, self.job.budget.measure, self.job.budget.delta)
+        budget = self.job.budget
+        return Tariff(coding_of(self.schema, self.facts), self.guarantee, budget.measure, budget.delta)
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        """What people are counted by, from the target; none when rows are counted."""
+        return facts_for(self.job, self.public)
 
     @cached_property
     def outline(self) -> Plan:
@@ -162,7 +170,7 @@ class PreparedJob:
             rng=np.random.default_rng(self.job.seed),
             limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
         )
-        remarks = (*found.remarks, *job_remarks(self.job, self.guarantee, self.person), *compared)
+        remarks = (*found.remarks, *job_remarks(self.job, self.guarantee, self.person, self.facts), *compared)
         return replace(found, remarks=remarks)
 
     def forecast(self, watch: Watch = lambda phase: None) -> tuple[Verdict, ...]:

@@ -32,9 +32,10 @@ from hedgerow.ledger.book import Ledger as Ledger
 from hedgerow.ledger.book import RunAccount as RunAccount
 from hedgerow.ledger.book import Save
 from hedgerow.private import Gate as Gate
-from hedgerow.private import relabel, urns
+from hedgerow.private import LocalCounter, people, relabel, urns
 from hedgerow.public import (
     Budget,
+    Fact,
     Guarantee,
     Marginal,
     Relation,
@@ -42,7 +43,9 @@ from hedgerow.public import (
     Source,
     Spend,
     Tariff,
+    coding_of,
     open_confidential,
+    people_facts,
     question_from_json,
     question_to_json,
     spend_from_json,
@@ -275,7 +278,7 @@ def opened(
     kept, resumed = journal.answers(), journal.exists
     journal.start(run, digest)
     try:
-        gate = Gate(source, tariff, budget, account)
+        gate = Gate(source, tariff, budget, account, _counting(tariff))
     except LedgerError:  # a server that was lost may have booked the promise: the same run will find it
         raise
     except HedgerowError:
@@ -301,11 +304,21 @@ def open_gate(
     relation: Relation = "add-remove",
     ledger: str | Path = "ledger.db",
     name: str = "",
+    facts: Sequence[Fact] = (),
     **promise: Any,
 ) -> RecordedAnswers:
-    """A gate by itself, for benchmarks and tests of recipes; ``promise`` takes the other fields of ``Guarantee``."""
+    """A gate by itself, for benchmarks and tests of recipes; ``promise`` takes the other fields of ``Guarantee``.
+
+    With ``facts`` it counts people by these.
+    """
     guarantee = replace(Guarantee(**promise), relation=relation)
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
-    tariff = Tariff(schema.coding, guarantee, budget.measure, budget.delta)
+    tariff = Tariff(coding_of(schema, facts), guarantee, budget.measure, budget.delta)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
-    return recording(Gate(open_confidential(table), tariff, budget, account), [], called, run)
+    gate = Gate(open_confidential(table), tariff, budget, account, _counting(tariff))
+    return recording(gate, [], called, run)
+
+
+def _counting(tariff: Tariff) -> Any:
+    """Who counts: rows, or people by their facts."""
+    return people.PeopleCounter if people_facts(tariff.coding) else LocalCounter

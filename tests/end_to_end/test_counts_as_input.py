@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
-from hedgerow.job.values import Confidential, Public
+from hedgerow.job.tables import Confidential, Public
 from hedgerow.pipeline import PreparedJob
 from hedgerow.public import Schema, expanded, open_source
 from hedgerow.steward.exact import exact_table

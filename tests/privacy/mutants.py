@@ -35,6 +35,7 @@ from tests.privacy.accounting_checks import check_accounting
 from tests.privacy.accounting_mutants import ACCOUNTING_MUTANTS
 from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
 from tests.privacy.count_mutants import COUNT_MUTANTS, check_counts
+from tests.privacy.people_mutants import PEOPLE_MUTANTS, check_people
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
 from tests.privacy.release_mutants import MUTANTS as RELEASE_MUTANTS
 from tests.privacy.release_mutants import check_release
@@ -433,6 +434,8 @@ def trials() -> Iterator[tuple[str, Mutant, Callable[[], None]]]:
         yield mutant.__name__, mutant, check_counts
     for mutant in UNKNOWN_MUTANTS:
         yield mutant.__name__, mutant, check_unknown
+    for mutant in PEOPLE_MUTANTS:
+        yield mutant.__name__, mutant, check_people
     for mutant in RELEASE_MUTANTS:
         yield mutant.__name__, mutant, check_release
 
@@ -442,6 +445,7 @@ def main() -> int:
     check_everything()
     check_counts()
     check_unknown()
+    check_people()
     check_accounting()
     for job in sorted({job for _, jobs in RECIPE_MUTANTS for job in jobs}):
         check_recipe(job)

@@ -96,7 +96,7 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
     lines = [
         f"Ledger: {prepared.books}.",
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
-        f"for one {unit(g)} ({g.relation}), "
+        f"for one {unit(g, bool(prepared.facts))} ({g.relation}), "
         f"booked under {job.table!r}.",
         f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, 'noisy count')}{_later(plan)}.",
     ]
@@ -137,8 +137,10 @@ def _like(prepared: "PreparedJob") -> str:
     return f" for a run with delta {float(delta):g}" if delta else ""
 
 
-def unit(g: "Guarantee") -> str:
-    """The unit of protection in words."""
+def unit(g: "Guarantee", people: bool = False) -> str:
+    """The unit of protection in words; ``people``: each is counted once, by facts."""
+    if people:
+        return "person with all rows, counted once"
     if g.count:
         return f"record (a line stands for {g.count} of them)"
     return "record" if g.unit == "record" else f"person with at most {many(g.rows_per_person, 'row')}"
@@ -151,14 +153,14 @@ def promise(epsilon: float, delta: float) -> str:
 
 def plan_text(plan: "Plan", tables: int = 40) -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
-    from hedgerow.public import law_of
+    from hedgerow.public import law_of, people_facts
     from hedgerow.release.words import use_rows
 
-    g = plan.tariff.guarantee
+    g, people = plan.tariff.guarantee, bool(people_facts(plan.tariff.coding))
     rows = f"{plan.assumed_rows:,} assumed rows" if plan.assumed_rows else "an unknown number of rows"
     lines = [
         f"recipe     {plan.recipe}",
-        f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {unit(g)}, "
+        f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {unit(g, people)}, "
         f"{g.relation}; booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
         f"asks       {many(len(plan.asked), 'table')}, {many(plan.cells, 'cell')}{_later(plan)}",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",

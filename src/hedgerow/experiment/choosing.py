@@ -24,7 +24,7 @@ from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid
-from hedgerow.job import JobValues, values_of
+from hedgerow.job import JobValues, only_rows, values_of
 from hedgerow.model.base import Fitted
 from hedgerow.pipeline import Copies, PreparedJob, draw_copies
 from hedgerow.private.selection import Chosen, choose_run
@@ -68,6 +68,7 @@ class Choosing:
     stopping: Stopping
 
     def __post_init__(self) -> None:
+        only_rows(self.job, "A choice among settings")
         if not self.tables:
             raise JobError(
                 "Runs are judged by tables of counts, whose sensitivity is known; the grid measures none.\n"

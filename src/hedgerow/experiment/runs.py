@@ -22,7 +22,7 @@ from hedgerow.errors import NOTHING, HedgerowError, JobError, TableMismatch
 from hedgerow.evaluate.least_squares import designs, least_squares
 from hedgerow.experiment.design import Cell
 from hedgerow.experiment.grid import Grid, Measure
-from hedgerow.job import JobValues
+from hedgerow.job import JobValues, only_rows
 from hedgerow.pipeline import PreparedJob
 from hedgerow.public import (
     CodedTable,
@@ -126,6 +126,7 @@ class GridStandIn:
     @cached_property
     def prepared(self) -> PreparedJob:
         """The job with its public tables."""
+        only_rows(self.job, "An experiment")
         if self.job.public is None:
             raise JobError(
                 "An experiment plays the job on its public table, but the job names none.\n"

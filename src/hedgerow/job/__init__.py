@@ -3,4 +3,5 @@
 from hedgerow.job.file import known_keys, name_of_recipe, published_text, read_published, values_of
 from hedgerow.job.recipe import ForeignRecipe, name_of
 from hedgerow.job.remarks import job_remarks
-from hedgerow.job.values import JobValues, Public, Target
+from hedgerow.job.tables import Public, Target
+from hedgerow.job.values import JobValues, facts_for, only_rows

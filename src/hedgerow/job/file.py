@@ -14,18 +14,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from hedgerow.errors import JobError
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.job.recipe import ForeignRecipe, name_of, recipe_class
-from hedgerow.job.values import (
-    NOTHING,
-    Confidential,
-    JobValues,
-    Person,
-    Public,
-    Target,
-    absolute,
-    refuse,
-)
+from hedgerow.job.tables import Confidential, Person, Public, Target, absolute, refuse
+from hedgerow.job.values import JobValues
 from hedgerow.planning import LeafInterval
 from hedgerow.public import (
     MOST_OUTSIDE,
@@ -83,6 +75,9 @@ class _Public(_Part):
 class _Target(_Part):
     table: str
     count: str = ""
+    person: str = ""
+    time: str = ""
+    facts: tuple[str, ...] = ()
 
 
 class _Budget(_Part):
@@ -170,7 +165,8 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
         ),
         "public": file.public
         and Public(absolute(file.public.table, folder), provenance=file.public.provenance, count=file.public.count),
-        "target": file.target and Target(absolute(file.target.table, folder), count=file.target.count),
+        "target": file.target
+        and Target(absolute(file.target.table, folder), **file.target.model_dump(exclude={"table"})),
         "schema": schema or Schema.load(absolute(file.schema_.file, folder)),
         "budget": Budget(file.budget.epsilon, file.budget.delta),
         "recipe": ForeignRecipe(name) if schema and "." in name else _recipe(path, name, settings),
@@ -298,7 +294,7 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
         | {"relation": job.guarantee.relation if folder is None else secret.relation}
         | _unlike(secret, ("public_columns", "assumed_rows", "count")),
         "public": job.public and table(job.public) | _unlike(job.public, ("provenance", "count")),
-        "target": job.target and table(job.target) | _unlike(job.target, ("count",)),
+        "target": job.target and table(job.target) | _unlike(job.target, ("count", "person", "time", "facts")),
         "budget": {"epsilon": _number(job.budget.epsilon)}
         | ({"delta": _number(job.budget.delta)} if job.budget.delta else {}),
         "ledger": {}

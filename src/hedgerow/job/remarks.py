@@ -1,15 +1,23 @@
 """What a plan says of a job besides its costs: what is declared public, whose rows are dropped, what is not there."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
 from hedgerow.figures import many, percent
-from hedgerow.job.values import JobValues, file_exists
-from hedgerow.public import Guarantee, ask_for_counts, open_public
+from hedgerow.job.tables import file_exists
+from hedgerow.job.values import JobValues
+from hedgerow.public import Fact, Guarantee, ask_for_counts, open_public
 
 
-def job_remarks(job: JobValues, guarantee: Guarantee, person: pl.Series | None) -> tuple[str, ...]:
-    """The remarks, in lines for people. ``person`` is whose each row of the public table is, where it says so."""
+def job_remarks(
+    job: JobValues, guarantee: Guarantee, person: pl.Series | None, facts: Sequence[Fact] = ()
+) -> tuple[str, ...]:
+    """The remarks, in lines for people. ``person`` is whose each row of the public table is, where it says so.
+
+    ``facts`` are those that people are counted by, where people are.
+    """
     found = list[str]()
     if not job.confidential.is_frame and not file_exists(job.confidential.table):
         found.append(f"There is no confidential table at {job.confidential.table}: a run will be refused.")
@@ -19,7 +27,10 @@ def job_remarks(job: JobValues, guarantee: Guarantee, person: pl.Series | None) 
             f"Public row by row, by declaration: {', '.join(guarantee.public_columns)}.",
             f"Protected: {', '.join(private)}.",
         ]
-    if guarantee.unit == "person":
+    if facts:
+        given = [f.name for f in facts if f.name in guarantee.public_columns or f.name != f.column]
+        found.append(f"Each person is counted once, by facts about all of their rows: {', '.join(given)}.")
+    elif guarantee.unit == "person":
         found += _dropped(guarantee, person)
     if job.public is not None:
         found += ask_for_counts(open_public(job.public.table), job.public.count, job.confidential.count)

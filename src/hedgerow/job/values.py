@@ -5,244 +5,41 @@ Tables are paths or frames.  Nothing is read here but the header of a frame.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal
 
-from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
 from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
+from hedgerow.job.tables import (
+    Confidential,
+    Person,
+    Public,
+    Target,
+    absolute,
+    file_exists,
+    name_list,
+    named_arguments,
+    refuse,
+)
 from hedgerow.planning import LeafInterval
 from hedgerow.public import (
     MOST_OUTSIDE,
     Budget,
+    Fact,
     Guarantee,
-    Relation,
+    PublicData,
     Schema,
     budget_for,
     default_ledger,
     open_public,
-    open_source,
 )
-from hedgerow.recipes import RECIPES, AbstractRecipe
+from hedgerow.recipes import RECIPES, AbstractRecipe, person_facts
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
 
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
 """The formats of records besides Parquet, which is always written."""
-
-
-T = TypeVar("T")
-
-
-def refuse(condition: bool, text: str) -> None:
-    """Refuse a value that cannot be meant, while nothing has been read."""
-    if condition:
-        raise JobError(f"{text} {NOTHING}")
-
-
-def named_arguments(cls: type[T]) -> type[T]:
-    """Make a class answer a mistyped keyword with the names it knows, instead of Python's own words."""
-    init, known = cls.__init__, [f.name for f in fields(cls) if f.init]  # type: ignore[arg-type]
-
-    def checked(self: Any, *args: Any, **given: Any) -> None:
-        if args and all(f.kw_only for f in fields(cls) if f.init):  # type: ignore[arg-type]
-            raise JobError(f"{type(self).__name__} takes its values by name, as in {known[0]}=.... {NOTHING}")
-        for name in given:
-            if name not in known:
-                close = get_close_matches(name, known, 1)
-                hint = f"Did you mean {close[0]}?" if close else f"It knows: {', '.join(known)}."
-                raise JobError(f"{type(self).__name__} does not know {name!r}. {hint} {NOTHING}")
-        try:
-            init(self, *args, **given)
-        except TypeError as wrong:
-            if "argument" not in str(wrong):
-                raise
-            said = str(wrong).partition("()")[2].strip().replace("required keyword-only ", "")
-            raise JobError(f"{type(self).__name__} is {said}. {NOTHING}") from None
-
-    checked.__wrapped__ = init  # type: ignore[attr-defined]  # help() shows the true signature
-    cls.__init__ = checked  # type: ignore[method-assign]
-    return cls
-
-
-@named_arguments
-@dataclass(frozen=True)
-class Person:
-    """The unit of protection when it is a person: all rows with the same value in ``column``.
-
-    Attributes:
-        column: the column of the confidential table that names the person.
-        rows: at most so many rows of a person count; the gate drops the rest, and rows that name nobody.
-    """
-
-    column: str
-    rows: int = 1
-
-    def __post_init__(self) -> None:
-        wrong = not isinstance(self.column, str) or not self.column
-        refuse(
-            wrong,
-            f"Person takes the name of a column, as in Person('id', rows=4); got {value_in_words(self.column)}.",
-        )
-        whole = isinstance(self.rows, int) and not isinstance(self.rows, bool) and self.rows >= 1
-        refuse(not whole, f"Person: rows is {value_in_words(self.rows)}; it must be a whole number of 1 or more.")
-
-
-class _Table:
-    """What the three tables of a job have in common: a path or a frame, compared by path or by identity."""
-
-    table: Any
-    count: str
-
-    def _check_count(self) -> None:
-        wrong = not isinstance(self.count, str)
-        refuse(wrong, f"{type(self).__name__}: count is {value_in_words(self.count)}; write the name of a column.")
-
-    def _settle(self) -> None:
-        """The table with its path made absolute, or the frame seen to be one."""
-        if isinstance(self.table, str | Path):
-            object.__setattr__(self, "table", absolute(self.table, Path.cwd()))
-        else:
-            refuse(self.table is None, f"{type(self).__name__} needs a table: a path, or a frame.")
-            open_it = open_source if isinstance(self, Confidential) else open_public
-            open_it(self.table)  # the header only: a frame that could not be read is refused here
-
-    @property
-    def is_frame(self) -> bool:
-        """Whether the table is a frame in memory, not a file."""
-        return not isinstance(self.table, Path)
-
-    def _values(self) -> tuple[Any, ...]:
-        rest = (getattr(self, f.name) for f in fields(self) if f.name != "table")  # type: ignore[arg-type]
-        return (id(self.table) if self.is_frame else self.table, *rest)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._values() == self._values()
-
-    def __hash__(self) -> int:
-        return hash(self._values())
-
-    def __repr__(self) -> str:
-        parts = [repr("frame" if self.is_frame else str(self.table))]
-        for f in fields(self):  # type: ignore[arg-type]
-            if f.name != "table" and (value := getattr(self, f.name)) != f.default:
-                parts.append(f"{f.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(parts)})"
-
-
-@named_arguments
-@dataclass(frozen=True, eq=False, repr=False)
-class Confidential(_Table):
-    """The table to protect. Only the gate reads its rows.
-
-    Attributes:
-        table: a path, ``duckdb:FILE#TABLE``, or a frame (pandas, Polars, PyArrow, whatever narwhals takes).
-        name: under which the ledger books; a file's own name by default, needed for a frame.
-        unit: who is protected: ``"record"``, or a ``Person``.
-        relation: add-remove, replace-one or label-change; the recipe's own by default.
-        public_columns: under label-change, the columns that are public row by row; those of the target by default.
-        assumed_rows: a public guess of the number of records, for plans; the public table's by default.
-        count: of a table of counts, the column that says how many records a line stands for.
-    """
-
-    table: Any
-    name: str = ""
-    unit: Literal["record"] | Person = "record"
-    relation: Relation | None = None
-    public_columns: tuple[str, ...] = ()
-    assumed_rows: int | None = None
-    count: str = ""
-
-    def __post_init__(self) -> None:
-        refuse(
-            "lazy" in type(self.table).__name__.lower(),
-            "A lazy frame may look at some rows to decide how others are read. Name the file of the confidential\n"
-            "table, or collect() the frame.",
-        )
-        self._settle()
-        refuse(not isinstance(self.name, str), f"Confidential: name is {value_in_words(self.name)}, not text.")
-        if not self.name:
-            refuse(self.is_frame, "Give the confidential frame a name: Confidential(frame, name='personnel').")
-            object.__setattr__(self, "name", _name_of(str(self.table)))
-        wrong = not isinstance(self.unit, Person) and not (isinstance(self.unit, str) and self.unit == "record")
-        refuse(wrong, f"unit is {value_in_words(self.unit)}: write 'record', or Person('COLUMN', rows=4).")
-        known = self.relation is None or (isinstance(self.relation, str) and self.relation in get_args(Relation))
-        refuse(
-            not known, f"relation is {value_in_words(self.relation)}: choose add-remove, replace-one or label-change."
-        )
-        person = self.unit.column if isinstance(self.unit, Person) else ""
-        index = [*getattr(getattr(self.table, "index", None), "names", ())]
-        refuse(
-            bool(person) and person in index,
-            f"{person!r} is the index of the frame, and a person is named by a column: write frame.reset_index().",
-        )
-        object.__setattr__(self, "public_columns", _names("Confidential: public_columns", self.public_columns))
-        rows = self.assumed_rows
-        wrong = rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1)
-        refuse(wrong, f"assumed_rows is {value_in_words(rows)}; it must be a whole number of 1 or more.")
-        self._check_count()
-        refuse(
-            bool(self.count) and isinstance(self.unit, Person),
-            f"count = {self.count!r} and a person do not go together: a line that stands for several records names\n"
-            "nobody. Protect records (unit = 'record'), or give one line per record and leave count out.",
-        )
-
-    def guarantee(self, relation: Relation) -> Guarantee:
-        """The promise to this table's units, under ``relation`` where the table names none."""
-        person = self.unit if isinstance(self.unit, Person) else None
-        return Guarantee(
-            unit="person" if person else "record",
-            rows_per_person=person.rows if person else 1,
-            relation=self.relation or relation,
-            public_columns=self.public_columns,
-            person=person.column if person else "",
-            count=self.count,
-        )
-
-
-@named_arguments
-@dataclass(frozen=True, eq=False, repr=False)
-class Public(_Table):
-    """The public relative: a table that anyone may see, such as last year's release.
-
-    Attributes:
-        table: a path, ``duckdb:FILE#TABLE``, or a frame.
-        provenance: where it comes from, for people; it is published.
-        count: of a table of counts, the column that says how many records a line stands for.
-    """
-
-    table: Any
-    provenance: str = ""
-    count: str = ""
-
-    def __post_init__(self) -> None:
-        self._settle()
-        self._check_count()
-        wrong = not isinstance(self.provenance, str)
-        refuse(
-            wrong,
-            f"Public: provenance is {value_in_words(self.provenance)}; write in words where the table comes from.",
-        )
-
-
-@named_arguments
-@dataclass(frozen=True, eq=False, repr=False)
-class Target(_Table):
-    """The public rows that receive private columns.
-
-    Attributes:
-        table: a path, ``duckdb:FILE#TABLE``, or a frame.
-        count: of a table of counts, the column that says how many records, and so rows of the release, a line is.
-    """
-
-    table: Any
-    count: str = ""
-
-    def __post_init__(self) -> None:
-        self._settle()
-        self._check_count()
 
 
 @named_arguments
@@ -321,7 +118,7 @@ class JobValues:
             fits = isinstance(n, int) and not isinstance(n, bool) and n >= least and (most is None or n <= most)
             span = f"of {least} or more" if most is None else f"between {least} and {most}"
             refuse(not fits, f"Job: {name} is {value_in_words(n)}; it must be a whole number {span}.")
-        self._set("formats", _names("Job: formats", self.formats))
+        self._set("formats", name_list("Job: formats", self.formats))
         unknown = [f for f in self.formats if f not in FORMATS]
         refuse(bool(unknown), f"Job: no format {', '.join(unknown)}: choose among {', '.join(FORMATS)}.")
         refuse(
@@ -383,11 +180,34 @@ class JobValues:
                 f"{part.count!r} says how many records a line of the {type(part).__name__.lower()} table is worth,\n"
                 f"and is a column of the schema as well. Take [columns.{part.count}] out of it, or leave count out.",
             )
+        self._people_fit()
         self.guarantee  # noqa: B018  a promise that cannot be made is refused here
         if self.schema.is_resolved:
             self.schema.shape(self.guarantee.public_columns)
             for use in self.uses:
                 use.check(self.schema)
+
+    def _people_fit(self) -> None:
+        """Labels once per person: who is protected is who gets a label, counted once."""
+        target, unit = self.target, self.confidential.unit
+        if target is None or not target.person:
+            return
+        refuse(
+            not self.recipe.attaches,
+            f"[target] person = {target.person!r} gives people labels, and {self.recipe.name} attaches none.",
+        )
+        refuse(
+            not isinstance(unit, Person) or unit.column != target.person or unit.rows != 1,
+            f"[target] person = {target.person!r} counts people, each once, however many rows they have. Say\n"
+            f"so of the confidential table too: [confidential] unit = 'person', person = {target.person!r}, and no\n"
+            f"rows_per_person (in Python: Confidential(..., unit=Person({target.person!r}))).",
+        )
+        described = {c.name for c in self.schema.columns}
+        refuse(
+            target.person in described,
+            f"{target.person!r} names people and is a column of the schema as well. Take [columns.{target.person}]\n"
+            "out of it: names are no values to count.",
+        )
 
     def __hash__(self) -> int:  # settings of a recipe may hold what cannot be hashed
         return hash((self.confidential, self.budget, self.seed, self.out))
@@ -422,39 +242,21 @@ class JobValues:
         return tuple(dict.fromkeys(u.table for u in self.uses if u.table))
 
 
-def absolute(table: str | Path, folder: Path) -> Path:
-    """A path, or ``duckdb:FILE#TABLE``, that starts from ``folder``."""
-    name = str(table)
-    impossible = "\0" in name or any(len(part.encode("utf-8", "replace")) > 255 for part in Path(name).parts)
-    refuse(impossible, "A path of the job names no possible file: it is too long, or holds a zero byte.")
-    if not name.startswith("duckdb:"):
-        return (folder / name).resolve()
-    file, _, inner = name.removeprefix("duckdb:").rpartition("#")
-    refuse(not (file and inner), f"{name!r} names no table: write duckdb:FILE#TABLE.")
-    return Path(f"duckdb:{(folder / file).resolve()}#{inner}")
+def facts_for(job: JobValues, public: PublicData) -> tuple[Fact, ...]:
+    """What people are counted by, by the job and what its target shows; none when rows are counted."""
+    target, recipe = job.target, job.recipe
+    if target is None or not target.person:
+        return ()
+    return person_facts(recipe, public, person=target.person, time=target.time, said=target.facts)
 
 
-def file_exists(table: str | Path) -> bool:
-    """Whether the file of a path, or of ``duckdb:FILE#TABLE``, is there; nothing of it is read."""
-    name = str(table)
-    return Path(name.removeprefix("duckdb:").rpartition("#")[0] if name.startswith("duckdb:") else name).exists()
-
-
-def _name_of(table: str) -> str:
-    """The ledger's name for a table that is given none: the file's, or the TABLE of ``duckdb:FILE#TABLE``."""
-    return table.rpartition("#")[2] if table.startswith("duckdb:") else Path(table).stem
-
-
-def _names(what: str, given: Any) -> tuple[str, ...]:
-    wrong = not isinstance(given, list | tuple)  # a column of a frame would give its values away as names
-    refuse(wrong, f"{what} must be a list of names, such as ['sex'], not {value_in_words(given)}.")
-    found = tuple(given)
-    odd = [n for n in found if not isinstance(n, str)]
+def only_rows(job: JobValues, what: str) -> None:
+    """Refuse, for what is done with rows alone, a job that counts people."""
     refuse(
-        bool(odd),
-        f"{what} must be a list of names, such as ['sex']; it holds {value_in_words(odd[0]) if odd else ''}.",
+        job.target is not None and bool(job.target.person),
+        f"{what} counts rows, and this job counts people ([target] person). Rehearse it instead (hedgerow rehearse,\n"
+        "in Python job.rehearse()), or take person out of [target].",
     )
-    return found
 
 
 def _schema(given: Any) -> Schema:

@@ -28,10 +28,11 @@ from hedgerow.public import (
     Tree,
     epsilon_of,
     law_of,
+    people_facts,
     shares,
     total_variation,
 )
-from hedgerow.recipes import AbstractRecipe
+from hedgerow.recipes import AbstractRecipe, counted
 from hedgerow.stand_in import Parts, fit_once
 
 _MOST = 100_000  # public rows of the run on public tables
@@ -272,6 +273,7 @@ class AttachPlan:
         expected_tv: mean total-variation distance of (attribute, labels) tables, from a run that takes one half
             of the public table for the confidential one; None when the public table lacks labels.
         wanted: the interval that leaves are held against.
+        people: whether people are counted, not rows.
     """
 
     epsilons: dict[str, float]
@@ -280,6 +282,7 @@ class AttachPlan:
     trees: tuple[TreeReport, ...]
     expected_tv: float | None
     wanted: LeafInterval
+    people: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The forecast as plain data."""
@@ -297,9 +300,12 @@ class AttachPlan:
     def lines(self) -> list[str]:
         """The forecast for people."""
         w, delta = self.wanted, f", all with delta {self.delta:g}" if self.delta else ""
+        each = f"per person epsilon {self.per_row[0]:.4g}: each counts once, with all rows, however many"
         out = [
             "worth      " + ", ".join(f"epsilon {e:.4g} under {r}" for r, e in self.epsilons.items()) + delta,
-            f"per row    epsilon {self.per_row[0]:.4g}; at most {many(self.per_row[1], 'row')} of one unit "
+            each
+            if self.people
+            else f"per row    epsilon {self.per_row[0]:.4g}; at most {many(self.per_row[1], 'row')} of one unit "
             + ("counts" if self.per_row[1] == 1 else "count"),
         ]
         if self.expected_tv is not None:
@@ -350,16 +356,16 @@ def with_attach(
     """``plan`` with the forecast of its trees, if it has any."""
     if not recipe.attaches or public.target is None:
         return plan
-    guarantee = plan.tariff.guarantee
+    seen, guarantee = counted(replace(public, assumed_rows=plan.assumed_rows), plan.tariff)
     treed = [a for a in plan.asked if a.question.tree is not None and not is_banded(a.question.tree)]
     reports = tuple(
         replace(
-            tree_report(a, public, rows=plan.assumed_rows, wanted=wanted, own=recipe.own_rows),
+            tree_report(a, seen, rows=seen.assumed_rows, wanted=wanted, own=recipe.own_rows),
             epsilon=float(plan.tariff.guarantee_of(a.question).l1 / a.noise.scale),
         )
         for a in treed
     )
-    run = _public_run(plan, recipe, public, rng)
+    run = _public_run(replace(plan, assumed_rows=seen.assumed_rows), recipe, seen, rng)
     found = AttachPlan(
         epsilons={r: _worth(plan, r) for r in get_args(Relation)},
         delta=float(plan.budget.delta),
@@ -367,6 +373,7 @@ def with_attach(
         trees=reports,
         expected_tv=run.error,
         wanted=wanted,
+        people=bool(people_facts(plan.tariff.coding)),
     )
     kinds = max((plan.tariff.coding.cells(a.question.columns or (a.question.only,)) for a in treed), default=0)
     rows = public.target.rows

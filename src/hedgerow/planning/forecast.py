@@ -23,6 +23,7 @@ from hedgerow.public import (
     TableFit,
     Tariff,
     law_of,
+    people_facts,
     spend_to_json,
 )
 from hedgerow.recipes import AbstractRecipe
@@ -338,13 +339,20 @@ def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -
 def _from_scales(use: AbstractUse, requests: Sequence[Spend], tariff: Tariff, rows: int | None) -> Verdict:
     """The expected error of a use whose table is measured, or is part of a measured one, from the noise alone."""
     parts = {j.name: set(j.parts) for j in tariff.coding.joined}
-    cells = tariff.coding.cells(use.groups)
-    sizes = [
-        law_of(a.noise).mean_absolute * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
-        for a in (a for r in requests for a in r.asked)
-        if law_of(a.noise).added
-        and set(use.groups) <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
-    ]
+    people = bool(people_facts(tariff.coding))  # no table of rows is measured
+    cells = 1 if people else tariff.coding.cells(use.groups)
+    sizes = (
+        []
+        if people
+        else [
+            law_of(a.noise).mean_absolute
+            * sqrt(a.cells / cells)  # a cell of the use is the sum of so many measured ones
+            for a in (a for r in requests for a in r.asked)
+            if law_of(a.noise).added
+            and set(use.groups)
+            <= {p for c in a.question.columns for p in parts.get(c, {c})} | set(a.question.columns)
+        ]
+    )
     if not sizes:
         return Verdict(
             use, None, None, "not measured directly: say assumed_rows, or name a public table, to judge this use"

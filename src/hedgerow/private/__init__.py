@@ -24,9 +24,11 @@ Further mechanisms, at most 160 each; the core does not import them, and a job t
     verification.py public/costs/claim.py   how many parts of the table bear out a claim about a coefficient
     selection.py public/costs/stopping.py   the best of a random number of runs
     relabel.py counting/relabel.py          counts of rows whose label was drawn by a public law first
+    people.py public/people.py              people counted once, by facts about all of their rows
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
 (but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.
 """
 
 from hedgerow.private.gate import Gate as Gate
+from hedgerow.private.local import LocalCounter as LocalCounter

@@ -34,6 +34,8 @@ from hedgerow.public.files import OPENERS, Source, file_hash, file_of, open_sour
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
 from hedgerow.public.office import default_ledger
+from hedgerow.public.people import Fact, PeopleCoding, people_facts
+from hedgerow.public.people_tables import coding_of, owners, people_schema, people_table
 from hedgerow.public.pieces import PIECE, RecordFile, Table, pieces, whole
 from hedgerow.public.schema.check import nearest
 from hedgerow.public.schema.column import BINNED, LISTED, MOST_OUTSIDE, Column, as_float

@@ -10,6 +10,7 @@ from hedgerow.recipes.counts.urns import BetaBinomial, DirichletMultinomial, Gam
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 from hedgerow.recipes.independent import Independent
 from hedgerow.recipes.trees.guided_tree import GuidedTree
+from hedgerow.recipes.trees.people import counted, person_facts
 from hedgerow.recipes.trees.random_trees import RandomTrees
 
 _RECORDS = (Independent, DPSyn, PublicBlend, TreeBlend)

@@ -143,6 +143,11 @@ class AbstractRecipe(ABC):
         return ()
 
     @property
+    def outcome_columns(self) -> tuple[str, ...]:
+        """The given columns that are outcomes of models with private columns, for a recipe that measures them."""
+        return ()
+
+    @property
     def own_rows(self) -> bool:
         """Whether the settings say that the target has the confidential table's own rows."""
         return False

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, ClassVar, NoReturn
 import polars as pl
 
 from hedgerow.errors import HedgerowError, JobError, VerifyFailed
-from hedgerow.public import RecordFile, Schema, Statement, whole
+from hedgerow.public import Coding, RecordFile, Schema, Statement, coding_of, whole
 from hedgerow.release import manifest, measurements, package
 from hedgerow.release.contents import FORMATS, Contents, write_tables
 from hedgerow.release.manifest import cannot_write, open_plain, settle, write_whole
@@ -118,6 +118,16 @@ class BundleReader:
         if not schema.is_resolved:
             raise VerifyFailed("schema.toml still takes something from a public table.")
         return schema
+
+    @cached_property
+    def coding(self) -> Coding:
+        """How what was counted is coded: rows, or people by their facts."""
+        return coding_of(self.schema, self.statement.facts)
+
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """The column that says whose each record is, where people were counted."""
+        return (self.statement.guarantee.person,) if self.statement.facts else ()
 
     @cached_property
     def answers(self) -> measurements.Answers:

@@ -6,7 +6,7 @@ First the arithmetic of its statement, done again; then what lies around it: fil
 import filecmp
 import json
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from math import isclose
@@ -37,6 +37,7 @@ from hedgerow.public import (
     Tariff,
     Urn,
     as_float,
+    as_text,
     epsilon_in,
     law_of,
     noise_for,
@@ -81,7 +82,7 @@ def says_what_follows(bundle: BundleReader) -> str:
 def costs_are_right(bundle: BundleReader) -> str:
     """The cost of every table and selection follows from its noise, the relation and the rows per person."""
     statement = bundle.statement
-    tariff = Tariff(bundle.schema.coding, statement.guarantee, statement.budget.measure, statement.budget.delta)
+    tariff = Tariff(bundle.coding, statement.guarantee, statement.budget.measure, statement.budget.delta)
     for i, spend in enumerate(statement.spends):
         try:
             if spend.verb != "measure" and tariff.measure not in ("pure", "zcdp"):
@@ -184,15 +185,14 @@ def selection_cost(rate: Fraction, measure: Measure, guarantee: Guarantee) -> Fr
 
 def cells_are_right(bundle: BundleReader) -> str:
     """The number of cells of every table follows from the schema."""
-    coding, statement = bundle.schema.coding, bundle.statement
+    coding, statement = bundle.coding, bundle.statement
     for spend in statement.spends:
         for a in spend.asked:
             if a.cells != (due := a.question.leaves * coding.cells(a.question.columns)):
                 raise VerifyFailed(f"The table {a.question} says {a.cells} cells; the schema gives it {due}.")
         for q in (*(a.question for a in spend.asked), *spend.candidates):  # a column the schema lacks is refused
             coding.shape([*q.columns, *(q.tree.columns if q.tree else ()), *filter(None, [q.only])])
-    for column in statement.guarantee.public_columns:
-        coding.shape([column])
+    bundle.schema.coding.shape(statement.guarantee.public_columns)
     return f"{sum(a.cells for s in statement.spends for a in s.asked):,} cells, as the schema has them"
 
 
@@ -277,6 +277,7 @@ def job_agrees(bundle: BundleReader) -> str:
     pairs = {
         "the budget": (job.budget, statement.budget),
         "the unit and relation": (job.guarantee, statement.guarantee),
+        "whether people are counted": (bool(job.target and job.target.person), bool(statement.facts)),
         "the table's name": (job.table, statement.table),
         "the recipe": (job.stated_recipe, statement.recipe),
     }
@@ -294,7 +295,7 @@ def tables_fit(bundle: BundleReader) -> str:
     cells = _counts_fit(bundle)
     rows = 0
     for name, records in zip(bundle.copies, bundle.records, strict=True):
-        if wrong := outside_schema(schema, records):
+        if wrong := outside_schema(schema, records, bundle.persons):
             raise VerifyFailed(f"{name}: {wrong}")
         rows += len(records)
     copies = {n.removesuffix(".parquet"): f for n, f in zip(bundle.copies, bundle.records, strict=True)}
@@ -380,9 +381,12 @@ def _promise_is_there(bundle: BundleReader, contents: Contents) -> None:
         raise VerifyFailed(f"The pages, written by version {version}, do not state the promise of statement.json.")
 
 
-def outside_schema(schema: Schema, records: Table) -> str:
-    """The first thing in ``records`` that the schema does not allow, in a sentence; empty when there is none."""
-    names = [c.name for c in schema.columns]
+def outside_schema(schema: Schema, records: Table, persons: Sequence[str] = ()) -> str:
+    """The first thing in ``records`` that the schema does not allow, in a sentence; empty when there is none.
+
+    ``persons`` is the column, if there is one, that says whose each row is: it comes first, and holds anything.
+    """
+    names = [*persons, *(c.name for c in schema.columns)]
     if records.columns != names:
         return f"its columns must be {', '.join(names)}, in this order."
     for name, kind in records.schema.items():
@@ -459,7 +463,7 @@ def holds_the_same(bundle: BundleReader, records: Table, path: Path) -> bool:
     """
     schema = bundle.schema
     source, start, frame = open_source(path), 0, whole(records)
-    if len(source.columns) != len(schema.columns):
+    if len(source.columns) != len(frame.columns):
         return False
     for batch in source.batches(source.columns):
         here, there = (
@@ -471,6 +475,8 @@ def holds_the_same(bundle: BundleReader, records: Table, path: Path) -> bool:
         for column in schema.columns:
             if (column.coded.encode(here[column.name]) != column.coded.encode(there[column.name])).any():
                 return False
+        if not all(as_text(here[c]).equals(as_text(there[c])) for c in bundle.persons):
+            return False
         start += len(batch)
     return start == len(frame)
 

@@ -28,9 +28,13 @@ from hedgerow.public import (
     Schema,
     Statement,
     Table,
+    coding_of,
     for_spreadsheets,
     law_of,
+    people_schema,
+    people_table,
     pieces,
+    whole,
     write_pieces,
 )
 from hedgerow.release.measurements import Answers
@@ -102,6 +106,21 @@ class Contents:
         object.__setattr__(self, "job", without_passwords(self.job))
         object.__setattr__(self, "verdicts", tuple(_finite(v) for v in self.verdicts))
         object.__setattr__(self, "title", self.title.strip() or self.statement.table)
+
+    @cached_property
+    def counted_schema(self) -> Schema:
+        """The columns of what was counted: those of the table, or facts about people."""
+        facts = self.statement.facts
+        return people_schema(self.schema, facts) if facts else self.schema
+
+    @cached_property
+    def counted(self) -> tuple[CodedTable, ...]:
+        """The synthetic copies with a row for each person; none unless people were counted."""
+        s, tables = self.statement, (CodedTable(self.schema, whole(r)) for r in self.records)
+        if not s.facts:
+            return ()
+        coding = coding_of(self.schema, s.facts)
+        return tuple(people_table(t, self.counted_schema, coding, s.guarantee.person)[0] for t in tables)
 
     @property
     def labels(self) -> tuple[str, ...]:

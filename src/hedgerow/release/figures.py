@@ -72,7 +72,7 @@ class OneWayTable(MeasuredTable):
 
 def one_way_tables(contents: Contents) -> tuple[OneWayTable, ...]:
     """Every column of the records that some answer tells of, in the order of the schema."""
-    schema = contents.schema
+    schema = contents.counted_schema
     kinds = {c.name: c.kind for c in schema.columns}
     found = []
     for name in schema.attributes:
@@ -110,6 +110,9 @@ def _summed(schema: Schema, name: str, answer: Measurement) -> Counts:
 
 def synthetic(contents: Contents, columns: tuple[str, ...]) -> Floats | None:
     """The counts of a table in the synthetic copies, their mean; None where the copies lack a column."""
+    if people := contents.counted:  # of people, as they were counted
+        size = contents.counted_schema.size(columns)
+        return np.asarray(np.mean([np.bincount(t.cells(columns), minlength=size) for t in people], axis=0))
     if contents.records:
         found = [tally[columns] for tally in contents.tallies if columns in tally]
         return np.mean(found, axis=0) if len(found) == len(contents.records) else None
@@ -163,11 +166,11 @@ def joint_tables(contents: Contents) -> tuple[JointTable, ...]:
     """Every measured table of two columns or more, those furthest outside their bands first."""
     found = []
     for m in _latest(contents):
-        if not len(m.counts) == contents.schema.size(m.question.columns) <= _MOST_CELLS:
+        if not len(m.counts) == contents.counted_schema.size(m.question.columns) <= _MOST_CELLS:
             continue
         made = synthetic(contents, m.question.columns)
         if made is not None:
-            shape = contents.schema.shape(m.question.columns)
+            shape = contents.counted_schema.shape(m.question.columns)
             found.append(JointTable(m.counts, law_of(m.noise).half_width(), made, m.question.columns, shape))
     return tuple(sorted(found, key=lambda j: (j.within, j.name)))
 

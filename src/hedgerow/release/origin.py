@@ -16,7 +16,7 @@ from typing import Any, Literal
 import polars as pl
 
 from hedgerow.figures import many
-from hedgerow.public import CodedTable, Column, Table, Urn, formulas, line_ends, pieces
+from hedgerow.public import CodedTable, Column, Fact, Table, Urn, as_text, formulas, line_ends, pieces, whole
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 
@@ -45,9 +45,18 @@ def given_columns(target: CodedTable | None, records: Sequence[Table]) -> dict[s
                     found[column.name] += _unlike(mine, made)
                 else:
                     del found[column.name]
-    return {
+    same = {
         c.name: max(found[c.name] for found in unlike) for c in shared if all(c.name in found for found in unlike)
     }
+    return {**_own_persons(target, records), **same}
+
+
+def _own_persons(target: CodedTable, records: Sequence[Table]) -> dict[str, int]:
+    """The column that says whose each row is, which the schema does not describe, if it is the target's own."""
+    described = {c.name for c in target.schema.columns}
+    more = [c for c in records[0].columns if c not in described and c in target.frame.columns]
+    texts = {c: as_text(target.frame[c]) for c in more}
+    return {c: 0 for c in more if all(as_text(whole(r, [c])[c]).equals(texts[c]) for r in records)}
 
 
 def _unlike(own: pl.Series, made: pl.Series) -> int:
@@ -111,11 +120,38 @@ def _attached(contents: Contents) -> str:
     drawn, outside = synthetic_columns(contents), sum(contents.given.values())
     which = f"The {many(rows, 'row')} of {target}" + f", in {copies} copies" * (copies > 1)
     instead = f", but for {many(outside, 'value')} that the schema does not allow, replaced by others of their cell"
+    these = "this is" if len(drawn) == 1 else "these are"
     return (
-        f"{which}, with synthetic values of {listed(drawn)}. Only {'this is' if len(drawn) == 1 else 'these are'} "
+        f"{which}, with synthetic values of {listed(drawn)}{_once(contents)}. Only {these} "
         f"synthetic: drawn from {_from_what(contents)}. Everything else is given, row by row as in {target}: "
         f"{listed(list(contents.given))}{instead * (outside > 0)}."
     )
+
+
+def _once(contents: Contents) -> str:
+    """That labels are people's, where they are."""
+    named = contents.statement.guarantee.person
+    return f", one for each person ({named}) and the same in all rows of that person" * bool(contents.statement.facts)
+
+
+def fact_words(contents: Contents) -> str:
+    """What people were counted by, where people were counted; else nothing."""
+    facts, drawn = contents.statement.facts, synthetic_columns(contents)
+    given = [f"the {_fact(f)}" for f in facts if f.name not in drawn]
+    if not facts:
+        return ""
+    return (
+        f"Each person was counted once, however many rows they have, by {listed(given)}, and by their most frequent "
+        f"{listed(drawn)}. "
+    )
+
+
+def _fact(fact: Fact) -> str:
+    """A fact as people say it."""
+    rule, _, column = fact.name.partition(" ")
+    if fact.rule == "rows":
+        return "number of rows"
+    return {"most": f"most frequent {column}", "residual": f"mean residual of {column}"}.get(rule, fact.name)
 
 
 def _records(contents: Contents) -> str:
@@ -276,9 +312,11 @@ def _how_made(contents: Contents) -> str:
         )
     said += "Each cell was answered with whole-number noise. "
     if kind == "attach":
+        whom = "person" if s.facts else "row"
         return (
-            f"{said}From the noisy answers{with_help} came, for every row of {target_name(contents)}, how likely "
-            f"each value of {listed(synthetic_columns(contents))} is; one was drawn. All else is the row's own."
+            f"{fact_words(contents)}{said}From the noisy answers{with_help} came, for every {whom} of "
+            f"{target_name(contents)}, how likely each value of {listed(synthetic_columns(contents))} is; one was "
+            "drawn. All else is the row's own."
         )
     if kind == "records":
         return f"{said}From the noisy answers{with_help} a model was made; records were drawn from it and decoded."
@@ -298,7 +336,12 @@ def _limits(contents: Contents) -> tuple[str, ...]:
     )
     cap = contents.statement.guarantee.rows_per_person
     counted = "one was" if cap == 1 else f"{cap} were"
-    dropped = f"Of anyone with more than {many(cap, 'row')}, only {counted} counted; the others leave no trace here."
+    changing = "What changes within a person was seen through these facts alone; no table of rows was measured."
+    dropped = (
+        changing
+        if contents.statement.facts
+        else f"Of anyone with more than {many(cap, 'row')}, only {counted} counted; the others leave no trace here."
+    )
     return (
         kept,
         *([dropped] if contents.statement.guarantee.unit == "person" else []),

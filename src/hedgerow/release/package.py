@@ -14,7 +14,7 @@ import polars as pl
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.figures import percent
-from hedgerow.public import LISTED, Column, Condition, Table, Zero, unknown_rule
+from hedgerow.public import LISTED, Column, Condition, Table, Zero, unknown_rule, whole
 from hedgerow.release.contents import Contents, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.origin import kind_of, made_sentence, origin
@@ -133,7 +133,7 @@ def codebook(contents: Contents) -> dict[str, Any]:
     """The names that the codebook's template uses beside those all pages share."""
     schema = contents.schema
     return {
-        "columns": tuple(_column(contents, c) for c in schema.columns),
+        "columns": (*_persons(contents), *(_column(contents, c) for c in schema.columns)),
         "shares": bool(contents.records),
         "rows_name": "rows" if contents.given else "synthetic records",
         "joined": tuple((j.name, " x ".join(j.columns)) for j in schema.joined),
@@ -141,6 +141,22 @@ def codebook(contents: Contents) -> dict[str, Any]:
         "rules": tuple(str(r) for r in schema.rules),
         "schema_source": f"Where the schema comes from: {schema.source}." if schema.source else "",
     }
+
+
+def _persons(contents: Contents) -> tuple[dict[str, Any], ...]:
+    """The column that says whose each row is, where records have it: the schema does not describe it."""
+    first, name = contents.records[0] if contents.records else None, contents.statement.guarantee.person
+    if first is None or name not in first.columns:
+        return ()
+    plain = {
+        "kind": "names people",
+        "cells": f"{whole(first, [name])[name].n_unique():,}",
+        "rows": (),
+        "more": "",
+        "about": (),
+    }
+    said = {"origin": origin(contents, name), "type": _TYPE_WORDS.get(type(first.schema[name]), "text")}
+    return ({"name": name, "description": "Whose row it is", "value_name": "value", **plain, **said},)
 
 
 def _column(contents: Contents, column: Column) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "copies": len(contents.records),
         "count_figures": figures.count_figures(contents),
         "counts_drawn": contents.drawn,
-        "average_of": many(_rows(contents), "row" if contents.given else "synthetic record"),
+        "average_of": many(_rows(contents), _row_name(contents)),
         "events_many": many(len(statement.spends), "request"),
         "measured": measured[:_MOST_TABLES],
         "measured_many": many(len(measured), "table"),
@@ -169,8 +169,15 @@ def _measured(contents: Contents) -> tuple[dict[str, Any], ...]:
 
 
 def _rows(contents: Contents) -> int:
-    """How many records the release has, or stands for."""
+    """How many records the release has, or stands for; where people were counted, how many people."""
+    if contents.statement.facts:
+        return contents.counted[0].rows
     return len(contents.records[0]) if contents.counts is None else int(contents.counts["count"].sum())
+
+
+def _row_name(contents: Contents) -> str:
+    """What one unit that was counted is called."""
+    return "person" if contents.statement.facts else "row" if contents.given else "synthetic record"
 
 
 def small_count(value: float) -> str:
@@ -183,7 +190,7 @@ def small_count(value: float) -> str:
 
 
 def _column_panel(contents: Contents, one: figures.OneWayTable) -> dict[str, Any]:
-    about = next((c.description for c in contents.schema.columns if c.name == one.name), "")
+    about = next((c.description for c in contents.counted_schema.columns if c.name == one.name), "")
     if one.name in contents.given:
         about = f"{about.rstrip('.')}. Given, not synthetic: the bars are the target's own rows.".removeprefix(". ")
     if one.source != one.name:
@@ -212,8 +219,9 @@ def _total_note(contents: Contents, ones: tuple[figures.OneWayTable, ...]) -> st
     measured, drawn = int(ones[0].noisy.sum()), float(ones[0].synthetic.sum())
     if abs(measured - drawn) <= 0.02 * max(abs(measured), drawn):
         return ""
+    units = "persons" if contents.statement.facts else "synthetic records"
     return (
-        f"There are {drawn:,.0f} synthetic records in a copy, while the noisy counts of {ones[0].name} add up to "
+        f"There are {drawn:,.0f} {units} in a copy, while the noisy counts of {ones[0].name} add up to "
         f"{measured:,}: compare shapes, not heights."
     )
 
@@ -254,7 +262,7 @@ def _plain(value: object) -> str:
 def _sections(contents: Contents) -> dict[str, Any]:
     """The names that the template uses for joint tables, uses and what holds of every record."""
     found = figures.joint_tables(contents)
-    related = figures.level_pairs(contents.schema, found)
+    related = figures.level_pairs(contents.counted_schema, found)
     return {
         "curves": () if contents.rehearsal is None else curves(contents.rehearsal),
         "rehearsed": None if contents.rehearsal is None else rehearsal_words(contents.rehearsal),
@@ -275,7 +283,7 @@ def _joint_row(j: figures.JointTable) -> tuple[str, ...]:
 
 
 def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
-    one = j.largest(contents.schema, _MOST_ROWS)
+    one = j.largest(contents.counted_schema, _MOST_ROWS)
     rows = tuple(
         (label, f"{n:,}", f"{s:,.0f}", f"{s - n:+,.0f}")
         for label, n, s in zip(one.labels, one.noisy.tolist(), one.synthetic.tolist(), strict=True)
@@ -284,7 +292,10 @@ def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
     dots = [
         Dot(float(n), float(s), f"{label}: noisy {n:,}, synthetic {s:,.0f}")
         for label, n, s in zip(
-            j.named(contents.schema, places), j.noisy[places].tolist(), j.synthetic[places].tolist(), strict=True
+            j.named(contents.counted_schema, places),
+            j.noisy[places].tolist(),
+            j.synthetic[places].tolist(),
+            strict=True,
         )
     ]
     axes = ("noisy count", "synthetic count")
@@ -304,7 +315,7 @@ def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
 
 def _noise_map(contents: Contents, j: figures.JointTable) -> Markup:
     """How large the noise is against each cell of a table of two columns."""
-    down, across = (contents.schema.cell_labels(c) for c in j.columns)
+    down, across = (contents.counted_schema.cell_labels(c) for c in j.columns)
     noisy = j.noisy.reshape(j.shape)
 
     def field(a: int, b: int) -> Shade:

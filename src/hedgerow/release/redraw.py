@@ -27,7 +27,7 @@ import polars as pl
 
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import HedgerowError, JobError, Refused, TableMismatch, VerifyFailed
-from hedgerow.job import ForeignRecipe, JobValues, Public, Target, read_published
+from hedgerow.job import ForeignRecipe, JobValues, Public, Target, facts_for, read_published
 from hedgerow.public import (
     CodedTable,
     PublicData,
@@ -113,9 +113,9 @@ class Redrawing:
     def fitted(self) -> Fitted:
         """What the recipe makes of the answers."""
         statement = self.bundle.statement
-        tariff = Tariff(
-            self.bundle.schema.coding, statement.guarantee, statement.budget.measure, statement.budget.delta
-        )
+        tariff = Tariff(self.bundle.coding, statement.guarantee, statement.budget.measure, statement.budget.delta)
+        if statement.facts and self.data.target and statement.facts != facts_for(self.published, self.data):
+            raise VerifyFailed("The facts that people were counted by are not those that the target shows.")
         answers = RecordedAnswers(tariff, statement.budget, replies(self.bundle))
         fitted = self.published.recipe.fit(answers, self.data)
         if isinstance(fitted, AbstractModel) and {len(f) for f in self.bundle.records} != {fitted.total}:

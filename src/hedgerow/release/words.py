@@ -76,7 +76,7 @@ def promise_of(statement: Statement) -> Promise:
         epsilon=decimal(b.epsilon),
         delta=decimal(b.delta) if b.delta else "",
         failing=_failing(statement),
-        unit=_unit(g),
+        unit=_unit(statement),
         neighbours=_neighbours(g),
         guess="you are in the table" if two_steps else _fact(g),
         odds=tuple(Odds(p, grown(p, epsilon)) for p in PRIORS),
@@ -95,7 +95,10 @@ def grown(prior: float, epsilon: float) -> float:
     return prior / (prior + (1 - prior) * exp(-epsilon))
 
 
-def _unit(g: Guarantee) -> str:
+def _unit(s: Statement) -> str:
+    g = s.guarantee
+    if s.facts:
+        return f"one person with all rows, counted once (people are told apart by {g.person})"
     if g.count:
         return f"one record; a line of the table stands for as many records as its column {g.count} says"
     if g.unit == "record":
@@ -221,6 +224,7 @@ def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
         rows, what, columns = f"{len(contents.counts):,}", "synthetic counts", str(len(contents.labels))
         said = "label column" if columns == "1" else "label columns"
     capped = "" if g.unit == "record" else f", with at most {many(g.rows_per_person, 'row')} counted"
+    capped = ", with all rows, counted once" if contents.statement.facts else capped
     return (
         (rows, what),
         (columns, said),

@@ -5,7 +5,7 @@ where the public table names persons, no person; so a recipe that leans on its r
 Rehearsals, plans, experiments, choices and attacks all run a job through ``fit_once`` and ``run_once``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -21,6 +21,7 @@ from hedgerow.public import (
     Budget,
     CodedTable,
     Codes,
+    Fact,
     Floats,
     Guarantee,
     Places,
@@ -29,6 +30,11 @@ from hedgerow.public import (
     Source,
     Tariff,
     as_text,
+    coding_of,
+    owners,
+    people_facts,
+    people_schema,
+    people_table,
     person_cap,
 )
 from hedgerow.recipes import AbstractRecipe
@@ -131,14 +137,33 @@ class Parts:
         """The gate of a run on these tables: it answers with the noise that ``budget`` buys."""
         return StandInGate(tariff, budget, self.counted, max(1, round(self.scale * self.counted.rows)), rng)
 
-    def with_target(self, target: CodedTable | None, rng: np.random.Generator) -> "Parts":
-        """The same, with rows of the truth in the target's place: as many, without the columns that it lacks."""
+    def with_target(self, target: CodedTable | None, rng: np.random.Generator, person: str = "") -> "Parts":
+        """The same, with rows of the truth in the target's place: as many, without the columns that it lacks.
+
+        Where labels are given to a ``person``, about as many: people keep their rows together.
+        """
         if target is None:
             return self
         shared = [c for c in self.truth.frame.columns if c in target.frame.columns]
         whole, rest = divmod(target.rows, self.truth.rows)
+        if person:
+            return self._with_people(whole, rest, shared, person, rng)
         rows = [np.tile(np.arange(self.truth.rows), whole), rng.permutation(self.truth.rows)[:rest]]
         return replace(self, public=replace(self.public, target=self.truth.take(np.concatenate(rows), shared)))
+
+    def _with_people(
+        self, whole: int, rest: int, shared: list[str], person: str, rng: np.random.Generator
+    ) -> "Parts":
+        """The same with people, each with all of their rows; who is there again is somebody else."""
+        who = _persons(owners(self.truth, person))
+        lot = rng.permutation(int(who.max()) + 1)[who]
+        some = np.flatnonzero(lot <= np.sort(lot)[rest - 1]) if rest else np.zeros(0, np.int64)
+        rows = np.concatenate([np.tile(np.arange(self.truth.rows), whole), some])
+        turn = np.concatenate([np.repeat(np.arange(whole), self.truth.rows), np.full(len(some), whole)])
+        taken = self.truth.take(rows, shared)
+        named = pl.Series(person, turn).cast(pl.String) + " " + pl.Series(who[rows]).cast(pl.String)
+        target = replace(taken, frame=taken.frame.with_columns(named))
+        return replace(self, public=replace(self.public, target=target))
 
 
 def split_rows(
@@ -190,9 +215,21 @@ def _persons(person: pl.Series) -> Places:
 
 
 def parts_of(
-    truth: CodedTable, person: pl.Series | None, public: PublicData, guarantee: Guarantee, scale: float = 1.0
+    truth: CodedTable,
+    person: pl.Series | None,
+    public: PublicData,
+    guarantee: Guarantee,
+    scale: float = 1.0,
+    facts: Sequence[Fact] = (),
 ) -> Parts:
-    """``truth`` in the confidential table's place: of each ``person`` as many rows count as the gate would count."""
+    """``truth`` in the confidential table's place: of each ``person`` as many rows count as the gate would count.
+
+    With ``facts`` people count, each once.
+    """
+    if facts:
+        coding = coding_of(public.schema, facts)
+        people, _ = people_table(truth, people_schema(public.schema, facts), coding, guarantee.person)
+        return Parts(people, public, truth, scale)
     if person is None:
         return Parts(truth, public, truth, scale)
     counted = truth.take(np.flatnonzero(person_cap(person, guarantee.rows_per_person).to_numpy()))
@@ -212,13 +249,17 @@ def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) 
     if stand_in.imagined:
         made = imagined_table(stand_in.public.schema, stand_in.sizes[0], rng)
         known = replace(stand_in.public, relative=None, target=None, assumed_rows=stand_in.rows)
-        return Parts(made, known, made, stand_in.rows / made.rows)
+        tariff, scale = stand_in.tariff, stand_in.rows / made.rows
+        if people_facts(tariff.coding):  # everybody has one row
+            made = replace(made, frame=made.frame.with_row_index(tariff.guarantee.person))
+        return parts_of(made, None, known, tariff.guarantee, scale, people_facts(tariff.coding))
     table, person = stand_in.table, stand_in.person
     apart = stand_in.drift * drift_score(table, rng) if stand_in.drift else None
     ours, theirs = split_rows(table.rows, stand_in.sizes, person, rng, halved=halved, log_odds=apart)
     public = replace(stand_in.public, relative=table.take(theirs), target=None, assumed_rows=stand_in.rows)
     whose = None if person is None else person[ours]
-    return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, stand_in.rows / len(ours))
+    facts, scale = people_facts(stand_in.tariff.coding), stand_in.rows / len(ours)
+    return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, scale, facts)
 
 
 def imagined_table(schema: Schema, rows: int, rng: np.random.Generator) -> CodedTable:
@@ -299,7 +340,8 @@ def use_errors(
 ) -> tuple[UseError, ...]:
     """The whole job once, on two parts of the public table: the error of every use."""
     parting, noising, drawing = rng.spawn(3)
-    parts = split(stand_in, parting, halved=halved).with_target(stand_in.public.target, drawing)
+    whose = stand_in.tariff.guarantee.person if people_facts(stand_in.tariff.coding) else ""
+    parts = split(stand_in, parting, halved=halved).with_target(stand_in.public.target, drawing, whose)
     tariff = replace(stand_in.tariff, measure=budget.measure)
     made = run_once(stand_in.recipe, parts, tariff=tariff, budget=budget, noising=noising, drawing=drawing)
     return tuple(u.error(u.figures(made), u.figures(parts.truth), scale=parts.scale) for u in stand_in.uses)

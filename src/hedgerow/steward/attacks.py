@@ -26,7 +26,7 @@ from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.classifiers import auc
 from hedgerow.figures import aligned
-from hedgerow.job import JobValues
+from hedgerow.job import JobValues, only_rows
 from hedgerow.public import CodedTable, Codes, PublicData, Schema, Tariff, open_source
 from hedgerow.stand_in import Parts, run_once
 from hedgerow.steward.compare import release_tables
@@ -242,6 +242,7 @@ def attack_job(
     watch: Watch = lambda phase: None,
 ) -> Attacks:
     """Membership inference on the job's public table; attribute inference where there is a release to attack."""
+    only_rows(job, "The membership test")
     place = release_of(job, release)
     if job.public is None:
         raise JobError(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import erfc, exp, sqrt
-from typing import Any
+from typing import Any, get_args
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of, rho_for
@@ -19,6 +19,7 @@ from hedgerow.public.costs.gaussian import budget_of, epsilon_in, gaussian_epsil
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Noise, Tree
 from hedgerow.public.costs.spend import PricedQuestion, Spend
+from hedgerow.public.people import Fact, Rule
 
 FORMAT = "hedgerow-statement/1"
 
@@ -57,6 +58,7 @@ class Statement:
         anchor: the hash of this run's promise in the ledger; proves later that nothing up to it was cut off.
         version: the version of Hedgerow.
         choices: what each ``select`` answered: (position in ``spends``, the chosen question).
+        facts: of people who were counted instead of rows, what each was counted by; else none.
     """
 
     table: str
@@ -69,6 +71,7 @@ class Statement:
     anchor: str = ""
     version: str = ""
     choices: tuple[tuple[int, Marginal], ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     def __repr__(self) -> str:
         b, n = self.budget, len(self.spends)
@@ -170,6 +173,7 @@ class Statement:
             "events": [spend_to_json(s) for s in self.spends],
             "choices": [[i, question_to_json(q)] for i, q in self.choices],
             "public_inputs": [asdict(i) for i in self.public_inputs],
+            **({"people": [fact_to_json(f) for f in self.facts]} if self.facts else {}),
             "ledger": {"run": self.run, "anchor": self.anchor},
         }
 
@@ -195,9 +199,26 @@ class Statement:
                 anchor=data["ledger"]["anchor"],
                 version=data["hedgerow"],
                 choices=tuple((int(i), question_from_json(q)) for i, q in data["choices"]),
+                facts=tuple(map(fact_from_json, data.get("people", ()))),
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as wrong:
             raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
+
+
+def fact_to_json(fact: Fact) -> dict[str, Any]:
+    """A fact as plain data: its name, its rule, and what else it has."""
+    held = asdict(fact) | {"points": {c: list(p) for c, p in fact.points}, "cuts": list(fact.cuts)}
+    return {k: v for k, v in held.items() if v}
+
+
+def fact_from_json(data: Any) -> Fact:
+    """The fact that ``fact_to_json`` wrote."""
+    given = dict(data)
+    points = {_names([c])[0]: tuple(map(int, p)) for c, p in given.pop("points", {}).items()}
+    cuts = tuple(map(int, given.pop("cuts", ())))
+    if _names(list(given.values())) and given["rule"] not in get_args(Rule):
+        raise ValueError("a fact has another rule")
+    return Fact(**given, points=tuple(points.items()), cuts=cuts)
 
 
 def question_to_json(question: Marginal) -> list[str] | dict[str, Any]:

@@ -5,7 +5,7 @@ corrects a public model of the labels, first for drift, then for chance (``model
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar, Literal, final
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
+from hedgerow.model.base import AbstractAttachment
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.boosted_trees import fit_boosted_trees
 from hedgerow.model.trees.label_counts import (
@@ -42,10 +43,12 @@ from hedgerow.public import (
     Tariff,
     Tree,
     law_of,
+    people_facts,
 )
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
-from hedgerow.recipes.trees.outcome import budget_parts, outcome_of
+from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of
+from hedgerow.recipes.trees.people import carried, counted
 
 
 @final
@@ -59,6 +62,7 @@ class AttachInputs:
         target: the rows that receive columns, and ``code_rows`` their codes, a row for each given attribute.
         public: the codes of public rows, and ``labels`` their private cells; None when nobody knows them.
         rows: how many rows the confidential table is taken to have.
+        residuals: the given attributes that are residuals already.
     """
 
     private: tuple[str, ...]
@@ -71,6 +75,7 @@ class AttachInputs:
     public: npt.NDArray[Any]
     labels: npt.NDArray[np.int64] | None
     rows: int
+    residuals: tuple[str, ...] = ()
 
     def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
         """The codes of ``code_rows`` by name."""
@@ -153,6 +158,11 @@ class GuidedTree(AbstractRecipe):
         """The attributes to attach, as far as they are named."""
         return tuple(self.columns)
 
+    @property
+    def outcome_columns(self) -> tuple[str, ...]:
+        """The outcomes."""
+        return tuple(self.outcomes)
+
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """Leaves with all labels, and tables; without public labels only the tables, which come first."""
         _, request, cost = self._known(tariff, budget, public)
@@ -173,13 +183,15 @@ class GuidedTree(AbstractRecipe):
             for q, w in zip(request.questions[1:], request.weights[1:], strict=True)
             if q.tree is not None
         ]
+        units = "people of the target" if people_facts(tariff.coding) else "target rows"
         return (
-            f"The tree has {request.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} target rows.",
+            f"The tree has {request.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} {units}.",
             *bands,
         )
 
-    def fit(self, gate: Answers, public: PublicData) -> RowShares:
+    def fit(self, gate: Answers, public: PublicData) -> AbstractAttachment:
         """Ask once, twice without public labels, and correct the starting point by what came back."""
+        recipe = _in_facts(self, gate.tariff)
         inputs, request, cost = self._known(gate.tariff, gate.budget, public)
         counts = _label_counts(gate, inputs, request, cost)
         if inputs.labels is not None:
@@ -188,32 +200,24 @@ class GuidedTree(AbstractRecipe):
             start, tables = _uniform(inputs), counts
             drifted = apply_drift(apply_drift(start, [label_totals(tables)]), tables)
             guess = posterior_mode(drifted, tables)
-            request = best_request(self, inputs, guess, gate.tariff, gate.left)
+            request = best_request(recipe, inputs, guess, gate.tariff, gate.left)
             counts = [*_label_counts(gate, inputs, request, gate.left), *tables]
         shares = _correct(start, counts, request)
-        return RowShares(
-            public.schema, inputs.private, shares, (*(e.group for e in counts), *inputs.code_rows), inputs.target
-        )
+        groups = (*(e.group for e in counts), *inputs.code_rows)
+        found = RowShares(inputs.target.schema, inputs.private, shares, groups, inputs.target)
+        return carried(found, inputs.private, public, gate.tariff)
 
     def _known(
         self, tariff: Tariff, budget: Budget, public: PublicData
     ) -> tuple[AttachInputs, TreeRequest, Fraction]:
         """The public side in codes, the first request and its cost: worked out once for a plan and its run."""
-        key = "guided_tree", repr(self), repr(tariff.guarantee)
+        key = "guided_tree", repr(self), repr(tariff.guarantee), people_facts(tariff.coding)
         if key not in public.memo:
             public.memo[key] = attach_inputs(self, tariff, public)
         inputs, priced = public.memo[key], (*key, tariff.measure, budget.total)
         if priced not in public.memo:
-            public.memo[priced] = self._first(inputs, tariff, budget)
+            public.memo[priced] = first_request(_in_facts(self, tariff), inputs, tariff, budget)
         return inputs, *public.memo[priced]
-
-    def _first(self, inputs: AttachInputs, tariff: Tariff, budget: Budget) -> tuple[TreeRequest, Fraction]:
-        """The first request and its cost."""
-        if inputs.labels is None:
-            request, part = attribute_tables(self, inputs)
-            return request, budget.total * part
-        shares = one_hot(inputs.labels, inputs.label_count)
-        return best_request(self, inputs, shares, tariff, budget.total), budget.total
 
     def _start(self, inputs: AttachInputs, request: TreeRequest, public: PublicData) -> Shares:
         """The labels' shares for each target row, from the public table alone."""
@@ -230,6 +234,17 @@ class GuidedTree(AbstractRecipe):
             return _uniform(inputs)
         shares = public_shares(inputs, one_hot(inputs.labels, inputs.label_count), request.tree)
         return np.asarray(shares.astype(np.float32)[leaf_of(request.tree, inputs.codes(inputs.code_rows))])
+
+
+def first_request(
+    recipe: GuidedTree, inputs: AttachInputs, tariff: Tariff, budget: Budget
+) -> tuple[TreeRequest, Fraction]:
+    """The first request and its cost."""
+    if inputs.labels is None:
+        request, part = attribute_tables(recipe, inputs)
+        return request, budget.total * part
+    shares = one_hot(inputs.labels, inputs.label_count)
+    return best_request(recipe, inputs, shares, tariff, budget.total), budget.total
 
 
 def _uniform(inputs: AttachInputs) -> Shares:
@@ -270,8 +285,10 @@ def _correct(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest)
 
 def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> AttachInputs:
     """What the recipe knows before it asks: from the public table, or from the target when there is none."""
+    public, guarantee = counted(public, tariff)
+    recipe = _in_facts(recipe, tariff)
     target, schema = target_of(public), public.schema
-    found = columns_of(public, tariff.guarantee, recipe.columns)
+    found = columns_of(public, guarantee, recipe.columns)
     given = tuple(a for a in found.given if recipe.priorities.get(a, 1.0) > 0)
     tables = [a for t in recipe.analyses for a in t]
     if wrong := [a for a in (*tables, *recipe.outcomes, *recipe.priorities) if a not in found.given]:
@@ -302,7 +319,23 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         code_rows(relative, given)[:, np.sort(some)] if labelled else code_rows(target, given),
         cells_of(relative, found.private)[np.sort(some)] if labelled else None,
         recipe.rows or public.assumed_rows or target.rows,
+        tuple(f.name for f in people_facts(tariff.coding) if f.rule == "mean"),
     )
+
+
+def _in_facts(recipe: GuidedTree, tariff: Tariff) -> GuidedTree:
+    """The recipe with facts where its settings name columns, if people are counted."""
+    if not (facts := people_facts(tariff.coding)):
+        return recipe
+    known = {f.name for f in facts}
+
+    def of(column: str) -> list[str]:
+        return [column] if column in known else [f.name for f in facts if f.column == column] or [column]
+
+    outcomes = tuple(f"residual {o}" if f"residual {o}" in known else o for o in recipe.outcomes)
+    tables = tuple(tuple(of(c)[-1] for c in t) for t in recipe.analyses)
+    weights = {f: w for c, w in recipe.priorities.items() for f in of(c)}
+    return replace(recipe, outcomes=outcomes, analyses=tables, priorities=weights)
 
 
 def attribute_tables(recipe: GuidedTree, inputs: AttachInputs) -> tuple[TreeRequest, Fraction]:
@@ -355,7 +388,12 @@ def _analyses(
     others = [tuple(j for j in range(cross.ndim) if j != i) for i in range(cross.ndim)]
     labels = {p: np.asarray(cross.sum(axis=o)) for p, o in zip(inputs.private, others, strict=True)}
     tables = [Marginal((*t, *inputs.private)) for t in recipe.analyses]
-    outcomes = [outcome_of(schema, inputs.given, inputs.code_rows, o) for o in recipe.outcomes]
+    outcomes = [
+        banded(o, inputs.code_rows[inputs.given.index(o)], schema.size([o]))
+        if o in inputs.residuals
+        else outcome_of(schema, inputs.given, inputs.code_rows, o)
+        for o in recipe.outcomes
+    ]
     return budget_parts(tables, outcomes, labels, _fraction(recipe.share), variance)
 
 

@@ -176,21 +176,36 @@ class Outcome:
         return tuple(Marginal(g, tree) for g in groups), 1 - (left / max(whole, 1e-12)) ** 2
 
 
-def outcome_of(schema: Schema, columns: tuple[str, ...], code_rows: npt.NDArray[Any], name: str) -> Outcome:
-    """What the other ``columns`` leave of the one called ``name``, on target rows with the codes in ``code_rows``."""
+def outcome_of(
+    schema: Schema, columns: tuple[str, ...], code_rows: npt.NDArray[Any], name: str, *, logs: bool = False
+) -> Outcome:
+    """What the other ``columns`` leave of the one called ``name``, on target rows with the codes in ``code_rows``.
+
+    With ``logs``, if they leave a smaller part of the logarithms of a column of positive numbers, it is of these.
+    """
     if not (is_ordered(schema, name) or schema.size([name]) == 2):
         raise JobError(
             f"[guided_tree] outcomes has {name}, whose values have no order. An outcome has an order or two values;\n"
             "for another one name the table: analyses = [[...]]. Nothing was read or spent."
         )
     at = columns.index(name)
-    residual = residual_of(code_rows, schema.shape(columns), outcome=at, scores=_scores(schema, name, code_rows[at]))
+    scales = [_scores(schema, name, code_rows[at])]
+    if logs and (numbers := _logs(schema, name, code_rows[at])) is not None:
+        scales.append(numbers)
+    found = (residual_of(code_rows, schema.shape(columns), outcome=at, scores=s) for s in scales)
+    residual = min(filter(None, found), key=lambda r: _left(r, code_rows, at), default=None)
     if residual is None:
         raise JobError(
             f"[guided_tree] outcomes has {name}, which the other columns of the target settle: it leaves nothing to\n"
             "measure. Take it out, or give the columns that settle it priority 0. Nothing was read or spent."
         )
     return Outcome(columns, residual, *np.unique(residual.of(code_rows), return_counts=True))
+
+
+def banded(name: str, codes: npt.NDArray[Any], size: int) -> Outcome:
+    """An attribute that is a residual itself, in bands: nothing is taken from it any more."""
+    points = np.arange(size)
+    return Outcome((name,), Residual((points,)), *np.unique(codes.astype(np.int64), return_counts=True))
 
 
 def _scores(schema: Schema, name: str, codes: npt.NDArray[Any]) -> Floats:
@@ -201,6 +216,22 @@ def _scores(schema: Schema, name: str, codes: npt.NDArray[Any]) -> Floats:
         placed = column.bin_count if column.kind in BINNED else len(column.values)
         scores[placed:] = codes[codes < placed].mean() if (codes < placed).any() else 0.0
     return scores
+
+
+def _logs(schema: Schema, name: str, codes: npt.NDArray[Any]) -> Floats | None:
+    """The logarithm of the number of each code, the mean one for codes without; None unless all are positive."""
+    column = next((c for c in schema.columns if c.name == name and c.kind in BINNED), None)
+    if column is None or column.kind == "date" or not (np.nan_to_num(column.code_numbers, nan=1.0) > 0).all():
+        return None
+    logs = np.log(column.code_numbers)
+    known = logs[codes][np.isfinite(logs[codes])]
+    return np.where(np.isfinite(logs), logs, known.mean() if len(known) else 0.0)
+
+
+def _left(residual: Residual, code_rows: npt.NDArray[Any], outcome: int) -> float:
+    """The part of the outcome's variance that the other columns leave."""
+    whole = residual.points[outcome][code_rows[outcome]]
+    return float(residual.of(code_rows).var() / max(float(whole.var()), 1e-12))
 
 
 def budget_parts(

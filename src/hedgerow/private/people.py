@@ -1,0 +1,46 @@
+"""People counted instead of rows: each once, by facts about all of their rows. A counter over another one.
+
+The counter of rows gives all rows of a person together; here they become one row, by rules that look at nobody else's
+(``by_person``), and that row is counted.  Whatever makes answers, prices and noise of it knows no difference.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, final
+
+from hedgerow.counting.plan import UNIT, CountPlan
+from hedgerow.private.local import LocalCounter
+from hedgerow.private.rows import Counting
+from hedgerow.public.coding import Codes, Coding
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import Counts
+from hedgerow.public.people import PeopleCoding
+
+_ALL = 1 << 60  # rows of a person: facts are about all of them
+
+
+@final
+class PeopleCounter:
+    """Counts people where ``counter`` counts the rows of people, as ``Counter`` says."""
+
+    __slots__ = ("_coding", "_rows", "columns")
+
+    def __init__(self, source: Any, coding: Coding, guarantee: Guarantee, counter: Counting = LocalCounter) -> None:
+        if not isinstance(coding, PeopleCoding) or not guarantee.person:
+            raise TypeError("People are counted by facts, and told apart by a column.")
+        self._coding = coding
+        self._rows = counter(source, Coding(coding.columns), replace(guarantee, rows_per_person=_ALL))
+        self.columns = self._rows.columns
+
+    def count(self, plan: CountPlan) -> Counts:
+        """The exact counts over all people."""
+        names = plan.columns
+
+        def people(codes: Mapping[str, Codes]) -> Mapping[str, Codes]:
+            return self._coding.reduce(codes[UNIT], codes, names)
+
+        return self._rows.count(replace(plan, mapping=people, looks=(*self._coding.needs(names), UNIT)))
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """The sum over all records, not people, of a keyed hash of each."""
+        return self._rows.fingerprint(key)
