@@ -32,7 +32,7 @@ from hedgerow.ledger.book import Ledger as Ledger
 from hedgerow.ledger.book import RunAccount as RunAccount
 from hedgerow.ledger.book import Save
 from hedgerow.private import Gate as Gate
-from hedgerow.private import LocalCounter, people, relabel, urns
+from hedgerow.private import people, relabel, urns
 from hedgerow.public import (
     Budget,
     Fact,
@@ -45,7 +45,6 @@ from hedgerow.public import (
     Tariff,
     coding_of,
     open_confidential,
-    people_facts,
     question_from_json,
     question_to_json,
     spend_from_json,
@@ -278,7 +277,7 @@ def opened(
     kept, resumed = journal.answers(), journal.exists
     journal.start(run, digest)
     try:
-        gate = Gate(source, tariff, budget, account, _counting(tariff))
+        gate = Gate(source, tariff, budget, account, people.counting(tariff.coding))
     except LedgerError:  # a server that was lost may have booked the promise: the same run will find it
         raise
     except HedgerowError:
@@ -315,10 +314,5 @@ def open_gate(
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
     tariff = Tariff(coding_of(schema, facts), guarantee, budget.measure, budget.delta)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
-    gate = Gate(open_confidential(table), tariff, budget, account, _counting(tariff))
+    gate = Gate(open_confidential(table), tariff, budget, account, people.counting(tariff.coding))
     return recording(gate, [], called, run)
-
-
-def _counting(tariff: Tariff) -> Any:
-    """Who counts: rows, or people by their facts."""
-    return people.PeopleCounter if people_facts(tariff.coding) else LocalCounter

@@ -11,8 +11,7 @@ The core, at most 1,000 lines that are not blank:
     hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
-The local counter, at most 300, which reads, codes and caps the rows of files and frames once and counts what was
-kept: local.py counting/fingerprint.py counting/order.py
+The local counter, at most 300, reads, codes and caps rows once: local.py counting/fingerprint.py counting/order.py
 
 Engines, at most 300 each, in its place: engines/sql.py engines/duckdb.py engines/postgresql.py engines/spark.py
 
@@ -31,4 +30,3 @@ Rules kept by tests: no float literals, no seeds, no logging, no printing, no ca
 """
 
 from hedgerow.private.gate import Gate as Gate
-from hedgerow.private.local import LocalCounter as LocalCounter

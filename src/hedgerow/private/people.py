@@ -19,6 +19,11 @@ from hedgerow.public.people import PeopleCoding
 _ALL = 1 << 60  # rows of a person: facts are about all of them
 
 
+def counting(coding: Coding) -> Counting:
+    """Who counts what is coded so: rows, or people."""
+    return PeopleCounter if isinstance(coding, PeopleCoding) else LocalCounter
+
+
 @final
 class PeopleCounter:
     """Counts people where ``counter`` counts the rows of people, as ``Counter`` says."""
