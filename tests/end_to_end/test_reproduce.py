@@ -5,11 +5,14 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 import typer
 
 from hedgerow.cli.main import app
 from hedgerow.reproduce import PAPERS, reproduce
+from hedgerow.reproduce.dpsyn import PERSON, temporal_map, with_persons
 from hedgerow.reproduce.paper import Reproduction
 from tests.chromium import PROGRAM, WHY_NOT, chromium
 from tests.end_to_end.conftest import Command
@@ -25,6 +28,11 @@ EXHIBITS = {
     "rdt-2019": [
         *("Table 1", *(f"Figure {i}" for i in range(1, 22))),
         *(f"Section 3: {part}" for part in ("findings", "two strategies", "the sweet spot", "least epsilon")),
+    ],
+    "dpsyn": [
+        *("Extracting information from the public dataset", "Choosing among the three methods"),
+        *("Public marginals only", "Using one-way marginals", "Using two-way marginals"),
+        *("The temporal map", "Group sizes"),
     ],
     "ce": ["Table 1", "Step 1", "Equations (8) to (13)", "Step 2", "Step 3", "Summary", "Other models"],
 }
@@ -111,8 +119,8 @@ def test_the_lecture_in_one_command_and_again(hedgerow: Command, tmp_path: Path)
 
 
 @pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
-@pytest.mark.parametrize("paper", ["ce"])
-def test_the_slider_moves_from_card_to_card(page: Reproduction, paper: str) -> None:
+@pytest.mark.parametrize(("paper", "ends"), [("ce", ("epsilon 5", "epsilon 0.1")), ("dpsyn", ("2012", "2012"))])
+def test_the_slider_moves_from_card_to_card(page: Reproduction, paper: str, ends: tuple[str, str]) -> None:
     cards = "[...document.querySelectorAll('[data-slide] > .card')]"
     seen = f"{cards}.filter(c => c.offsetHeight > 0).map(c => c.dataset.name)"
     with chromium() as browser:
@@ -124,7 +132,8 @@ def test_the_slider_moves_from_card_to_card(page: Reproduction, paper: str) -> N
         )
         second = browser.run(seen)
         assert not browser.complaints and all(u.startswith("file:") for u in browser.fetched)
-    assert len(first) == len(second) == 1 and first[0].startswith("epsilon 5") and second[0].startswith("epsilon 0.1")
+    assert len(first) == len(second) == 1
+    assert first[0].startswith(ends[0]) and second[0].startswith(ends[1])
 
 
 @pytest.mark.parametrize("paper", ["rdt-2018"])
@@ -166,3 +175,25 @@ def test_weight_vectors_have_names_and_settings_are_ranked_by_what_they_cost_a_p
     for table in ranked:
         costs = [float(r[0]) for r in table.rows]
         assert costs == sorted(costs) and all(float(r[-1]) <= 0.03 for r in table.rows)
+
+
+@pytest.mark.parametrize("paper", ["dpsyn"])
+def test_scores_and_sizes_of_every_area_and_year_are_in_a_file(page: Reproduction, paper: str) -> None:
+    found = sorted(page.page.parent.glob("scores-*.csv"))
+    assert len(found) == 6, "three regimes, two variants"
+    truth = pl.read_parquet(page.page.parent / "confidential.parquet")
+    for file in found:
+        table = pl.read_csv(file)
+        assert table.columns == ["PUMA", "YEAR", "score", "rows", "synthetic_rows", "size_error"]
+        assert table["rows"].sum() == truth.height and table["score"].is_between(0, 1000).all()
+        assert (table["synthetic_rows"] % 10 == 0).all(), "multiples of K"
+    text = page.page.read_text("utf-8")
+    assert "regime two_way" in text and "the paper&#39;s scales" in text
+
+
+def test_made_up_persons_have_a_record_a_year_and_few_in_all() -> None:
+    table = temporal_map(3000, 1, areas=4, most_rows=3).confidential
+    each = table.group_by(PERSON).agg(pl.len(), pl.col("YEAR").n_unique().alias("years"))
+    assert each["len"].max() == 3 and (each["len"] == each["years"]).all() and (each["len"] > 1).mean() > 0.5
+    again = with_persons(table.drop(PERSON), "YEAR", 7, np.random.default_rng(0))
+    assert again.height == table.height and again.drop(PERSON).equals(table.drop(PERSON))

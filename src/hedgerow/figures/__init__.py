@@ -21,6 +21,7 @@ from hedgerow.figures.charts import (
     faint,
     heat,
     interval_groups,
+    tiles,
     twins,
 )
 from hedgerow.figures.drawing import (
@@ -29,6 +30,7 @@ from hedgerow.figures.drawing import (
     Drawing,
     Key,
     Section,
+    abreast,
     check_sheet,
     legend,
     line,

@@ -335,6 +335,22 @@ def heat(
     return svg("".join(out) + below, WIDE, ground + deep, said)
 
 
+def tiles(fields: Sequence[Shade], across: int, *, said: str, title: str = "", wide: int = 380) -> Drawing:
+    """Squares in rows of ``across``, darker where the number is worse: a map of areas whose borders do not matter."""
+    top, step = 22 if title else 4, wide / max(across, 1)
+    high = min(step, 64)
+    out = [text(2, 14, title, "panel", "start")] if title else []
+    for i, f in enumerate(fields):
+        x, y = (i % across) * step, top + (i // across) * high
+        out.append(
+            f'<g><title>{escape(f.said)}</title><rect class="q{f.level}" x="{x:.1f}" y="{y:.1f}" '
+            f'width="{step - 2:.1f}" height="{high - 2:.1f}"/>'
+            + text(x + step / 2 - 1, y + high / 2 + 4, fitted(f.words, step), f"on{f.level}", "middle")
+            + "</g>"
+        )
+    return svg("".join(out), wide, ceil(top + high * ceil(len(fields) / max(across, 1)) + 4), said)
+
+
 def _column_labels(columns: Sequence[str], left: float, wide: float, ground: float) -> tuple[str, int]:
     """The labels under the columns and how deep they reach: level where they have room, slanted where not."""
     if all(fitted(c, wide - 2) == c for c in columns):

@@ -255,6 +255,16 @@ def _section(s: Section, y: int, wide: int) -> tuple[str, int]:
     return "\n".join([*out, *marks]), y + deep + _EDGE
 
 
+def abreast(drawings: Sequence[Drawing]) -> Drawing:
+    """Drawings beside each other as one."""
+    out, x = [], 0
+    for d in drawings:
+        out.append(str(d).replace("<svg ", f'<svg x="{x}" y="0" width="{d.wide}" height="{d.high}" ', 1))
+        x += d.wide + _GAP
+    said = "; ".join(re.findall(r'aria-label="([^"]*)"', "".join(out)))
+    return svg("".join(out), x - _GAP, max(d.high for d in drawings), said)
+
+
 def legend(keys: Sequence[Key], wide: int = WIDE) -> Drawing:
     """The key of the marks as a drawing of its own, for a page; no words of it are cut."""
     wide = max(wide, *(ceil(k.wide) for k in keys))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.errors import TableMismatch
+from hedgerow.errors import SchemaError, TableMismatch
 from hedgerow.public.schema import Bins, Collapse, Column, Join, OrderRule, Schema, decode, violations
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
@@ -250,3 +250,14 @@ def test_adult_goes_there_and_back() -> None:
     )
     frame = check_round_trip(Schema(columns), table.select(*domain))
     assert frame.equals(table.select(*domain).cast(pl.Int64))
+
+
+def test_integer_codes_collapse_into_a_number_and_the_refusal_of_a_word_says_so() -> None:
+    text = '[columns.EMP]\nkind = "categorical"\ntype = "integer"\nvalues = ["1", "2", "12"]\n'
+    text += "collapse = {{ below = 2, into = {} }}\n"
+    public = pl.DataFrame({"EMP": [1, 1, 2, 12, 12]})
+    column = Schema.loads(text.format(13)).resolved(public).column("EMP")
+    assert column.values == ("1", "12") and column.other == "13"
+    assert column.coded.encode(pl.Series([1, 2, 12, 7])).tolist() == [0, 2, 1, 2]
+    with pytest.raises(SchemaError, match=r"such as collapse = \{ below = 2, into = 13 \}, or set type"):
+        Schema.loads(text.format('"other"'))

@@ -250,9 +250,17 @@ def _listed(c: Column) -> Iterator[Fault]:
     for text in sorted({t[: c.prefix or None] for t in c.missing_values} & set(c.values)):
         yield "missing_values", f"{text!r} is both a value and a missing value; remove one."
     if c.type == "integer":
-        for text in (*c.values, *([] if c.other is None else [c.other])):
+        merged = None if c.collapse is None else c.collapse.into
+        for text in (*c.values, *(t for t in (c.other, merged) if t is not None)):
             if not text.removeprefix("-").isdecimal() or text != str(int(text)) or abs(int(text)) >= 2**63:
-                yield "type", f'type is "integer" but {text!r} is not a whole number; set type = "text".'
+                yield (
+                    ("collapse", _into_whole(c))
+                    if c.collapse is not None and text == c.collapse.into
+                    else (
+                        "type",
+                        f'type is "integer" but {text!r} is not a whole number; set type = "text".',
+                    )
+                )
                 break
     if c.reference and c.reference not in c.values:
         yield "reference", f"reference is {c.reference!r}, which is not listed; {nearest(c.reference, c.values)}"
@@ -261,6 +269,17 @@ def _listed(c: Column) -> Iterator[Fault]:
     if c.other is not None and c.other not in c.values and c.prefix and c.other[: c.prefix].strip() in c.values:
         yield "other", f'other {c.other!r} cut to {c.prefix} is a value; give it another text, such as "?".'
     yield from _collapse(c)
+
+
+def _into_whole(c: Column) -> str:
+    """What to say of codes that are merged into a word: the column is published as whole numbers."""
+    assert c.collapse is not None
+    free = 1 + max((int(v) for v in c.values if v.removeprefix("-").isdecimal()), default=0)
+    return (
+        f'collapse.into is {c.collapse.into!r}, but the column has whole numbers (type = "integer"); merge into one '
+        f"that no value has, such as collapse = {{ below = {c.collapse.below}, into = {free} }}, or set type = "
+        '"text".'
+    )
 
 
 def _collapse(c: Column) -> Iterator[Fault]:
