@@ -194,6 +194,8 @@ def test_scores_and_sizes_of_every_area_and_year_are_in_a_file(page: Reproductio
 def test_made_up_persons_have_a_record_a_year_and_few_in_all() -> None:
     table = temporal_map(3000, 1, areas=4, most_rows=3).confidential
     each = table.group_by(PERSON).agg(pl.len(), pl.col("YEAR").n_unique().alias("years"))
-    assert each["len"].max() == 3 and (each["len"] == each["years"]).all() and (each["len"] > 1).sum() > each.height / 2
+    assert (
+        each["len"].max() == 3 and (each["len"] == each["years"]).all() and (each["len"] > 1).sum() > each.height / 2
+    )
     again = with_persons(table.drop(PERSON), "YEAR", 7, np.random.default_rng(0))
     assert again.height == table.height and again.drop(PERSON).equals(table.drop(PERSON))
