@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable ".[studio]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core

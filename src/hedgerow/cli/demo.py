@@ -56,6 +56,7 @@ def demo(
         f"           {folder / 'release' / 'privacy-statement.md'}   the promise in plain words\n"
         f"           {folder / 'release' / 'records.csv'}   the synthetic records\n"
         f"read       {folder / 'job.toml'}, {folder / 'schema.toml'}\n"
+        f"studio     {command} studio {folder}   the same road as pages in a browser\n"
         f"inside     {command} steward report {folder / 'job.toml'}   how it came out exactly; not to be published\n"
         f"next       {command} schema init YOUR_PUBLIC_TABLE.csv"
     )
@@ -66,7 +67,7 @@ def _make_room(folder: Path, force: bool) -> None:
     import shutil
 
     ours = {"public.parquet", "confidential.parquet", "target.parquet", "schema.toml", "job.toml", "ledger.db"}
-    ours |= {"release", "release.run", "release-copies", "release-rehearsal", "release-INSIDE-ONLY"}
+    ours |= {"release", "release.run", "release-copies", "release-rehearsal", "release-INSIDE-ONLY", ".studio"}
     if folder.exists():
         found = {p.name for p in folder.iterdir()} if folder.is_dir() else {folder.name}
         if found and (not force or not found <= ours):

@@ -133,10 +133,8 @@ def _experiment(visit: Visit, name: str) -> Response:
     if visit.said("act") == "write":
         factors = []
         for i in range(_FACTORS):
-            setting, levels = (
-                visit.said(f"set{i}"),
-                [x.strip() for x in visit.said(f"levels{i}").split(",") if x.strip()],
-            )
+            setting = visit.said(f"set{i}")
+            levels = [_level(x.strip()) for x in visit.said(f"levels{i}").split(",") if x.strip()]
             if setting and len(levels) < 2:
                 raise JobError(f"{setting} needs two levels at least, with commas between. {NOTHING}")
             if setting:

@@ -14,6 +14,7 @@ from typing import Any
 
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
+from hedgerow.api.release import Release
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.figures import script_hash
 from hedgerow.studio.guard import file_policy
@@ -52,7 +53,7 @@ def _show(visit: Visit) -> Response:
         "verified": visit.work.latest("verify", visit.name),
         "sampled": visit.work.latest("sample", visit.name),
         "estimated": visit.work.latest("estimate", visit.name),
-        "uses": [str(u.get("name", "")) for u in visit.tables.get("use", [])],
+        "uses": [str(u.get("name", "")) for u in visit.tables.get("use", [])] if hasattr(Release, "estimate") else [],
         "exact": visit.work.latest("steward", visit.name),
         "switch": visit.memory.__dict__.get("inside") == visit.name,
         "exact_there": (out.with_name(out.name + _SUFFIX) / _INSIDE).is_file(),

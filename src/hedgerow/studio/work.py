@@ -16,6 +16,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any, Literal, final
 
@@ -171,13 +172,14 @@ class Work:
         place.mkdir(0o700, parents=True)
         facts = {"words": words, "at": str(self.folder.root), "keep": keep, **noted}
         (place / "task.json").write_text(json.dumps(facts), "utf-8")
-        subprocess.Popen(
+        worker = subprocess.Popen(
             [sys.executable, "-P", "-m", "hedgerow.studio.worker", str(place)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        Thread(target=worker.wait, daemon=True).start()  # nobody else asks how it ended
         end = monotonic() + 20
         while not (place / "begun").exists() and monotonic() < end:
             sleep(0.02)

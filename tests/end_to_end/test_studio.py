@@ -1,0 +1,342 @@
+"""The studio in a real Chromium: the roads of records, attach and counts; keyboard, sizes, two tabs, a restart."""
+
+import io
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hedgerow.simulate.personnel import personnel, personnel_schema
+from tests.chromium import PROGRAM, WHY_NOT
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)]
+PATIENCE = 400_000
+SCREENS = ("tables", "schema", "uses", "budget", "run", "result", "ledger", "experiments", "compare")
+
+
+class Served:
+    """A studio in a process of its own."""
+
+    def __init__(self, root: Path, port: int = 0) -> None:
+        words = ["studio", str(root), "--no-browser", "--port", str(port)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "hedgerow", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            if found := re.search(r"http://127\.0\.0\.1:(\d+)/\S+/", line):
+                self.address, self.port = found[0], int(found[1])
+                break
+
+    def end(self) -> str:
+        """What it has said on stderr."""
+        self.process.terminate()
+        return self.process.communicate(timeout=30)[1]
+
+
+@contextmanager
+def served(root: Path) -> Iterator[Served]:
+    studio = Served(root)
+    try:
+        yield studio
+    finally:
+        assert studio.end() == "", "nothing is logged"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A page that may reach the studio alone; whatever the browser complains of fails the test."""
+    context = browser.new_context(accept_downloads=True, viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE)
+    wrong: list[str] = []
+    opened.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    opened.on("pageerror", lambda e: wrong.append(str(e)))
+    opened.on("request", lambda r: None if r.url.startswith("http://127.0.0.1:") else wrong.append(r.url))
+    yield opened
+    context.close()
+    assert [w for w in wrong if "409" not in w] == [], "an answer of 409 is a refusal that the test asked for"
+
+
+def tables(root: Path, rows: int = 1500) -> Path:
+    made = personnel(rows, 3)
+    some = ["person", "agency", "age", "pay", "sex", "race"]
+    for name in ("public", "confidential"):
+        getattr(made, name).select(some).write_csv(root / f"{name}.csv")
+    made.target.select(some[:-2]).write_csv(root / "target.csv")
+    return root
+
+
+def begin(page: Any, studio: Served, kind: str, **more: str) -> None:
+    """From the folder to a drafted schema."""
+    page.goto(studio.address)
+    page.get_by_role("button", name="Start: choose the tables").click()
+    page.get_by_label(re.compile(kind)).check()
+    page.locator("select[name=confidential]").select_option("confidential.csv")
+    page.locator("select[name=public]").select_option("public.csv")
+    for name, value in more.items():
+        page.locator(f"select[name={name}]").select_option(value)
+    page.get_by_label("Where it comes from").fill("an earlier period")
+    page.get_by_role("button", name=re.compile("^Save")).click()
+
+
+def go(page: Any, name: str) -> None:
+    page.get_by_role("navigation", name="The road").get_by_role("link", name=re.compile(name)).click()
+
+
+def rehearse(page: Any, runs: str = "2") -> None:
+    go(page, "Budget")
+    page.get_by_label("runs at each").fill(runs)
+    page.get_by_label("epsilons").fill("1,2")
+    page.get_by_role("button", name=re.compile("^Rehearse")).click()
+    page.wait_for_selector("#forecasts")
+
+
+def run(page: Any, words: str) -> None:
+    page.get_by_label("To confirm").fill(words)
+    page.get_by_role("button", name="Run it").click()
+    page.get_by_role("link", name="Look at the result").click()
+
+
+def verify(page: Any) -> None:
+    page.get_by_role("button", name="Verify").click()
+    page.get_by_text("the release holds").wait_for()
+
+
+def test_the_road_of_records(tmp_path: Path, page: Any) -> None:
+    root = tables(tmp_path)
+    with served(root) as studio:
+        begin(page, studio, "Whole synthetic records")
+        page.wait_for_selector("#column-0")
+        assert "person" in page.get_by_text("without a card").inner_text()
+        _move_an_edge(page, root)
+        go(page, "Tables")
+        page.get_by_label("Each person, who may have").check()
+        page.locator("select[name=person]").select_option("person")
+        page.get_by_label("Most rows of one person").fill("4")
+        page.get_by_role("button", name="Save", exact=True).click()
+        go(page, "What for")
+        page.get_by_role("button", name=re.compile("^Add ")).first.click()
+        page.get_by_text("A mean, of everybody or by group").click()
+        form = page.locator("details[open] form")
+        form.locator("select[name=of]").select_option("pay")
+        form.get_by_label("sex").check()
+        form.get_by_label("It may be off").fill("10")
+        form.get_by_role("button", name="Add this use").click()
+        assert page.get_by_text("within 10 in 100").count() == 1
+        rehearse(page)
+        _slide(page)
+        page.get_by_label("epsilon", exact=True).fill("1")
+        page.get_by_role("button", name="Save and go on to the run").click()
+        assert "person with at most 4 rows" in page.locator(".cost").inner_text()
+        page.get_by_label("To confirm").fill("yes")
+        page.get_by_role("button", name="Run it").click()
+        assert "To run it, type exactly: spend 1 on confidential" in page.get_by_role("alert").inner_text()
+        run(page, "spend 1 on confidential")
+        verify(page)
+        _publish(page)
+        _inside(page, root)
+        go(page, "Ledger")
+        page.get_by_label(re.compile("most that all runs")).fill("3")
+        page.get_by_role("button", name="Set the cap").click()
+        page.get_by_role("cell", name="epsilon 2", exact=True).wait_for()
+        job = (root / "job.toml").read_text("utf-8")
+        assert job.startswith("# What to publish") and 'unit = "person"' in job and job.count("[[use]]") == 2
+        for screen in SCREENS:
+            page.goto(f"{studio.address}job/job.toml/{screen}")
+            assert page.locator(".same pre").count() >= 1, "every screen shows the same as a command"
+
+
+def _move_an_edge(page: Any, root: Path) -> None:
+    """By keyboard, and by mouse; what is saved keeps the comments of the file."""
+    before = (root / "schema.toml").read_text("utf-8")
+    card = page.locator("section.column", has=page.get_by_role("heading", name=re.compile("^pay")))
+    edges = card.get_by_role("slider")
+    edges.first.focus()
+    start = float(card.locator("input[name=low]").input_value())
+    page.keyboard.press("ArrowLeft")
+    moved = float(card.locator("input[name=low]").input_value())
+    assert moved < start
+    box = edges.last.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 60, box["y"] + 20, steps=4)
+    page.mouse.up()
+    high = float(card.locator("input[name=high]").input_value())
+    card.get_by_role("button", name="Save pay").click()
+    page.wait_for_load_state()
+    after = (root / "schema.toml").read_text("utf-8")
+    assert f"low = {moved:g}" in after.replace(".0", "") and f"high = {high:g}" in after.replace(".0", "")
+    assert [x for x in before.split("\n") if x.startswith("#")] == [x for x in after.split("\n") if x.startswith("#")]
+
+
+def _slide(page: Any) -> None:
+    """The forecasts answer in under 100 ms, from the curve that is on the page: nothing is asked of the server."""
+    asked: list[str] = []
+    page.on("request", lambda r: asked.append(r.url) if not r.url.endswith("/state") else None)
+    took = page.evaluate(
+        """() => { const s = document.getElementById('slider'), start = performance.now();
+        for (let i = 0; i < 20; i++) { s.value = String(50 * i); s.dispatchEvent(new Event('input')); }
+        return (performance.now() - start) / 20; }"""
+    )
+    assert took < 100 and asked == []
+    first = page.locator("#forecasts .error").first.inner_text()
+    page.locator("#slider").focus()
+    page.keyboard.press("Home")
+    assert page.locator("#slider").get_attribute("aria-valuetext").startswith("epsilon ")
+    assert page.locator("#forecasts .error").first.inner_text() != first
+    assert page.locator(".odd .after").first.inner_text() == "73", "epsilon 1: 50 in 100 becomes 73"
+
+
+def _publish(page: Any) -> None:
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Files to publish").click()
+    packed = zipfile.ZipFile(io.BytesIO(Path(waiting.value.path()).read_bytes())).namelist()
+    assert "release/records.csv" in packed and "release/MANIFEST.json" in packed
+    assert not any("INSIDE" in name for name in packed)
+
+
+def _inside(page: Any, root: Path) -> None:
+    page.get_by_label("I am the steward").check()
+    page.get_by_role("button", name="Turn the switch on").click()
+    page.get_by_role("button", name="Judge the release exactly").click()
+    frame = page.frame_locator('iframe[title^="The steward"]')
+    frame.get_by_text("CONFIDENTIAL. The numbers on this page").wait_for()
+    work = root / ".studio" / "work" / "steward@job.toml"
+    assert (work / "result").read_bytes() == b"" and (work / "said").read_bytes() == b"", "exact numbers are not kept"
+
+
+def test_the_road_of_attach(tmp_path: Path, page: Any) -> None:
+    with served(tables(tmp_path)) as studio:
+        begin(page, studio, "Private columns for public rows", target="target.csv")
+        page.get_by_text("One thing more").wait_for()
+        assert (
+            page.get_by_label("sex", exact=True).is_checked() and page.get_by_label("race", exact=True).is_checked()
+        )
+        page.locator("input[name=outcomes][value=pay]").check()
+        page.get_by_role("button", name=re.compile("^Save")).click()
+        page.wait_for_selector("#column-0")
+        go(page, "What for")
+        page.get_by_role("button", name=re.compile("^Add ")).first.click()
+        rehearse(page)
+        page.get_by_role("button", name="Save and go on to the run").click()
+        assert "guided_tree" in page.locator(".cost").inner_text()
+        run(page, "spend 1 on confidential")
+        verify(page)
+    header = (tmp_path / "release" / "records.csv").read_text("utf-8").splitlines()[0]
+    assert "sex" in header and "race" in header
+
+
+def test_the_road_of_counts(tmp_path: Path, page: Any) -> None:
+    with served(tables(tmp_path)) as studio:
+        begin(page, studio, "A table of counts")
+        page.get_by_text("One thing more").wait_for()
+        for name in ("sex", "race"):
+            page.get_by_label(name, exact=True).check()
+        page.get_by_role("button", name=re.compile("^Save")).click()
+        page.wait_for_selector("#column-0")
+        go(page, "What for")
+        page.get_by_role("button", name=re.compile("^Add ")).first.click()
+        go(page, "Run")
+        page.get_by_label("leave the forecast out").check()
+        run(page, "spend 1 on confidential")
+        verify(page)
+    assert (tmp_path / "release" / "counts.csv").read_text("utf-8").startswith("sex,race,count")
+
+
+def test_two_tabs_an_editor_and_a_restart(tmp_path: Path, browser: Any) -> None:
+    root = _ready(tmp_path)
+    studio = Served(root)
+    context = browser.new_context()
+    one, two = context.new_page(), context.new_page()
+    for tab in (one, two):
+        tab.set_default_timeout(PATIENCE)
+        tab.goto(f"{studio.address}job/job.toml/budget")
+    job = root / "job.toml"
+    job.write_text(job.read_text("utf-8").replace("epsilon = 1.0", "epsilon = 1.5"), "utf-8")  # in an editor
+    for tab in (one, two):
+        tab.wait_for_function("document.getElementById('epsilon').value === '1.5'")
+    two.get_by_label("epsilon", exact=True).fill("0.7")  # begun in one tab, and saved in the other
+    one.get_by_label("epsilon", exact=True).fill("2")
+    one.get_by_role("button", name="Save", exact=True).click()
+    two.get_by_text("has changed since this page was drawn").wait_for()
+    assert two.get_by_label("epsilon", exact=True).input_value() == "0.7", "what was begun is not lost"
+    two.get_by_role("button", name="Save", exact=True).click()
+    assert "was changed meanwhile" in two.get_by_role("alert").inner_text()
+    assert "epsilon = 2.0" in job.read_text("utf-8") and "# kept" in job.read_text("utf-8")
+    one.get_by_role("button", name=re.compile("^Rehearse")).click()
+    one.wait_for_selector(".work")
+    one.get_by_text(re.compile(r"of \d+ runs")).wait_for()
+    studio.end()
+    one.get_by_text("The studio does not answer").wait_for()
+    studio = Served(root, studio.port)  # the same key: the open tab goes on, and so did the work
+    one.wait_for_selector("#forecasts")
+    one.get_by_role("button", name=re.compile("^Rehearse again")).click()
+    one.get_by_text(re.compile(r"of \d+ runs")).wait_for()
+    one.get_by_role("button", name="Stop it").click()
+    one.get_by_text("The rehearsal was stopped").wait_for()
+    context.close()
+    studio.end()
+
+
+def _ready(root: Path) -> Path:
+    tables(root)
+    (root / "schema.toml").write_text(_some_columns(personnel_schema()), "utf-8")
+    text = (
+        '[confidential]\ntable = "confidential.csv"  # kept\n[public]\ntable = "public.csv"\n'
+        "[budget]\nepsilon = 1.0\n"
+        '[[use]]\nname = "race"\ncolumns = ["race"]\ntolerance = 0.05\n'
+    )
+    (root / "job.toml").write_text(text, "utf-8")
+    return root
+
+
+def _some_columns(schema: str) -> str:
+    """The schema of simulated personnel, of the columns that these tables have."""
+    blocks = re.split(r"(?m)^(?=\[)", schema)
+    kept = [b for b in blocks if not b.startswith("[") or re.match(r"\[columns\.(agency|age|pay|sex|race)[.\]]", b)]
+    return "".join(kept)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_screen_can_be_read_by_everybody(tmp_path: Path, browser: Any, dark: bool) -> None:
+    """Labels, contrast and order by axe-core where it is installed; nothing is cut off at 400 and at 1,600 pixels."""
+    root = _ready(tmp_path)
+    context = browser.new_context(color_scheme="dark" if dark else "light", reduced_motion="reduce")
+    tab = context.new_page()
+    tab.set_default_timeout(PATIENCE)
+    with served(root) as studio:
+        for screen in ("", *(f"job/job.toml/{s}" for s in SCREENS)):
+            for wide in (1600, 400):
+                tab.set_viewport_size({"width": wide, "height": 900})
+                tab.goto(f"{studio.address}{screen}")
+                over = tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                assert over <= 0, (screen, wide)
+                assert _violations(tab) == [], (screen, wide)
+            tab.keyboard.press("Tab")
+            assert tab.evaluate("document.activeElement.className") == "skip", "the first stop leads to the content"
+    context.close()
+
+
+def _violations(tab: Any) -> list[str]:
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        return []
+    found = Axe().run(tab)
+    return [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in found.response["violations"]]

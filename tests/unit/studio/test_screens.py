@@ -1,0 +1,327 @@
+"""What the forms of the studio write, and what its screens say: against the files, without a browser."""
+
+import html
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from fractions import Fraction
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hedgerow.api.job import Job
+from hedgerow.public import Schema
+from hedgerow.release.rehearsal_folder import write
+from hedgerow.stand_in.rehearsal import Point, Rehearsal
+from hedgerow.studio.folder import Folder
+from hedgerow.studio.work import StartedCommand, Work
+from hedgerow.uses import Verdict
+from tests.unit.studio.visiting import JOB, Studio, a_folder
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that were asked for, none of which is run."""
+    words: list[list[str]] = []
+
+    def start(self: Work, kind: str, job: str, said: list[str], **more: Any) -> StartedCommand:
+        words.append(said)
+        return StartedCommand(Path())
+
+    monkeypatch.setattr(Work, "start", start)
+    return words
+
+
+def said(root: Path, name: str = "job.toml") -> dict[str, Any]:
+    return tomllib.loads((root / name).read_text("utf-8"))
+
+
+def send(studio: Studio, screen: str, form: dict[str, Any]) -> int:
+    digest = studio.digest(screen)
+    return studio.ask(f"job/job.toml/{screen}", {"digest": digest, **form}).status
+
+
+def test_the_server_stands_before_any_library_for_tables_is_loaded() -> None:
+    """Counted, not timed: these libraries are what a start would cost."""
+    heavy = ["numpy", "polars", "numba", "pydantic", "pyreadstat", "jinja2", "hedgerow.public", "hedgerow.api.job"]
+    code = f"import sys, hedgerow.studio.server\nsys.exit(', '.join(m for m in {heavy} if m in sys.modules) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert done.stderr == "" and done.returncode == 0
+    code = "import sys, hedgerow.studio.worker\nsys.exit('starlette' in sys.modules or len(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert 0 < done.returncode < 200, "a worker waits: it loads next to nothing"
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
+    hidden = "import sys\nsys.modules['starlette'] = sys.modules['uvicorn'] = None\n"
+    code = f"{hidden}from hedgerow.cli.main import main\nsys.argv = ['hedgerow', 'studio', {str(tmp_path)!r}]\nmain()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert done.returncode == 2 and "pip install 'hedgerow[studio]'" in done.stderr
+
+
+def test_a_new_job_is_written_from_the_form(tmp_path: Path, started: list[list[str]]) -> None:
+    a_folder(tmp_path)
+    (tmp_path / "job.toml").unlink()
+    (tmp_path / "schema.toml").unlink()
+    studio = Studio(tmp_path)
+    form = {"kind": "records", "confidential": "confidential.csv", "public": "public.csv", "unit": "person"}
+    assert (
+        send(studio, "tables", {**form, "public_provenance": "released in 2023", "confidential_name": "personnel"})
+        == 303
+    )
+    assert started == [["schema", "init", "public.csv", "--out", "schema.toml"]]
+    assert "tells people apart" in studio.ask("job/job.toml/tables").text, (
+        "a person needs a column: it asks, not guesses"
+    )
+    again = {**form, "person": "person", "rows_per_person": "4", "confidential_name": "personnel"}
+    assert send(studio, "tables", again) == 303
+    found = said(tmp_path)
+    assert found["confidential"] == {
+        "table": "confidential.csv", "name": "personnel", "unit": "person", "person": "person", "rows_per_person": 4,
+    }  # fmt: skip
+    assert found["public"] == {"table": "public.csv", "provenance": "released in 2023"}
+    assert found["budget"] == {"epsilon": 1.0} and "target" not in found
+
+
+def test_kinds_of_jobs_take_their_recipes(tmp_path: Path, started: list[list[str]]) -> None:
+    studio = Studio(a_folder(tmp_path))
+    form = {"confidential": "confidential.csv", "confidential_name": "personnel", "public": "public.csv"}
+    attach = {**form, "kind": "attach", "target": "target.csv", "columns_shown": "yes", "columns": ["sex", "race"]}
+    assert send(studio, "tables", {**form, "kind": "attach"}) == 409, "the rows that receive columns are needed"
+    assert send(studio, "tables", {**attach, "outcomes": ["pay"]}) == 303
+    assert Job.load(tmp_path / "job.toml").recipe.name == "guided_tree"
+    assert said(tmp_path)["guided_tree"] == {"columns": ["sex", "race"], "outcomes": ["pay"]}
+    counts = {**form, "kind": "counts", "columns_shown": "yes", "columns": ["sex", "race"]}
+    assert send(studio, "tables", counts) == 303
+    found = said(tmp_path)
+    assert found["job"]["recipe"] == "integer_counts" and found["integer_counts"] == {"columns": ["sex", "race"]}
+    assert "guided_tree" not in found and "target" not in found
+    assert send(studio, "tables", {**form, "kind": "records"}) == 303
+    found = said(tmp_path)
+    assert "recipe" not in found["job"] and "integer_counts" not in found
+    text = (tmp_path / "job.toml").read_text("utf-8")
+    assert "# Kept: a comment of the steward's." in text and "# kept: beside a key" in text
+
+
+def card(column: str, **more: Any) -> dict[str, Any]:
+    """The form of a card as it stands, changed."""
+    return {"act": "save", "column": column, **more}
+
+
+def test_a_card_writes_its_column_and_nothing_else(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    before = (tmp_path / "schema.toml").read_text("utf-8")
+    edges = card(
+        "pay", mode="edges", edges="10000, 30000, 60000, 200000", missing="yes", description="yearly, in dollars"
+    )
+    assert send(studio, "schema", edges) == 303
+    made = Schema.load(tmp_path / "schema.toml")
+    pay = made.column("pay")
+    assert pay.bins is not None and pay.bins.edges == (10000, 30000, 60000, 200000)
+    assert pay.missing and pay.description == "yearly, in dollars"
+    others = [c for c in Schema.loads(before).columns if c.name != "pay"]
+    assert [c for c in made.columns if c.name != "pay"] == others
+    sex = made.column("sex")
+    merged = card("sex", on_page=list(sex.values), keep=[sex.values[0]], label=["women", "men"], other="other")
+    assert send(studio, "schema", merged) == 303
+    sex = Schema.load(tmp_path / "schema.toml").column("sex")
+    assert len(sex.values) == 1 and sex.labels == ("women",) and sex.other == "other"
+    assert send(studio, "schema", card("race", act="leave")) == 303
+    assert "race" not in [c.name for c in Schema.load(tmp_path / "schema.toml").columns]
+
+
+def test_a_mistake_in_a_card_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    before = (tmp_path / "schema.toml").read_bytes()
+    for form in (
+        card("pay", mode="edges", edges="5"),
+        card("pay", mode="edges", edges="a, b"),
+        card("pay", mode="equal", low="10", high="5", width="1"),
+        card("pay", mode="equal", low="0", high="10", width="-1"),
+    ):
+        assert send(studio, "schema", form) == 409
+    assert (tmp_path / "schema.toml").read_bytes() == before
+
+
+def test_what_of_the_public_table_falls_outside_is_said(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    assert send(studio, "schema", card("pay", mode="edges", edges="40000, 50000, 60000", missing="yes")) == 303
+    text = html.unescape(studio.ask("job/job.toml/schema").text)
+    fit = Schema.load(tmp_path / "schema.toml").check(tmp_path / "public.csv", outside=1.0)
+    pay = next(f for f in fit.columns if f.name == "pay")
+    assert pay.clamped > 0 and f"public.csv: {fit.lines_of(pay)[0]}" in text
+
+
+def test_uses_are_added_in_words_changed_and_removed(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    mean = {"act": "add", "kind": "mean", "of": "pay", "by": ["sex"], "tolerance": "3", "way": "relative", "name": ""}
+    rate = {
+        "act": "add",
+        "kind": "rate",
+        "of": "sex",
+        "values": "F",
+        "tolerance": "1",
+        "way": "points",
+        "name": "women",
+    }
+    table = {
+        "act": "add",
+        "kind": "table",
+        "columns": ["sex", "race"],
+        "tolerance": "2",
+        "way": "share",
+        "name": "both",
+    }
+    model = {
+        "act": "add",
+        "kind": "coefficient",
+        "formula": "ln(pay) ~ sex + age",
+        "term": "sex[F]",
+        "tolerance": "0.02",
+    }
+    for form in (mean, rate, table, {**model, "way": "own", "name": "gap"}):
+        assert send(studio, "uses", form) == 303
+    uses = {u.name: u for u in Job.load(tmp_path / "job.toml").uses}
+    assert [u.tolerance for u in uses.values()] == [0.02, 0.03, 0.01, 0.02, 0.02]
+    within = ["total-variation", "relative", "absolute", "total-variation", "absolute"]
+    assert [u.within for u in uses.values()] == within
+    text = studio.ask("job/job.toml/uses").text
+    assert "within 2 in 100" in text and "within 3 in 100" in text and "within 1 percentage points" in text
+    assert send(studio, "uses", mean) == 409, "a name of its own"
+    assert send(studio, "uses", {"act": "change", "place": "0", "tolerance": "0.5"}) == 303
+    assert send(studio, "uses", {"act": "remove", "place": "1"}) == 303
+    assert [u["name"] for u in said(tmp_path)["use"]] == ["race", "women", "both", "gap"]
+    assert said(tmp_path)["use"][0]["tolerance"] == 0.5
+    assert send(studio, "uses", {"act": "add", "kind": "mean", "of": "nothing", "tolerance": "3"}) == 409
+
+
+def test_every_suggestion_can_be_taken(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    found = re.findall(r'name="data" value="([^"]*)"', studio.ask("job/job.toml/uses").text)
+    assert len(found) >= 4 and {json.loads(html.unescape(f)).get("kind", "table") for f in found} >= {"mean", "table"}
+    for data in found:
+        assert send(studio, "uses", {"act": "suggested", "data": html.unescape(data)}) == 303
+    Job.load(tmp_path / "job.toml").prepare().uses  # noqa: B018  each can be judged
+
+
+def test_the_odds_and_what_is_left_are_those_of_the_job(tmp_path: Path) -> None:
+    from hedgerow.steward import ledger_book
+
+    studio = Studio(a_folder(tmp_path))
+    text = studio.ask("job/job.toml/budget").text
+    after = re.findall(r'class="after">([^<]+)<', text)
+    want = [p / (p + (1 - p) * exp(-k)) for p, k in ((0.5, 1), (0.1, 1), (0.5, 2))]
+    assert after == [f"{100 * w:.0f}" for w in want] and "No cap is set on" in text
+    ledger_book.cap(str(tmp_path / "ledger.db"), "personnel", epsilon="3", new=True)
+    assert "Left under the cap: epsilon 3; after this run 2." in studio.ask("job/job.toml/budget").text
+    assert send(studio, "budget", {"epsilon": "5", "delta": "0"}) == 303
+    text = studio.ask("job/job.toml/run").text
+    assert "This run needs more and would be refused" in text and "spend 5 on personnel" in text
+    assert send(studio, "budget", {"epsilon": "much"}) == 409
+
+
+def test_forecasts_are_those_of_the_rehearsal_and_go_when_the_job_changes(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    job = Job.load(tmp_path / "job.toml")
+    prepared = job.prepare()
+    points = tuple(
+        Point(Fraction(e), (Verdict(prepared.uses[0], 0.04 / e, None, "", 0.03 / e, 0.05 / e),)) for e in (1, 2, 4)
+    )
+    found = Rehearsal(
+        key=prepared.rehearsal_key, recipe="public_blend", epsilon=Fraction(1), delta=Fraction(0), runs=9, rows=400,
+        parts=(200, 200), drift=0.0, points=points,
+    )  # fmt: skip
+    write(found, tmp_path / "release-rehearsal")
+    text = studio.ask("job/job.toml/budget").text
+    curve = json.loads(re.findall(r'id="curve">(.*?)</script>', text)[0])
+    assert [(p["e"], p["error"], p["met"]) for p in curve[0]["points"]] == [
+        (1.0, 0.04, False), (2.0, 0.02, False), (4.0, 0.01, True),
+    ]  # fmt: skip
+    assert "expected to meet every tolerance: <b>4</b>" in text and ">forecast<" in text
+    assert send(studio, "budget", {"epsilon": "2"}) == 303, "another epsilon is on the same curve"
+    assert 'id="curve"' in studio.ask("job/job.toml/budget").text
+    assert send(studio, "uses", {"act": "change", "place": "0", "tolerance": "0.5"}) == 303
+    text = studio.ask("job/job.toml/budget").text
+    assert 'id="curve"' not in text and "was changed since it was rehearsed" in text
+    assert replace(found, key="") != found
+
+
+def test_the_interval_panel_says_what_the_command_says(tmp_path: Path) -> None:
+    from hedgerow.planning.interval import interval, least_n
+
+    studio = Studio(a_folder(tmp_path))
+    text = studio.ask("job/job.toml/budget?p=0.25&per_count=0.4&n=1000").text
+    known = interval(0.25, 0.4, 1000)
+    assert f"<b>{known.low:.4f}</b> and <b>{known.high:.4f}</b>" in text
+    least = least_n(0.25, 0.4, width=0.05, kind="equal-tailed")
+    assert f"At least {least:,} records" in studio.ask("job/job.toml/budget?p=0.25&per_count=0.4&width=0.05").text
+    assert "Give two of" in studio.ask("job/job.toml/budget?p=0.25").text
+
+
+def test_a_file_with_a_mistake_is_shown_with_its_words_and_can_be_mended(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    (tmp_path / "job.toml").write_text(JOB.replace("epsilon = 1.0", 'epsilon = "much"'), "utf-8")
+    assert "epsilon" in studio.ask("job/job.toml/budget").text
+    (tmp_path / "job.toml").write_text("[confidential\n", "utf-8")
+    for screen in ("tables", "budget", "run", "result"):
+        answer = studio.ask(f"job/job.toml/{screen}")
+        assert "this is not TOML" in answer.text
+    (tmp_path / "job.toml").write_text(JOB, "utf-8")
+    assert studio.ask("job/job.toml/run").status == 200
+
+
+def test_the_page_knows_when_it_is_no_longer_true(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+
+    def now() -> str:
+        return str(json.loads(studio.ask("job/job.toml/state").text)["state"])
+
+    first = now()
+    assert f'data-state="{first}"' in studio.ask("job/job.toml/tables").text and now() == first
+    assert Studio(tmp_path).ask("job/job.toml/state").text.count(first) == 1, "also after a restart"
+    (tmp_path / "job.toml").write_text(JOB + "# changed\n", "utf-8")
+    second = now()
+    (tmp_path / "schema.toml").write_text((tmp_path / "schema.toml").read_text("utf-8") + "# changed\n", "utf-8")
+    assert len({first, second, now()}) == 3
+
+
+def test_an_experiment_is_written_as_a_grid(tmp_path: Path, started: list[list[str]]) -> None:
+    from hedgerow.experiment.grid import Grid
+
+    studio = Studio(a_folder(tmp_path))
+    form = {"act": "write", "set0": "budget.epsilon", "levels0": "0.5, 2", "measure": ["race"], "seeds": "2"}
+    assert send(studio, "experiments", form) == 303
+    grid = Grid.load(tmp_path / "job-grid.toml")
+    assert [f.levels for f in grid.factors] == [(0.5, 2)] and [m.name for m in grid.file.measure] == ["race"]
+    assert started == [["experiment", "job-grid.toml", "--json"]]
+    assert send(studio, "experiments", {**form, "levels0": "1"}) == 409
+
+
+def test_work_outlives_whoever_started_it_and_stops_when_asked(tmp_path: Path) -> None:
+    """A real command: its phases, its result, its exit code; and one that is stopped as Ctrl-C does."""
+    from time import monotonic, sleep
+
+    work = Work(Folder(a_folder(tmp_path, rows=3000).resolve()))
+    task = work.start("rehearse", "job.toml", ["rehearse", "job.toml", "--runs", "50", "--workers", "1", "--json"])
+    with pytest.raises(ValueError, match="under way already"):
+        work.start("rehearse", "job.toml", ["--version"])
+    end = monotonic() + 300
+    while not task.phases and monotonic() < end:
+        sleep(0.1)
+    again = Work(work.folder).latest("rehearse", "job.toml")
+    assert again is not None and again.state == "running" and "reading the schema" in again.phases[0]
+    again.cancel()
+    while task.state == "running" and monotonic() < end:
+        sleep(0.1)
+    assert task.state == "stopped" and task.code == 130
+    done = work.start("plan", "job.toml", ["--version"])
+    while done.state == "running" and monotonic() < end:
+        sleep(0.05)
+    assert done.state == "done" and done.code == 0 and re.fullmatch(r"[\d.]+\w*", done.result)
+    (tmp_path / ".studio" / "work" / "plan@job.toml" / "code").unlink()
+    assert StartedCommand(done.folder).state == "lost", "killed with its worker: the page says so"
