@@ -152,7 +152,8 @@ def _save(visit: Visit) -> Response:
     before = visit.folder.read(visit.schema_name).there
     folder.edit(text, change)
     after = Visit(folder, visit.root, "GET", visit.path, {}, {}, visit.memory)
-    if not before and chosen["public"]:
+    drafting = visit.work.latest("draft", visit.name)
+    if not before and chosen["public"] and not (drafting and drafting.state == "running"):
         count = ["--count", visit.said("public_count")] if visit.said("public_count") else []
         visit.work.start(
             "draft", visit.name, ["schema", "init", chosen["public"], "--out", after.schema_name, *count]

@@ -108,6 +108,19 @@ def test_kinds_of_jobs_take_their_recipes(tmp_path: Path, started: list[list[str
     assert "# Kept: a comment of the steward's." in text and "# kept: beside a key" in text
 
 
+def test_saving_again_while_the_draft_is_made_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choosing columns takes a second save, and the first has started the draft."""
+    a_folder(tmp_path)
+    (tmp_path / "schema.toml").unlink()
+    studio, begun = Studio(tmp_path), tmp_path / ".studio" / "work" / "draft@job.toml"
+    begun.mkdir(parents=True)
+    (begun / "task.json").write_text('{"words": ["schema", "init"]}', "utf-8")
+    monkeypatch.setattr(StartedCommand, "state", "running")
+    form = {"kind": "counts", "confidential": "confidential.csv", "public": "public.csv"}
+    assert send(studio, "tables", {**form, "columns_shown": "yes", "columns": ["sex"]}) == 303
+    assert said(tmp_path)["integer_counts"] == {"columns": ["sex"]}
+
+
 def card(column: str, **more: Any) -> dict[str, Any]:
     """The form of a card as it stands, changed."""
     return {"act": "save", "column": column, **more}
