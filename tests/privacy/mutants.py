@@ -16,13 +16,12 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.counting.plan import UNIT, CountPlan
+from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.model.records.models import fit_product
-from hedgerow.private import entropy, noise
+from hedgerow.private import entropy, local, noise
 from hedgerow.private.gate import Gate
-from hedgerow.private.local import LocalCounter
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.coding import CodedColumn
 from hedgerow.public.costs import accounting, spend
@@ -35,6 +34,7 @@ from tests.privacy.accounting_checks import check_accounting
 from tests.privacy.accounting_mutants import ACCOUNTING_MUTANTS
 from tests.privacy.checks import check_run, check_stand_in_noise, check_verbs, quick_folder
 from tests.privacy.count_mutants import COUNT_MUTANTS, check_counts
+from tests.privacy.local_mutants import LOCAL_MUTANTS, check_local
 from tests.privacy.people_mutants import PEOPLE_MUTANTS, check_people
 from tests.privacy.recipe_mutants import RECIPE_MUTANTS, check_recipe, planted
 from tests.privacy.release_mutants import MUTANTS as RELEASE_MUTANTS
@@ -296,14 +296,14 @@ def error_on_a_value_outside_the_schema(patch: Patch) -> None:
 
 def count_in_a_message(patch: Patch) -> None:
     """The number of rows is told while they are read."""
-    original = LocalCounter._coded
+    original = local.stored
 
-    def coded(self: LocalCounter) -> Any:
-        parts = original(self)
-        sys.stderr.write(f"read {sum(len(p[UNIT]) for p in parts)} rows\n")
-        return parts
+    def stored(parts: Any) -> Any:
+        kept = original(parts)
+        sys.stderr.write(f"read {sum(len(p['sex']) for p in kept)} rows\n")
+        return kept
 
-    patch.setattr(LocalCounter, "_coded", coded)
+    patch.setattr(local, "stored", stored)
 
 
 def noise_scale_from_the_data(patch: Patch) -> None:
@@ -432,6 +432,8 @@ def trials() -> Iterator[tuple[str, Mutant, Callable[[], None]]]:
             yield f"{mutant.__name__} ({job})", mutant, partial(check_recipe, job)
     for mutant in COUNT_MUTANTS:
         yield mutant.__name__, mutant, check_counts
+    for mutant in LOCAL_MUTANTS:
+        yield mutant.__name__, mutant, check_local
     for mutant in UNKNOWN_MUTANTS:
         yield mutant.__name__, mutant, check_unknown
     for mutant in PEOPLE_MUTANTS:
@@ -444,6 +446,7 @@ def main() -> int:
     """Run the checks without a patch, then under every mutant."""
     check_everything()
     check_counts()
+    check_local()
     check_unknown()
     check_people()
     check_accounting()

@@ -427,3 +427,19 @@ def test_the_seal_is_what_the_documentation_says() -> None:
         + '"]'
     )
     assert entry.seal() == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_fingerprints_of_an_earlier_version_are_compared_among_themselves(ledger: Ledger, ledger_url: str) -> None:
+    """A run that an earlier version began goes on, its table keeps its account, and `show` says what is not known."""
+    for name in ("old", "other"):
+        ledger.promise(name, f"{name}-run", Budget("1"), Guarantee())
+    ledger.recognise("old", "0123456789abcdef", "old-run")
+    assert [a["earlier_fingerprint"] for a in ledger_book.show(ledger_url)["tables"]] == [True, False]
+    ledger.recognise("old", "2:fedcba9876543210", "old-run")  # the same run, resumed by this version
+    ledger_book.verify(ledger_url)
+    assert not any(a["earlier_fingerprint"] for a in ledger_book.show(ledger_url)["tables"])
+    ledger.recognise("other", "2:fedcba9876543210", "other-run")
+    assert [a["same_rows_as"] for a in ledger_book.show(ledger_url)["tables"]] == [["other"], ["old"]]
+    with pytest.raises(Refused, match="does not hold the rows with which this run began"):
+        ledger.recognise("old", "2:0000000000000000", "old-run")
+    ledger_book.verify(ledger_url)

@@ -62,7 +62,7 @@ def test_the_cap_holds_across_batches() -> None:
     class InPieces:
         columns = ("sex", "race", "pay", "area", "id")
 
-        def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        def batches(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
             for _ in range(50):
                 yield frame((ME, ("M", "B", "5", "n", "you"))).select(list(dict.fromkeys(columns)))
 
@@ -74,7 +74,7 @@ def test_a_run_reads_the_rows_once_to_code_them_so_that_no_two_requests_see_othe
         columns = ("sex", "race", "pay", "area", "id")
         times = 0
 
-        def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        def batches(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
             self.times += 1
             people = [ME, ("M", "B", "5", "n", "you")]
             yield frame(tuple(people[: self.times])).select(list(dict.fromkeys(columns)))
@@ -92,7 +92,7 @@ def test_an_error_with_rows_in_hand_carries_nothing_along() -> None:
     class Broken:
         columns = ("sex", "race", "pay", "area", "id")
 
-        def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        def batches(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
             yield frame((ME,)).select(list(dict.fromkeys(columns)))
             raise _Secret("the pay of me is 5")
 

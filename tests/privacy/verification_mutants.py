@@ -67,8 +67,8 @@ def a_person_in_several_parts(patch: Patch) -> None:
 
 def parts_drawn_anew_for_each_batch(patch: Patch) -> None:
     """A person whose rows stand in two batches falls into two parts."""
-    whole = local.whole_people
-    patch.setattr(local, "whole_people", lambda parts: [p for part in parts for p in whole([part])])
+    whole = local.whole_units
+    patch.setattr(local, "whole_units", lambda parts: [p for part in parts for p in whole([part])])
 
 
 def half_the_noise(patch: Patch) -> None:

@@ -35,6 +35,11 @@ def show(
         accounts = [_account_row(a) for a in found["tables"]]
         head = ("table", "cap", "promised", "worth together", "left", "runs", "same rows as")
         screen.table("Tables", head, accounts)
+        if earlier := [a["table"] for a in found["tables"] if a["earlier_fingerprint"]]:
+            screen.echo(
+                f"The rows of {', '.join(earlier)} were last read by an earlier version, which fingerprinted them\n"
+                "in another way: under another name they are recognised once a run of this version has read them."
+            )
         entries = [_entry_row(e) for e in found["entries"]]
         screen.table("Entries", ("#", "when", "table", "kind", "run", "cost", "what", "hash"), entries)
 

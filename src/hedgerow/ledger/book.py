@@ -221,7 +221,7 @@ class Ledger:
         A run reads the same rows from its first request to its last, however often it is resumed.
         """
         with self._exclusive(_UNDRAWN) as sql:
-            seen = [e for e in self._known if e.kind == "rows"]
+            seen = [e for e in self._known if e.kind == "rows" and _way(e.facts["rows"]) == _way(fingerprint)]
             if run and any(e.facts["run"] == run and e.facts["rows"] != fingerprint for e in seen):
                 raise Refused(
                     f"The confidential table does not hold the rows with which this run began. {_OTHER_ROWS}"
@@ -407,6 +407,11 @@ def _sqlite(path: Path) -> sqlite3.Connection:
 
 def _key(sql: _Sql) -> bytes:
     return bytes.fromhex(sql("SELECT value FROM hedgerow_meta WHERE name = 'key'").fetchone()[0])
+
+
+def _way(fingerprint: str) -> str:
+    """In which way it was made ("2:..."): those of different ways tell nothing of each other."""
+    return fingerprint.rpartition(":")[0]
 
 
 def _commitment(key: bytes) -> str:

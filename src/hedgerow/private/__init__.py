@@ -11,7 +11,8 @@ The core, at most 1,000 lines that are not blank:
     hedgerow/errors.py  public/costs/question.py  public/costs/accounting.py  public/costs/spend.py  public/coding.py
     counting/kernel.py  counting/plan.py
 
-The local counter, at most 300, reads, codes and caps rows once: local.py counting/fingerprint.py counting/order.py
+The local counter, at most 400, reads, codes and caps rows once: local.py counting/encode.py counting/order.py
+The fingerprint, at most 140, of all counters: counting/fingerprint.py
 
 Engines, at most 300 each, in its place: engines/sql.py engines/duckdb.py engines/postgresql.py engines/spark.py
 

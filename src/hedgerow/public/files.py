@@ -164,7 +164,7 @@ def _csv(name: str) -> Opened:
 
 def _scan(scan: Callable[..., pl.LazyFrame], name: str) -> Opened:
     lazy = scan(name, glob=False)
-    return lazy.collect_schema(), _paged(lambda names, at, n: lazy.select(cs.by_name(*names)).slice(at, n).collect())
+    return lazy.collect_schema(), lambda names, n: lazy.select(cs.by_name(*names)).collect_batches(chunk_size=n)
 
 
 def _statistical(kind: str, name: str) -> Opened:

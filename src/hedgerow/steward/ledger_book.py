@@ -30,6 +30,7 @@ class TableAccount:
     Attributes:
         table: the name the steward gave it.
         same_rows: other names under which the same rows were found; they share one account.
+        earlier: whether its rows were last read by an earlier version, whose fingerprints are not compared with ours.
         runs: how many runs made a promise under this name.
         promised: the sum of their (epsilon, delta), under this name alone.
         cap: the cap set under this name.
@@ -39,6 +40,7 @@ class TableAccount:
 
     table: str
     same_rows: tuple[str, ...]
+    earlier: bool
     runs: int
     promised: Pair
     cap: Pair | None
@@ -59,6 +61,7 @@ class TableAccount:
             "left": numbers(self.left),
             "runs": self.runs,
             "same_rows_as": list(self.same_rows),
+            "earlier_fingerprint": self.earlier,
         }
 
 
@@ -195,7 +198,7 @@ class _Run:
     left: Fraction
     delta: Fraction
     undrawn: dict[str, Fraction] = field(default_factory=dict)
-    rows: str | None = None
+    rows: dict[str, str] = field(default_factory=dict)  # by the way in which the fingerprint was made
 
     @property
     def rho(self) -> Fraction:
@@ -214,6 +217,7 @@ class _Book:
         self.groups: list[set[str]] = []
         self.tables: set[str] = set()
         self.rows: dict[str, set[str]] = {}
+        self.now: set[str] = set()  # whose rows were read since fingerprints are made as they are now
         self.versions: list[int] = []
 
     def names(self, table: str) -> set[str]:
@@ -268,10 +272,11 @@ class _Book:
 
     def seen(self, table: str, facts: dict[str, Any]) -> None:
         _hold(isinstance(facts["rows"], str) and bool(facts["rows"]), "it has no fingerprint")
-        if run := facts["run"]:
-            _hold(self._run(table, facts).rows in (None, facts["rows"]), "its run has read other rows before")
-            self.runs[run].rows = facts["rows"]
+        if facts["run"]:
+            known = self._run(table, facts).rows.setdefault(facts["rows"].rpartition(":")[0], facts["rows"])
+            _hold(known == facts["rows"], "its run has read other rows before")
         self.rows.setdefault(facts["rows"], set()).add(table)
+        self.now |= {table} if ":" in facts["rows"] else set()
 
     def joined(self) -> bool:
         """Whether all names of the same rows share one account."""
@@ -329,6 +334,7 @@ def _account(book: _Book, table: str) -> TableAccount:
     return TableAccount(
         table=table,
         same_rows=tuple(sorted(names - {table})),
+        earlier=table not in book.now and any(table in tables for tables in book.rows.values()),
         runs=sum(run.table == table for run in runs),
         promised=book.promised({table}),
         cap=book.caps.get(table),

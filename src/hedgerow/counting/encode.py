@@ -1,0 +1,197 @@
+"""Functions of single values, worked out for whole columns: each distinct value once, then looked up for the rows.
+
+Nothing is computed here that the plain way would not give: a ``CodedColumn`` looks at one value at a time, so the
+codes of the distinct values are the codes of the rows.  What is distinct, compiled loops find.  Of whole numbers and
+days it is all from the least to the largest; of texts whatever Arrow refers to by other words, which a file with a
+dictionary repeats with the text; of other numbers what has other bits.  Where that is too much, rows take their turn.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator
+from threading import Lock
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hedgerow.counting.kernel import compiled
+from hedgerow.public.coding import CodedColumn, Codes, code_type
+
+MOST = 1 << 11  # distinct texts or numbers that are looked for in a batch
+SPAN = 1 << 12  # the widest range of whole numbers that is looked up
+KNOWN = 1 << 16  # values of a column that are remembered from batch to batch
+_Words = npt.NDArray[np.uint64]
+
+
+class Distinct(NamedTuple):
+    """A column of a batch: row r has the value ``values[place[r]]``. Equal values may stand twice."""
+
+    values: pl.Series
+    place: npt.NDArray[np.uint16]
+
+
+@final
+class Lookup:
+    """What some functions of one value give for the rows of a column, batch by batch; threads may share it."""
+
+    def __init__(self, *functions: Callable[[pl.Series], npt.NDArray[Any]]) -> None:
+        self._functions, self._lock = functions, Lock()
+        self._known, self._tables = dict[Any, int](), list[npt.NDArray[Any]]()
+
+    def fill(self, column: pl.Series, *lines: npt.NDArray[Any]) -> None:
+        """Write into ``lines``, one for each function, what it gives for every row."""
+        found = distinct(column)
+        if found is None:
+            for f, line in zip(self._functions, lines, strict=True):
+                line[:] = f(column)
+            return
+        with self._lock:
+            tables = self._of(found.values)
+        for table, line in zip(tables, lines, strict=True):
+            look_up(table, found.place, line)
+
+    def _of(self, values: pl.Series) -> list[npt.NDArray[Any]]:
+        """The tables of ``values``; those not met before are worked out and remembered."""
+        listed = values.to_list()
+        if len(self._known) > KNOWN:
+            self._known, self._tables = {}, []
+        if new := [i for i, v in enumerate(listed) if v not in self._known]:
+            fresh = [f(values[new]) for f in self._functions]
+            self._tables = (
+                [np.concatenate(both) for both in zip(self._tables, fresh, strict=True)] if self._tables else fresh
+            )
+            self._known.update(
+                zip((listed[i] for i in new), range(len(self._tables[0]) - len(new), 1 << 62), strict=False)
+            )
+        at = [self._known[v] for v in listed]
+        return [table[at] for table in self._tables]
+
+
+def encode(rule: CodedColumn, column: pl.Series) -> Codes:
+    """The code of every value: that of ``rule.encode``, faster where numbers are put into bins."""
+    if not rule.edges or rule.reading != "number" or not column.dtype.is_numeric():
+        return rule.encode(column)
+    plain = column.dtype == pl.Float64 and not column.null_count()
+    numbers, edges = column.to_numpy() if plain else rule.numbers(column), np.array(rule.edges, np.float64)
+    codes: Codes = np.array(rule.bins or range(len(edges) + 1)).astype(code_type(rule.size))
+    out, wide = np.empty_like(codes, shape=len(numbers)), rule.edges[-1] - rule.edges[0]
+    put_in_bins(numbers, edges, (len(edges) - 1) / wide if wide else 0, codes, out)
+    for named, code in zip(rule.numbers(pl.Series(rule.values, dtype=pl.String)), rule.codes, strict=True):
+        out[numbers == named] = code
+    out[np.isnan(numbers)] = rule.missing  # in a column of numbers there is nothing else that is none
+    return out
+
+
+def distinct(column: pl.Series) -> Distinct | None:
+    """The column by its distinct values; None where they are too many."""
+    kind = column.dtype
+    if column.null_count() == len(column):
+        return None
+    if kind == pl.String:  # whoever reads a text takes an empty one for missing (``as_text``)
+        column = column.fill_null("") if column.null_count() else column
+        return _grouped(column, _references(column))
+    if not (kind.is_integer() or kind in (pl.Date, pl.Boolean, pl.Float64)):
+        return None
+    filled = column.fill_null(column.drop_nulls()[0]) if column.null_count() else column
+    found = None if kind == pl.Float64 else _in_range(filled)
+    if found is None and kind in (pl.Float64, pl.Int64):
+        found = _grouped(filled, [filled.to_numpy().view(np.uint64).reshape(-1, 1)])
+    if found is not None and column.null_count():
+        found.place[column.is_null().to_numpy()] = len(found.values)
+        found = found._replace(values=pl.concat([found.values, column.clear(1)]))
+    return found
+
+
+def _in_range(column: pl.Series) -> Distinct | None:
+    whole: Any = (column.to_physical() if column.dtype == pl.Date else column).cast(pl.Int64, strict=False)
+    low, high, place = whole.min(), whole.max(), np.empty(len(column), np.uint16)
+    if whole.null_count() or high - low >= SPAN:
+        return None
+    subtract(whole.to_numpy(), low, place)
+    values: Any = pl.int_range(low, high + 1, eager=True)
+    return Distinct(values.cast(pl.Int32 if column.dtype == pl.Date else column.dtype).cast(column.dtype), place)
+
+
+def _grouped(column: pl.Series, parts: Iterable[_Words]) -> Distinct | None:
+    """The distinct values as equal words tell them; None if they are too many. Equal values may be told apart."""
+    place, first, low, values = np.empty(len(column), np.uint16), np.empty(MOST, np.int64), 0, column.clear()
+    for words in parts:
+        many = group(words, place[low : low + len(words)], first, len(values))
+        if many < 0:
+            return None
+        values.append(column[low + first[:many]])
+        low += len(words)
+    return Distinct(values, place) if low == len(column) else None
+
+
+def _references(column: pl.Series) -> Iterator[_Words]:
+    """For each text the two words by which Arrow refers to it: equal words are equal texts, within what is yielded.
+
+    By the C interface of Arrow, whose structures are words of 64 bits; nothing if Polars gives another layout.
+    """
+    capsule, (schema, array) = column.__arrow_c_stream__(), ((ctypes.c_int64 * 9)(), (ctypes.c_int64 * 10)())
+    stream = _pointer(capsule, b"arrow_array_stream")
+    get_schema, get_next = map(_GET, (ctypes.c_int64 * 2).from_address(stream))
+    get_schema(stream, schema)
+    plain = ctypes.string_at(schema[0]) == b"vu"
+    _RELEASE(schema[7])(schema)
+    while plain and get_next(stream, array) == 0 and array[8]:
+        rows, offset, buffers = array[0], array[2], array[5]
+        words = (ctypes.c_uint64 * (2 * (offset + rows))).from_address((ctypes.c_int64 * 2).from_address(buffers)[1])
+        yield np.ctypeslib.as_array(words).reshape(-1, 2)[offset:]
+        _RELEASE(array[8])(array)
+
+
+_GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+@compiled
+def group(words: Any, place: Any, first: Any, start: int) -> int:
+    """Number equal lines of ``words`` from ``start`` on, and note the first of each; -1 if they are too many."""
+    number, keys = np.full(4 * len(first), -1, np.int64), np.empty((2, 4 * len(first)), np.uint64)
+    many, last, mask = 0, words.shape[1] - 1, np.uint64(4 * len(first) - 1)
+    for r in range(words.shape[0]):
+        a, b = words[r, 0], words[r, last]
+        at = (((a * np.uint64(0x9E3779B97F4A7C15)) ^ b) * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(48) & mask
+        while number[at] >= 0 and (keys[0, at] != a or keys[1, at] != b):
+            at = (at + np.uint64(1)) & mask
+        if number[at] < 0:
+            if start + many == len(first):
+                return -1
+            keys[0, at], keys[1, at], number[at], first[many] = a, b, start + many, r
+            many += 1
+        place[r] = number[at]
+    return many
+
+
+@compiled
+def look_up(table: Any, place: Any, out: Any) -> None:
+    """out[r] = table[place[r]]."""
+    for r in range(len(out)):
+        out[r] = table[np.uint64(place[r])]
+
+
+@compiled
+def subtract(numbers: Any, low: Any, place: Any) -> None:
+    """place[r] = numbers[r] - low."""
+    for r in range(len(place)):
+        place[r] = numbers[r] - low
+
+
+@compiled
+def put_in_bins(numbers: Any, edges: Any, scale: float, codes: Any, out: Any) -> None:
+    """The code of the bin of each number: a guess as if bins were equally wide, then steps to where it belongs."""
+    for r in range(len(out)):
+        x = numbers[r]
+        guess = (x - edges[0]) * scale
+        at = len(edges) if guess >= len(edges) else int(guess) if guess > 0 else 0  # NaN is not above 0
+        while at > 0 and x < edges[at - 1]:
+            at -= 1
+        while at < len(edges) and x >= edges[at]:
+            at += 1
+        out[r] = codes[at]

@@ -1,0 +1,246 @@
+"""The local counter against the plainest code there is, on tables in many batches; and planted bugs for it."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.counting import encode
+from hedgerow.counting.fingerprint import RowKey
+from hedgerow.counting.plan import CountPlan
+from hedgerow.private import local
+from hedgerow.private.local import LocalCounter
+from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public.coding import as_text
+from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.public.costs.question import TOTAL, Marginal
+from hedgerow.public.schema import Schema
+from tests.privacy.world import PERSON, SCHEMA, frame
+
+Patch = pytest.MonkeyPatch
+CODING = Schema.loads(SCHEMA).coding
+ASKED = (
+    TOTAL,
+    Marginal(("sex",)),
+    Marginal(("race", "pay")),
+    Marginal(("sex_area",)),
+    Marginal(("sex", "race", "area")),
+)
+
+
+class InPieces:
+    """A table that comes in batches of so many rows."""
+
+    def __init__(self, table: pl.DataFrame, rows: int) -> None:
+        self._table, self._rows, self.columns = table, rows, tuple(table.columns)
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pl.DataFrame]:
+        yield from self._table.select(list(columns) or self.columns[:1]).iter_slices(min(rows, self._rows))
+
+
+def people_of(rng: np.random.Generator, rows: int) -> pl.DataFrame:
+    """Rows of people with more than they may have, of nobody, and with strange values."""
+    values = (
+        ["F", "M", " F", None, "?"],
+        ["A", "B", "C", "Z", ""],
+        ["5", "12", "39", "x", "38.0", None],
+        ["n", "s", "w", "?"],
+    )
+    people = [None, " ", *(f"p{i}" for i in range(rows // 5 + 1))]
+    lines = [[of[i] for i in rng.integers(0, len(of), rows)] for of in (*values, people)]
+    return frame(tuple(zip(*lines, strict=True)))
+
+
+def capped_plainly(table: pl.DataFrame, guarantee: Guarantee) -> pl.DataFrame:
+    """The rows that count, found one by one."""
+    if not guarantee.person:
+        return table
+    seen, keep = dict[str, int](), []
+    for name in as_text(table[guarantee.person]):
+        seen[name] = seen.get(name, 0) + 1
+        keep.append(name is not None and seen[name] <= guarantee.rows_per_person)
+    return table.filter(pl.Series(keep, dtype=pl.Boolean))
+
+
+def check_local() -> None:
+    """Counts, fingerprints, units and files of codes, with batches, parts and limits of many sizes."""
+    rng = np.random.default_rng(11)
+    tables = [people_of(rng, rows) for rows in (90, 47)]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", folder)
+        for part, limit in ((1 << 20, 1 << 30), (20, 1 << 30), (20, 0)):
+            patch.setattr(local, "_PART", part)
+            patch.setattr(local, "IN_MEMORY", limit)
+            for guarantee in (Guarantee(), PERSON):
+                held = [ConfidentialRows(InPieces(t, 13), CODING, guarantee) for t in tables]
+                for table, rows in zip(tables, held, strict=True):
+                    _check_counts(table, rows, guarantee)
+                    assert not any(Path(folder).iterdir()), "codes lie in a folder under a name"
+        _check_rights(folder)
+        _check_fingerprints(tables[0])
+
+
+def _check_counts(table: pl.DataFrame, rows: ConfidentialRows, guarantee: Guarantee) -> None:
+    kept = CODING.encode(capped_plainly(table, guarantee), CODING.sizes)
+    for questions in (ASKED, ASKED[2:4], ASKED[:1], ASKED[::-1]):
+        for question, counts in zip(questions, rows.count(CountPlan(questions, CODING)), strict=True):
+            due = np.zeros(counts.size, np.int64)
+            lines = [kept[c].astype(int) for c in question.columns]
+            cells = (
+                np.ravel_multi_index(lines, CODING.shape(question.columns))
+                if lines
+                else np.zeros(len(kept["sex"]), int)
+            )
+            np.add.at(due, cells, 1)
+            assert (counts == due).all(), f"{question} is not counted as its rows stand"
+
+
+def _check_fingerprints(table: pl.DataFrame) -> None:
+    def of(t: pl.DataFrame, rows: int = 13) -> str:
+        return ConfidentialRows(InPieces(t, rows), CODING, Guarantee()).fingerprint(b"k" * 32)
+
+    true = of(table)
+    assert of(table, 1) == of(table.reverse(), 90) == true, "the same rows are not recognised"
+    for column in table.columns:
+        changed = table.with_columns(
+            pl.when(pl.int_range(pl.len()) == 40).then(pl.lit("other")).otherwise(column).alias(column)
+        )
+        moved = table.with_columns(pl.concat([table[column][1:], table[column][:1]]))
+        assert true not in (of(changed), of(moved)), f"a change in {column} is not seen"
+    one, two = (table.with_columns(id=pl.lit(x)) for x in ("1", "2"))
+    assert of(one) != of(two), "tables with other ids pass for the same"
+
+
+def _check_rights(folder: str) -> None:
+    """While codes are in a file, no file stands anywhere in the folder, and what is open is for the owner alone."""
+    opened, real = list[int](), tempfile.TemporaryFile
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        file = real(*args, **kwargs)
+        opened.append(os.fstat(file.fileno()).st_mode & 0o777)
+        assert not any(Path(folder).iterdir()), "a file of codes has a name"
+        return file
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "TemporaryFile", watched)
+        part = local.in_file({"a": np.arange(9, dtype=np.uint16), "b": np.arange(9, dtype=np.uint8)})
+    assert {n: x.tolist() for n, x in part.items()} == {"a": [*range(9)], "b": [*range(9)]}
+    assert opened == [0o600], "others may read a file of codes, or it is somewhere else"
+    assert not any(Path(folder).iterdir()), "codes were left behind"
+
+
+def codes_of_another_request(patch: Patch) -> None:
+    """What one request counted is given to the next that asks for as much."""
+    original, known = LocalCounter.count, dict[int, Any]()
+
+    def count(self: LocalCounter, plan: CountPlan) -> Any:
+        return known.setdefault(plan.size, original(self, plan))
+
+    patch.setattr(LocalCounter, "count", count)
+
+
+def mask_of_the_batch_before(patch: Patch) -> None:
+    """Which rows count is told of one batch and applied to another."""
+    original = local.person_cap
+    patch.setattr(local, "person_cap", lambda people, rows: original(people, rows).shift(13, fill_value=True))
+
+
+def cap_by_batch(patch: Patch) -> None:
+    """A person whose rows stand in two batches is capped in each."""
+    original = local.person_cap
+
+    def capped(people: pl.Series, rows: int) -> pl.Series:
+        return pl.concat([original(people[low : low + 13], rows) for low in range(0, len(people), 13)])
+
+    patch.setattr(local, "person_cap", capped)
+
+
+def batches_out_of_order(patch: Patch) -> None:
+    """Whoever of the threads is first is taken first, so that other rows of a person count."""
+    original = local.in_order
+    patch.setattr(local, "in_order", lambda threads, work, items: iter([*original(threads, work, items)][::-1]))
+
+
+def codes_left_behind(patch: Patch) -> None:
+    """The file of codes has a name, and stays."""
+
+    def named(*_: Any, **__: Any) -> Any:
+        return tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115
+
+    patch.setattr("hedgerow.private.local.tempfile.TemporaryFile", named)
+
+
+def codes_for_everyone(patch: Patch) -> None:
+    """The file of codes may be read by others."""
+    real = tempfile.TemporaryFile
+
+    def open_to_all(*args: Any, **kwargs: Any) -> Any:
+        file = real(*args, **kwargs)
+        os.fchmod(file.fileno(), 0o644)
+        return file
+
+    patch.setattr("hedgerow.private.local.tempfile.TemporaryFile", open_to_all)
+
+
+def lines_of_a_file_mixed_up(patch: Patch) -> None:
+    """Of codes in a file two columns change places."""
+    original = local.in_file
+
+    def in_file(part: Any) -> Any:
+        found = original(part)
+        return {**found, "sex": found["area"]} if "area" in found else found
+
+    patch.setattr(local, "in_file", in_file)
+
+
+def a_column_is_not_hashed(patch: Patch) -> None:
+    """The fingerprint ignores a column, so that tables with other values in it pass for the same."""
+    original = RowKey.words
+
+    def words(self: RowKey, values: pl.Series) -> Any:
+        return original(self, values) if values.name != "id" else np.zeros(len(values), np.uint64)
+
+    patch.setattr(RowKey, "words", words)
+
+
+def columns_are_hashed_apart(patch: Patch) -> None:
+    """The fingerprint adds up columns, not rows: a column may be shuffled by itself."""
+    patch.setattr(RowKey, "total", lambda self, words, times: words.sum(axis=1, dtype=np.uint64)[:2] + words.sum())
+
+
+def a_value_remembered_for_another_column(patch: Patch) -> None:
+    """What was found for the values of one column is looked up for all."""
+    shared: dict[Any, int] = {}
+    original = encode.Lookup.__init__
+
+    def init(self: Any, *functions: Any) -> None:
+        original(self, *functions)
+        self._known = shared
+
+    patch.setattr(encode.Lookup, "__init__", init)
+
+
+def people_told_apart_by_their_first_letter(patch: Patch) -> None:
+    """Two people whose names begin alike are merged."""
+    original = local.name_of
+    patch.setattr(local, "name_of", lambda person: original(person).str.slice(0, 2))
+
+
+LOCAL_MUTANTS = (
+    codes_of_another_request,
+    mask_of_the_batch_before,
+    cap_by_batch,
+    batches_out_of_order,
+    codes_left_behind,
+    codes_for_everyone,
+    lines_of_a_file_mixed_up,
+    a_column_is_not_hashed,
+    columns_are_hashed_apart,
+    a_value_remembered_for_another_column,
+    people_told_apart_by_their_first_letter,
+)
