@@ -68,45 +68,6 @@ class ConfidentialRows:
         """The exact counts as one vector. Confidential as well."""
         return _in_fixed_words(lambda: np.array(self._counter.count(plan), np.int64).reshape(plan.size))
 
-    def fingerprint(self, key: bytes) -> bytes:
-        """The sum over all records of a keyed hash of each: the same whatever order, format or engine."""
-
-
-Counting = Callable[[Any, Coding, Guarantee], Counter]
-"""Makes the counter of a table, given how it is coded and what a unit is. No row is read."""
-
-
-@final
-class ConfidentialRows:
-    """Rows that may be counted inside this folder and never shown.
-
-    Only the header is looked at here.  What goes wrong with rows in hand is told in one fixed sentence.
-    """
-
-    __slots__ = ("_counter",)
-
-    def __init__(self, source: Any, coding: Coding, guarantee: Guarantee, counter: Counting = LocalCounter) -> None:
-        self._counter = counter(source, coding, guarantee)
-        needed = [*(c.name for c in coding.columns), *filter(None, (guarantee.person, guarantee.count))]
-        there = self._counter.columns
-        if absent := {c for c in needed if c not in there or (c == guarantee.count and needed.count(c) > 1)}:
-            raise TableMismatch(
-                f"The confidential table has no column {', '.join(absent)}, or it is count and in the schema\n"
-                "too. Columns are called alike in table, schema and job. Only the header was read; nothing was spent."
-            )
-
-    def count(self, plan: CountPlan) -> tuple[Counts, ...]:
-        """The exact counts. Confidential: add noise before they leave this folder."""
-        return plan.split(self.add_up(plan))
-
-    def add_up(self, plan: CountPlan) -> Counts:
-        """The exact counts as one vector. Confidential as well."""
-
-        def total() -> Counts:
-            return np.array(self._counter.count(plan), np.int64).reshape(plan.size)
-
-        return _in_fixed_words(total)
-
     def fingerprint(self, key: bytes) -> str:
         """A keyed hash of all records, whatever their order, file format or aggregation: no part of it tells one."""
         total = _in_fixed_words(lambda: self._counter.fingerprint(key))
