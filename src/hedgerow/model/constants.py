@@ -13,6 +13,7 @@ _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted a
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
+_TABLES = "chosen on simulated tables (Poisson, gamma, log-normal) and three crosses of hd_adult"
 _PAIR = "chosen on acs_by_state, after a look at acs_ma"
 _FOUR = "chosen on adult_halves, adult_shifted, acs_ma and census together, with pretended noise"
 _BANDS = "written down once after a prototype on opm, adult_halves and acs_ma"
@@ -87,12 +88,22 @@ class PublicBlendConstants(BlendConstants):
 class IntegerCountsConstants:
     """What was chosen in ``integer_counts``: the shrinkage towards a public prior, and the margins' part."""
 
-    margins_share: Fraction = chosen(Fraction(3, 10), "of the budget", "for all margins together")
+    margin_steps: int = chosen(50, "steps", "of the budget's part for all margins together: the best is taken")
     spread_doubt: float = chosen(15.0, "squared standard errors", "that a part of the spread must exceed 0", _YEARS)
     cells_per_doubt: float = chosen(20.0, "cells", "for each of them, in a table of few cells", _YEARS)
-    hidden_noise: float = chosen(0.25, "variance", "of noise that rounding hides: such counts are left alone", _YEARS)
+    hidden_noise: float = chosen(
+        0.5,
+        "variance",
+        "of noise that rounding hides: such counts are left alone",
+        "0.25 chosen on the same years, raised after a look at acs_ma",
+    )
     scale_rounds: int = chosen(3, "rounds", "of finding the scale of the prior")
     spread_rounds: int = chosen(6, "rounds", "of finding the spread around it")
+    prior_rounds: int = chosen(25, "rounds", "of finding the law of the cells, without a public table")
+    prior_cells: float = chosen(5.0, "cells", "that the law before anything is seen counts for", _TABLES)
+    clearly_better: float = chosen(0.985, "of the error of cutting at zero", "below which another is taken", _TABLES)
+    trial_cells: int = chosen(3000, "cells", "in all trials of a method on one plausible table")
+    trial_runs: tuple[int, int] = chosen((2, 10), "trials", "least and most, on one plausible table")
 
 
 @final

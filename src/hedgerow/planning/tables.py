@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import HedgerowError
-from hedgerow.model.tables import project
+from hedgerow.model.tables import METHODS, likely_counts
 from hedgerow.public import (
     Budget,
     Marginal,
@@ -104,10 +104,14 @@ class Imagined:
         """For whole-number noise: prior weight 0, expected distance, expected relative error of a small cell."""
         own = budget_for(budget.epsilon, budget.delta, "gdp")
         law = law_of(noise_for(own.total, None, own.measure, self.tariff.guarantee))
-        total = max(float(self.counts.sum()), 1.0)
+
+        def noisy() -> Floats:
+            return self.counts + law.sample_whole(rng, len(self.counts))
+
+        method, _ = likely_counts(noisy(), law, self.tariff.coding.shape(self.table.columns))
 
         def drawn() -> Floats:
-            return project(self.counts + law.sample_whole(rng, len(self.counts)), total)
+            return METHODS[method](noisy(), law)
 
         return 0.0, self._distance(drawn), law.mean_absolute / SMALL
 

@@ -14,6 +14,7 @@ from hedgerow.model.tables.count_table import Margin, reconcile
 from hedgerow.model.tables.fitting import project, whole_counts
 from hedgerow.model.tables.shrinkage import shrink_by_gaps
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.noise_laws import Gaussian, Laplace
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
@@ -91,6 +92,85 @@ def test_a_prior_is_never_much_worse_than_the_better_of_prior_and_counts() -> No
             mean = shrink_by_gaps(noisy, prior, 2 * scale**2, scale=true.sum() / prior.sum()).mean
             alone, counts = np.abs(prior - true).sum(), np.abs(project(noisy, true.sum()) - true).sum()
             assert np.abs(project(mean, true.sum()) - true).sum() <= 1.03 * min(alone, counts)
+
+
+def _wide(cells: int) -> Schema:
+    """A schema of one column of so many values; the last takes what is unknown."""
+    return Schema.loads(f"[columns.x]\nkind = 'categorical'\nvalues = {[f'v{i}' for i in range(cells)]}")
+
+
+def _ratio_to_plain(true: np.ndarray, scale: Fraction, seeds: int, rng: np.random.Generator) -> float:
+    """The mean distance of the published shares over that of counts cut at zero."""
+    recipe, schema, law = IntegerCounts(columns=("x",)), _wide(len(true)), Laplace(scale)
+    off = np.zeros(2)
+    for _ in range(seeds):
+        noisy = true + law.sample_whole(rng, len(true))
+        table = recipe.made(PublicData(schema), (Measurement(Marginal(("x",)), noisy, Noise("laplace", scale)),))
+        for i, made in enumerate((table.whole(rng), np.maximum(noisy, 0))):
+            off[i] += np.abs(made / made.sum() - true / true.sum()).sum() / 2
+    return float(off[0] / off[1])
+
+
+@pytest.mark.parametrize(
+    ("mean", "scale", "least", "most"),
+    [(20, 10, 0.0, 0.6), (3, 5, 0.0, 0.9), (20, 1, 0.97, 1.02), (3, 1, 0.9, 1.03), (100, 2, 0.97, 1.02)],
+)
+def test_a_table_without_empty_cells_is_no_worse_than_plain_noise_and_better_where_noise_rules(
+    mean: int, scale: int, least: float, most: float
+) -> None:
+    rng = np.random.default_rng(mean * scale)
+    ratios = [_ratio_to_plain(rng.poisson(mean, 100), Fraction(scale), 4, rng) for _ in range(3)]
+    assert least <= np.mean(ratios) <= most
+
+
+def test_a_table_of_mostly_empty_cells_is_much_better_than_plain_noise() -> None:
+    rng = np.random.default_rng(3)
+    true = np.where(rng.random(2000) < 0.1, rng.poisson(60, 2000), 0)
+    assert _ratio_to_plain(true, Fraction(3), 1, rng) < 0.5
+
+
+def test_the_noisy_total_is_kept_within_its_standard_error() -> None:
+    rng = np.random.default_rng(4)
+    true = rng.poisson(2, 400)
+    noisy = true + Laplace(Fraction(5)).sample_whole(rng, 400)
+    answer = Measurement(Marginal(("x",)), noisy, Noise("laplace", Fraction(5)))
+    whole = IntegerCounts(columns=("x",)).made(PublicData(_wide(400)), (answer,)).whole(rng)
+    assert abs(int(whole.sum()) - int(noisy.sum())) <= np.sqrt(400 * Laplace(Fraction(5)).variance) + 1
+    told = IntegerCounts(columns=("x",), total=800).made(PublicData(_wide(400)), (answer,)).whole(rng)
+    assert told.sum() == 800, "a public total is kept to the last record"
+
+
+@pytest.mark.parametrize("share", [None, 0.3])
+@pytest.mark.parametrize("budget", [Budget(1), Budget(1, delta=Fraction(1, 10**6))])
+def test_margins_get_their_part_and_its_price_is_told(budget: Budget, share: float | None) -> None:
+    schema = Schema.loads(SCHEMA)
+    tariff = Tariff(schema.coding, Guarantee(), budget.measure)
+    recipe = IntegerCounts(columns=("sex", "age", "area"), margins=[("sex",), ()], margins_share=share)
+    (spend,) = recipe.requests(tariff, budget, PublicData(schema))
+    table, *margins = (a.noise for a in spend.asked)
+    noise = Laplace(table.scale) if table.law == "laplace" else Gaussian(table.scale)
+    (remark,) = recipe.remarks(tariff, budget, PublicData(schema))
+    alone = tariff.measure_all([recipe.table], budget.total).asked[0].noise
+    plain = (Laplace(alone.scale) if alone.law == "laplace" else Gaussian(alone.scale)).variance
+    shape = schema.shape(("sex", "age", "area"))
+    zeros = np.zeros(shape)
+    left = reconcile(
+        zeros,
+        noise.variance,
+        [
+            Margin(axes, np.zeros([shape[a] for a in axes]), type(noise)(m.scale).variance)
+            for axes, m in zip([(0,), ()], margins, strict=True)
+        ],
+    )
+    assert f"a cell: {left.variance((0, 1, 2)) ** 0.5:.3g} ({plain**0.5:.3g} without margins)" in remark
+    assert (
+        f"sex {left.variance((0,)) ** 0.5:.3g} (" in remark
+        and f"the total {left.variance(()) ** 0.5:.3g} (" in remark
+    )
+    told = 3 / 10 if share else 1 - float(spend.asked[0].cost / spend.cost)
+    assert f"take {told:.0%} of the budget" in remark
+    if share is None:
+        assert left.variance((0, 1, 2)) <= 1.21 * plain, "cells keep most of their accuracy"
 
 
 def test_sparse_rounding_keeps_stretches_and_dense_rounding_is_nearest() -> None:

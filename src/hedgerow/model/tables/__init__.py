@@ -1,6 +1,17 @@
 """Tables of counts: noisy ones shrunk, smoothed, made possible and made to agree; and those that are published."""
 
-from hedgerow.model.tables.count_table import ALL, NORMAL, CountTable, Margin, Reconciled, check_columns, reconcile
+from hedgerow.model.tables.count_posterior import METHODS, likely_counts
+from hedgerow.model.tables.count_table import (
+    ALL,
+    NORMAL,
+    CountTable,
+    Margin,
+    Reconciled,
+    check_columns,
+    left_variance,
+    reconcile,
+    reconciled_parts,
+)
 from hedgerow.model.tables.fitting import (
     Floats,
     Key,

@@ -187,28 +187,46 @@ class Reconciled:
 
     def variance(self, axes: Axes) -> float:
         """The variance of the noise left on each cell of the margin that keeps ``axes``."""
-        shape = self.table.shape
-        cells = prod(shape[a] for a in axes)
-        gained = sum(
-            prod(shape[a] - 1 for a in part) / cells * (self.noise - left)
-            for part, left in self.parts.items()
-            if set(part) <= set(axes)
-        )
-        return float(max(self.table.size / cells * (self.noise - gained), 0.0))
+        return left_variance(self.table.shape, self.noise, self.parts, axes)
+
+
+def left_variance(shape: Sequence[int], noise: float, parts: Mapping[Axes, float], axes: Axes) -> float:
+    """The variance left on each cell of a margin of a table of this shape: known before anything is measured."""
+    cells = prod(shape[a] for a in axes)
+    gained = sum(
+        prod(shape[a] - 1 for a in part) / cells * (noise - left)
+        for part, left in parts.items()
+        if set(part) <= set(axes)
+    )
+    return float(max(prod(shape) / cells * (noise - gained), 0.0))
+
+
+def reconciled_parts(shape: Sequence[int], variance: float, margins: Mapping[Axes, float]) -> dict[Axes, float]:
+    """The variance left in each part that a margin tells of; ``margins``: the variance of each by its axes."""
+    size = prod(shape)
+    return {
+        part: 1 / (size * sum(_precisions(shape, variance, margins, part)))
+        for part in sorted({p for axes in margins for p in _within(axes)}, key=len)
+    }
+
+
+def _precisions(shape: Sequence[int], variance: float, margins: Mapping[Axes, float], part: Axes) -> list[float]:
+    """How precisely the table, then each margin that has the part, tells it."""
+    telling = [(axes, v) for axes, v in margins.items() if set(part) <= set(axes)]
+    return [1 / (variance * prod(shape)), *(1 / (v * prod(shape[a] for a in axes)) for axes, v in telling)]
 
 
 def reconcile(table: Floats, variance: float, margins: Sequence[Margin]) -> Reconciled:
     """The table nearest to all answers, each weighted by its precision."""
-    made, size, parts = table.astype(np.float64, copy=bool(margins)), table.size, dict[Axes, float]()
-    for part in sorted({p for m in margins for p in _within(m.axes)}, key=len):
-        telling = [m for m in margins if set(part) <= set(m.axes)]
-        precision = [1 / (variance * size), *(1 / (m.variance * m.counts.size) for m in telling)]
+    made, noise = table.astype(np.float64, copy=bool(margins)), {m.axes: m.variance for m in margins}
+    parts = reconciled_parts(table.shape, variance, noise)
+    for part in parts:
+        precision = _precisions(table.shape, variance, noise, part)
         own = _centred(_kept(table, range(table.ndim), part))
-        others = [_centred(_kept(m.counts, m.axes, part)) for m in telling]
+        others = [_centred(_kept(m.counts, m.axes, part)) for m in margins if set(part) <= set(m.axes)]
         better = sum(p * x for p, x in zip(precision, [own, *others], strict=True)) / sum(precision)
-        spread = (better - own) * (own.size / size)
+        spread = (better - own) * (own.size / table.size)
         made += np.expand_dims(spread, tuple(a for a in range(table.ndim) if a not in part))
-        parts[part] = 1 / (size * sum(precision))
     return Reconciled(made, variance, parts)
 
 

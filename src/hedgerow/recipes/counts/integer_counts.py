@@ -8,6 +8,7 @@ from math import prod
 from typing import ClassVar, Literal, final
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.answers import Answers
 from hedgerow.counting.plan import CountPlan
@@ -15,13 +16,17 @@ from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
 from hedgerow.model.constants import INTEGER_COUNTS
 from hedgerow.model.tables import (
+    METHODS,
     NORMAL,
     CountTable,
     Margin,
     Reconciled,
     check_columns,
+    left_variance,
+    likely_counts,
     project,
     reconcile,
+    reconciled_parts,
     shrink_by_gaps,
 )
 from hedgerow.public import (
@@ -43,6 +48,7 @@ from hedgerow.public import (
 from hedgerow.recipes.base import AbstractRecipe, TableSettings
 
 _LEAST = 1e-12
+_SHRUNK = "shrunk towards the public table"
 
 
 @final
@@ -54,6 +60,8 @@ class IntegerCounts(AbstractRecipe):
         columns: the label columns of the table.
         groups: columns such as area and year that come first and divide it; each group keeps its own total.
         margins: margins that are measured too, each a list of columns; ``[]`` is the number of rows.
+        margins_share: the part of the budget for all margins together; without one the part with which the errors of
+            all tables together, cell by cell, are least.
         total: the number of rows when it is public; the noisy answers tell otherwise.
         prior: ``public``: shrink towards the shares of the public table; ``none``: do not.
     """
@@ -62,6 +70,7 @@ class IntegerCounts(AbstractRecipe):
     columns: Sequence[str] = ()
     groups: Sequence[str] = ()
     margins: Sequence[Sequence[str]] = ()
+    margins_share: float | None = None
     total: int | None = None
     prior: Literal["public", "none"] = "none"
 
@@ -77,8 +86,11 @@ class IntegerCounts(AbstractRecipe):
         object.__setattr__(self, "margins", tuple(dict.fromkeys(kept)))
 
     def rules(self) -> dict[str, bool]:
-        """The number of rows is one that a table can have."""
-        return {"total is 0 or more": self.total is None or self.total >= 0}
+        """The number of rows is one that a table can have, and cells keep a part of the budget."""
+        return {
+            "total is 0 or more": self.total is None or self.total >= 0,
+            "margins_share is between 0 and 1": self.margins_share is None or 0 < self.margins_share < 1,
+        }
 
     @cached_property
     def table(self) -> Marginal:
@@ -96,15 +108,17 @@ class IntegerCounts(AbstractRecipe):
         return "gdp"
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
-        """One request: the table, and the margins with three tenths of the budget."""
+        """One request: the table, and the margins with the part of the budget that serves all of them best."""
         self._check(public)
-        return (tariff.measure_all(self._questions, budget.total, weights=self._weights),)
+        return (tariff.measure_all(self._questions, budget.total, weights=self._weights(tariff, budget.total)),)
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
-        """A total that no neighbour changes is paid for in vain."""
+        """What margins cost the cells; and that a total which no neighbour changes is paid for in vain."""
+        price = (self._price_of_margins(tariff, budget),) if self.margins else ()
         if () not in self.margins or tariff.guarantee.relation == "add-remove" or tariff.guarantee.unit == "person":
-            return ()
+            return price
         return (
+            *price,
             f"margins: [] is measured, though the number of rows is public under {tariff.guarantee.relation}. "
             "Give it as total = ... instead, and the cells get the budget.",
         )
@@ -112,7 +126,7 @@ class IntegerCounts(AbstractRecipe):
     def fit(self, gate: Answers, public: PublicData) -> CountTable:
         """Ask once; the rest is arithmetic on the noisy answers."""
         self._check(public)
-        answers = gate.measure(self._questions, gate.left, weights=self._weights)
+        answers = gate.measure(self._questions, gate.left, weights=self._weights(gate.tariff, gate.left))
         return self.made(public, answers)
 
     def made(self, public: PublicData, answers: tuple[Measurement, ...]) -> CountTable:
@@ -126,21 +140,53 @@ class IntegerCounts(AbstractRecipe):
         total = self.total if self.total is not None else max(round(float(centre.sum())), 0)
         spread: Expected = np.broadcast_to(np.float64(variance), len(centre))
         half = np.broadcast_to(law.estimate_half_width(variance, alone=not self.margins), len(centre))
-        if self.prior == "public" and public.relative is not None:
+        method, likely = self._likely(public, best, law, ~shut)
+        if method == _SHRUNK and public.relative is not None:
             centre, spread, total = self._shrunk(public.relative, best, type(law), ~shut, total)
             half = NORMAL * np.sqrt(spread)
         if shut.any():
             centre[shut], spread, half = 0, spread * ~shut, half * ~shut
+        if self.margins or method == "projected":
+            estimate = self._possible(schema, centre, ~shut, total)
+        else:
+            estimate = self._with_totals(schema, centre, ~shut, likely, variance, total)
         return CountTable(
             schema=schema,
             columns=names,
-            estimate=self._possible(schema, centre, ~shut, total),
+            estimate=estimate,
             groups=len(self.groups),
             centre=centre,
             deviation=np.sqrt(spread) if spread.strides[0] else np.broadcast_to(np.sqrt(spread[:1]), len(spread)),
             half_width=half,
-            margin_deviation=self._margin_deviations(best) if self.prior == "none" else {},
+            margin_deviation=self._margin_deviations(best) if method != _SHRUNK else {},
         )
+
+    def _likely(self, public: PublicData, best: Reconciled, law: NoiseLaw, open_cells: Flags) -> tuple[str, Expected]:
+        """How the cells that may be filled are best made possible, and what they become.
+
+        The public prior is tried against the best way without one.  With margins cells do not have noise of their
+        own each, so nothing can be tried: they are shrunk where there is a prior, and projected.
+        """
+        relative = public.relative if self.prior == "public" else None
+        cells = best.table.ravel()[open_cells]
+        if self.margins or not len(cells):
+            return _SHRUNK if relative is not None else "projected", cells
+        shape = best.table.shape if open_cells.all() else cells.shape
+        name, likely = likely_counts(cells, law, shape)
+        if relative is None:
+            return name, likely
+        prior = public_counts(relative, self.table)[open_cells]
+
+        def shrunk(noisy: npt.ArrayLike, law: NoiseLaw) -> Expected:
+            counts = np.asarray(noisy, np.float64)
+            made = shrink_by_gaps(counts, prior, max(law.variance, _LEAST), law=type(law), scale=self._scale(prior))
+            return np.rint(np.maximum(made.mean, 0.0))
+
+        return likely_counts(cells, law, shape, {name: METHODS[name], _SHRUNK: shrunk})
+
+    def _scale(self, prior: Expected) -> float | None:
+        """What the public counts are multiplied with when the number of rows is public."""
+        return None if self.total is None else self.total / max(float(prior.sum()), 1.0)
 
     def _shrunk(
         self, relative: CodedTable, best: Reconciled, law: type[NoiseLaw], open_cells: Flags, total: int
@@ -158,12 +204,50 @@ class IntegerCounts(AbstractRecipe):
     def _questions(self) -> tuple[Marginal, ...]:
         return (self.table, *(Marginal(tuple(m)) for m in self.margins))
 
-    @property
-    def _weights(self) -> tuple[Fraction, ...]:
+    def _weights(self, tariff: Tariff, cost: Fraction) -> tuple[Fraction, ...]:
+        """The part of the table and of each margin: those with which the errors of all of them sum to least.
+
+        What a table of n cells adds is n times the standard error of a cell after all answers are made one.
+        """
         if not self.margins:
             return (Fraction(1),)
-        part = INTEGER_COUNTS.margins_share
-        return (1 - part, *(part / len(self.margins) for _ in self.margins))
+        steps, each = INTEGER_COUNTS.margin_steps, len(self.margins)
+        parts = [Fraction(k, 2 * steps) for k in range(1, steps)]
+        if self.margins_share is not None:
+            parts = [Fraction(str(self.margins_share))]
+        tried = [(1 - part, *[part / each] * each) for part in parts]
+        return min(tried, key=lambda weights: sum(n * e for n, e in self._errors(tariff, cost, weights)))
+
+    def _errors(self, tariff: Tariff, cost: Fraction, weights: Sequence[Fraction]) -> list[tuple[int, float]]:
+        """Of the table and each margin, the cells and a cell's standard error, as known before anything is read."""
+        names, asked = self.table.columns, tariff.measure_all(self._questions, cost, weights=weights).asked
+        shape, axes = tariff.coding.shape(names), [tuple(map(names.index, a.question.columns)) for a in asked]
+        noise = [max(law_of(a.noise).variance, _LEAST) for a in asked]
+        parts = reconciled_parts(shape, noise[0], dict(zip(axes[1:], noise[1:], strict=True)))
+        return [
+            (a.cells, left_variance(shape, noise[0], parts, ax) ** 0.5) for a, ax in zip(asked, axes, strict=True)
+        ]
+
+    def _price_of_margins(self, tariff: Tariff, budget: Budget) -> str:
+        """What the margins gain and what the cells lose by them."""
+        weights = self._weights(tariff, budget.total)
+        alone = tariff.measure_all([self.table], budget.total).asked[0]
+        variance, cells = law_of(alone.noise).variance, alone.cells
+        (_, cell), *margins = self._errors(tariff, budget.total, weights)
+        told = "; ".join(
+            f"{' x '.join(names) or 'the total'} {error:.3g} ({(variance * cells / n) ** 0.5:.3g} as sums of cells)"
+            for names, (n, error) in zip(self.margins, margins, strict=True)
+        )
+        why = (
+            "with which the errors of all tables together are least"
+            if self.margins_share is None
+            else "that margins_share asks for"
+        )
+        return (
+            f"The margins take {float(1 - weights[0]):.0%} of the budget, the part {why}. "
+            f"Standard error of a cell: {cell:.3g} ({variance**0.5:.3g} without margins). "
+            f"Of the margins: {told}. Another part: margins_share = 0.3, say."
+        )
 
     def _check(self, public: PublicData) -> None:
         check_columns(self.name, public.schema, self.table.columns)
@@ -200,6 +284,33 @@ class IntegerCounts(AbstractRecipe):
             if allowed.any():
                 block[allowed] = project(cells[allowed], due)
         return made.ravel()
+
+    def _with_totals(
+        self, schema: Schema, centre: Expected, open_cells: Flags, likely: Expected, variance: float, total: int
+    ) -> Expected:
+        """Likely counts, scaled by group only as far as the noisy totals ask for, or to the public total.
+
+        A total is left alone within its standard error divided by the root of the number of groups: the sum of all
+        groups then stays within its own.
+        """
+        groups = prod(schema.shape(self.groups))
+        made, free = np.zeros_like(centre), open_cells.reshape(groups, -1)
+        made[open_cells] = likely
+        blocks, noisy = made.reshape(groups, -1), centre.reshape(groups, -1).sum(axis=1)
+        slack = np.sqrt(variance * free.sum(axis=1) / groups) if self.total is None else np.zeros(groups)
+        if self.total is not None:
+            noisy = project(np.where(free.any(axis=1), noisy, -np.inf), total)
+        due = np.clip(blocks.sum(axis=1), np.maximum(noisy - slack, 0), np.maximum(noisy + slack, 0))
+        whole = np.rint(due) if self.total is None else _rounded(due, total)
+        for block, cells, allowed, sum_ in zip(
+            blocks, centre.reshape(groups, -1), free, whole.astype(np.int64).tolist(), strict=True
+        ):
+            here = float(block.sum())
+            if here > 0:
+                block *= sum_ / here
+            elif allowed.any():
+                block[allowed] = project(cells[allowed], sum_)
+        return made
 
     def _margin_deviations(self, best: Reconciled) -> dict[tuple[str, ...], float]:
         names = self.table.columns
