@@ -11,7 +11,7 @@ import hedgerow.uses as room
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable
-from hedgerow.uses import USES, AbstractUse, Coefficient, Mean, Quantile, Rate, Table, Verdict
+from hedgerow.uses import USES, AbstractUse, Coefficient, Mean, PersonRate, Quantile, Rate, Table, Verdict
 from hedgerow.uses.base import like_sample
 from hedgerow.uses.verdict import use_from_json, use_from_toml, use_mistakes
 
@@ -35,9 +35,16 @@ other = 1000
 BUILT: dict[str, tuple[AbstractUse, ...]] = {
     "table": (Table(["sex", "year"], tolerance=0.01), Table(["sex"], relative=0.1, cell_size=20, over="worst")),
     "mean": (Mean("pay", by=["sex"], relative=0.03), Mean("pay", tolerance=5, name="all pay")),
+    "person-rate": (
+        PersonRate("pay", person="person", change="rises", time="year", by=["sex"], tolerance=0.02),
+        PersonRate("sex", person="person", values=["F"], by=["year"], tolerance=0.02, name="ever a woman"),
+    ),
     "rate": (Rate("sex", ["F"], by=["year"], tolerance=0.01, group_size=5),),
     "quantile": (Quantile("pay", 0.5, by=("sex",), relative=0.05), Quantile("pay", [0.1, 0.9], tolerance=3)),
-    "coefficient": (Coefficient("ln(pay) ~ sex + number(year)", "sex[F]", tolerance=0.02, over="typical"),),
+    "coefficient": (
+        Coefficient("ln(pay) ~ sex + number(year)", "sex[F]", tolerance=0.02, over="typical"),
+        Coefficient("ln(pay) ~ sex | person", "sex[F]", person="person", tolerance=0.02, name="within people"),
+    ),
 }
 EVERY = [u for uses in BUILT.values() for u in uses]
 each = pytest.mark.parametrize("use", EVERY, ids=lambda u: u.name)
@@ -47,7 +54,8 @@ def frame(seed: int, gap: int = 0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     female, year = rng.random(900) < 0.4, rng.integers(2001, 2004, 900)
     pay = rng.integers(100, 200, 900) + np.where(female, gap, 0)
-    return pl.DataFrame({"sex": np.where(female, "F", "M"), "year": year, "pay": pay})
+    person = rng.integers(0, 400, 900)
+    return pl.DataFrame({"sex": np.where(female, "F", "M"), "year": year, "pay": pay, "person": person})
 
 
 def table(seed: int = 0) -> CodedTable:

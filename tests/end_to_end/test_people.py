@@ -15,6 +15,7 @@ import hedgerow as hr
 from hedgerow.cli.show import plan_text
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.pipeline import PreparedJob
+from hedgerow.public import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.steward.attacks import attack_job
 from tests.unit.release.tampering import failed, restate
@@ -152,6 +153,67 @@ def test_a_rehearsal_gives_people_labels_and_judges_rows(folder: Path) -> None:
     )
     point = played.rehearse(runs=2, epsilons=[2]).at(Fraction(2))
     assert point is not None and [v.expected_met for v in point.verdicts] == [True, True]
+
+
+def test_uses_about_people_are_declared_rehearsed_and_judged(folder: Path, release: Path) -> None:
+    """By year, by person, and with an effect for each person: the target's own columns are kept, so these hold."""
+    uses = """
+[[use]]
+name = "ever promoted"
+kind = "person-rate"
+of = "grade"
+change = "rises"
+person = "person"
+time = "year"
+by = ["sex"]
+tolerance = 0.2
+[[use]]
+name = "growth within people"
+kind = "coefficient"
+formula = "ln(pay) ~ number(year) | person"
+term = "year"
+person = "person"
+tolerance = 0.01
+[[use]]
+name = "gap by year"
+kind = "coefficient"
+formula = "ln(pay) ~ sex + grade"
+term = "sex[F]"
+by = ["year"]
+over = "typical"
+tolerance = 0.5
+"""
+    (folder / "uses.toml").write_text(JOB + uses, "utf-8")
+    job = hr.Job.load(folder / "uses.toml")
+    point = job.rehearse(runs=2, epsilons=[2]).at(Fraction(2))
+    assert point is not None and [v.error is not None for v in point.verdicts] == [True, True, True]
+    promoted, growth, _ = PreparedJob(job).uses
+    table = CodedTable(job.schema, pl.read_parquet(release / "records.parquet"))
+    frame = table.frame.sort("person", "year").with_columns(up=pl.col("grade").diff().over("person") > 0)
+    each = frame.group_by("person").agg(pl.any("up"), pl.last("sex"))
+    due = each.group_by("sex").agg(pl.mean("up")).sort("sex")["up"].to_list()
+    assert promoted.figures(table).values[:2].tolist() == pytest.approx(due)
+    assert growth.figures(table).values[0] == pytest.approx(_within(frame), rel=1e-6)
+
+
+def _within(frame: pl.DataFrame) -> float:
+    """The slope of ln(pay) on the year within people, by hand."""
+    centred = frame.select(pl.col("person"), y=pl.col("pay").log(), x=pl.col("year").cast(pl.Float64)).with_columns(
+        (pl.col(c) - pl.col(c).mean().over("person")).alias(c) for c in ("x", "y")
+    )
+    return float((centred["x"] * centred["y"]).sum()) / float((centred["x"] ** 2).sum())
+
+
+def test_a_use_about_people_is_refused_where_the_release_names_nobody(folder: Path) -> None:
+    job = hr.Job.load(folder / "job.toml")
+    with pytest.raises(JobError, match="will not say whose each row is"):
+        hr.Job(
+            confidential=job.confidential,
+            public=job.public,
+            schema=job.schema,
+            budget=job.budget,
+            uses=(hr.uses.PersonRate("grade", person="person", change="rises", time="year", tolerance=0.1),),
+        )
 
 
 def test_a_job_of_people_is_the_same_from_file_and_from_python(folder: Path, tmp_path: Path) -> None:

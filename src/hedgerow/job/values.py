@@ -190,7 +190,15 @@ class JobValues:
     def _people_fit(self) -> None:
         """Labels once per person: who is protected is who gets a label, counted once."""
         target, unit = self.target, self.confidential.unit
-        if target is None or not target.person:
+        named = target.person if target else ""
+        for use in self.uses:
+            wanted = getattr(use, "person", "")
+            refuse(
+                bool(wanted) and wanted != named,
+                f"The use {use.name!r} looks at people ({wanted}), and the release will not say whose each row is.\n"
+                f"It does so where labels are attached once per person: [target] person = {wanted!r}.",
+            )
+        if target is None or not named:
             return
         refuse(
             not self.recipe.attaches,

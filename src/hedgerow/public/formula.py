@@ -156,9 +156,12 @@ class Formula:
         """Every column of the model, once."""
         return tuple(dict.fromkeys([self.response.column, *(t.column for t in self.terms), *self.absorbed]))
 
-    def bound(self, schema: Schema) -> "Formula":
-        """The same linear model, its terms settled by the schema: number or levels, and the level compared with."""
-        for name in self.columns:
+    def bound(self, schema: Schema, person: str = "") -> "Formula":
+        """The same linear model, its terms settled by the schema: number or levels, and the level compared with.
+
+        ``person`` may be absorbed, though the schema does not describe who people are.
+        """
+        for name in (n for n in self.columns if n != person or n not in self.absorbed):
             schema.column(name)
         terms = tuple(_settled(t, schema.column(t.column)) for t in self.terms)
         response = _settled(self.response, schema.column(self.response.column))

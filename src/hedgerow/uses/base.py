@@ -30,6 +30,8 @@ Over = Literal["typical", "worst"]
 A_LIST = 'must be a list, such as ["sex"]'
 _HOW = {"total-variation": "total variation", "relative": "relative error", "absolute": "difference"}
 _TIMES = ("ordered", "integer", "real", "date")
+_OWN = ("of", "values", "at", "formula", "term", "reference", "person", "time", "change")
+"""The keys that some kinds have."""
 _HALVES = 12  # random halves of the rows whose mean error stands for the expected one
 _U = TypeVar("_U", bound="AbstractUse")
 
@@ -362,6 +364,10 @@ class AbstractUse(ABC):
             self.size_key: 0,
             "by": (),
             "reference": "",
+            "person": "",
+            "time": "",
+            "change": "",
+            "values": (),
         }
         data = {f.name: getattr(self, f.name) for f in fields(self)}
         kept = {k: list(v) if isinstance(v, tuple) else v for k, v in data.items() if plain.get(k) != v}
@@ -371,7 +377,7 @@ class AbstractUse(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """The use as plain data, under the same keys for every kind; what is not set is left out."""
-        own = {k: v for k, v in self.to_toml().items() if k in ("of", "values", "at", "formula", "term", "reference")}
+        own = {k: v for k, v in self.to_toml().items() if k in _OWN}
         shared = {
             "name": self.name,
             "columns": list(self.groups),

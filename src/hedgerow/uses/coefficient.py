@@ -31,6 +31,7 @@ class Coefficient(AbstractGroupUse):
         formula: the model.
         term: its coefficient.
         reference: the value that the term's is compared with, where the formula does not say; settled by the job.
+        person: the column that names people, which the formula may absorb (``| person``) though the schema lacks it.
 
     >>> Coefficient("ln(pay) ~ sex + age | agency", "sex[F]", reference="M", tolerance=0.02).what
     'coefficient of sex[F] in ln(pay) ~ sex + age | agency, compared with sex = M: difference, sign kept'
@@ -42,6 +43,7 @@ class Coefficient(AbstractGroupUse):
     formula: str
     term: str
     reference: str = ""
+    person: str = ""
 
     @property
     def subject(self) -> str:
@@ -52,8 +54,9 @@ class Coefficient(AbstractGroupUse):
     def problems(cls, values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """What is wrong with the values of some keys."""
         yield from super().problems(values)
-        if not isinstance(values.get("reference", ""), str):
-            yield "reference", "must be a text"
+        for key in ("reference", "person"):
+            if not isinstance(values.get(key, ""), str):
+                yield key, "must be a text"
 
     @property
     def _column(self) -> str:
@@ -90,7 +93,7 @@ class Coefficient(AbstractGroupUse):
     def bound(self, schema: Schema) -> tuple[Formula, str]:
         """The formula with every term settled by the schema, and the full name of the coefficient."""
         try:
-            formula = self._model.bound(schema)
+            formula = self._model.bound(schema, self.person)
             return formula, formula.names(schema)[formula.place(self.term, schema)]
         except JobError as wrong:
             raise JobError(f"The use {self.name!r} cannot be judged. {wrong}") from None
