@@ -7,12 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hedgerow.counting import CountPlan
 from hedgerow.engines.duckdb import DuckDb
 from hedgerow.engines.postgresql import PostgreSql
 from hedgerow.engines.sql import SqlCounter
 from hedgerow.errors import JobError
 from hedgerow.private.local import LocalCounter
-from hedgerow.public import Guarantee, open_source
+from hedgerow.private.people import PeopleCounter
+from hedgerow.public import TOTAL, Fact, Guarantee, Marginal, PeopleCoding, open_source
 from tests.engines import world
 
 TABLE = world.table()
@@ -82,6 +84,23 @@ def test_people_are_capped_alike_by_a_declared_order(engine: Make, order: str) -
 def test_whole_people_are_mapped_alike(engine: Make) -> None:
     promise = Guarantee(unit="person", person="id", rows_per_person=3)
     assert agree(engine(promise, "seen"), local(promise, "seen"), world.BY_PERSON)
+
+
+def test_people_are_counted_once_by_their_facts_alike(engine: Make) -> None:
+    facts = (
+        Fact("first sex", "first", "sex", "age"),
+        Fact("last pay", "last", "pay", "age"),
+        Fact("most grade", "most", "grade"),
+        Fact("rows", "rows", cuts=(2, 3, 5)),
+        Fact("mean", "mean", points=(("pay", tuple(range(12))), ("sex", (5, -5, 0))), cuts=(2, 5, 8)),
+    )
+    coding, promise = PeopleCoding(world.COLUMNS, (), facts), Guarantee(unit="person", person="id")
+    asked = [TOTAL, *(Marginal((f.name,)) for f in facts), Marginal(("rows", "first sex", "mean"))]
+    here = PeopleCounter(open_source(TABLE), coding, promise)
+    there = PeopleCounter(None, coding, promise, lambda source, rows, promised: engine(promised, ""))
+    assert agree(there, here, CountPlan(asked, coding))
+    assert here.count(CountPlan([TOTAL], coding)).tolist() == [TABLE["id"].n_unique()]
+    assert here.fingerprint(KEY) == there.fingerprint(KEY)
 
 
 def test_the_order_of_the_table_is_no_part_of_a_declared_one() -> None:

@@ -141,7 +141,7 @@ class _Coder:
             whole = np.concatenate(wide, axis=1)
             ends = pa.py_buffer(np.arange(len(whole) + 1, dtype=np.int32) * whole.shape[1])
             packed = pa.Array.from_buffers(pa.binary(), len(whole), [None, ends, pa.py_buffer(whole.tobytes())])
-            by = keys(named[self.order])
+            by = keys(named[self.order or self.guarantee.person])  # without a cap any order will do
             order = [by["number"].to_arrow(), by["text"].to_arrow().cast(pa.string())]
             who = person.drop_nulls().to_arrow().cast(pa.string())
             yield pa.RecordBatch.from_arrays([who, *order, packed], ["person", "number", "text", "codes"])

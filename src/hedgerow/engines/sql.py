@@ -115,7 +115,8 @@ class SqlCounter:
         if cap.count:
             made.append(f"{self._looked_up(cap.count, records, 0, 1 << 31, joins)} AS n")
         if cap.person:
-            place = self._looked_up(self._order, ranks, _LAST, _LAST + 1, joins) if self._order else self._db.place
+            place = self._db.place or "0"  # without a cap any order will do
+            place = self._looked_up(self._order, ranks, _LAST, _LAST + 1, joins) if self._order else place
             made += [f"{self._person(joins)} AS p", f"{place} AS o"]
         coded = f"SELECT {', '.join(made)} FROM {self._db.table} AS t{''.join(joins)}"
         if cap.person:

@@ -5,7 +5,7 @@ The counter of rows gives all rows of a person together; here they become one ro
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from hedgerow.counting.plan import UNIT, CountPlan
@@ -17,6 +17,18 @@ from hedgerow.public.costs.question import Counts
 from hedgerow.public.people import PeopleCoding
 
 _ALL = 1 << 60  # rows of a person: facts are about all of them
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """Makes one row of all rows of a person: data, so that it can be sent to where rows are."""
+
+    coding: PeopleCoding
+    names: tuple[str, ...]
+
+    def __call__(self, codes: Mapping[str, Codes]) -> Mapping[str, Codes]:
+        """The facts ``names`` of the people whose rows these are."""
+        return self.coding.reduce(codes[UNIT], codes, self.names)
 
 
 def counting(coding: Coding) -> Counting:
@@ -39,12 +51,8 @@ class PeopleCounter:
 
     def count(self, plan: CountPlan) -> Counts:
         """The exact counts over all people."""
-        names = plan.columns
-
-        def people(codes: Mapping[str, Codes]) -> Mapping[str, Codes]:
-            return self._coding.reduce(codes[UNIT], codes, names)
-
-        return self._rows.count(replace(plan, mapping=people, looks=(*self._coding.needs(names), UNIT)))
+        facts = _Facts(self._coding, plan.columns)
+        return self._rows.count(replace(plan, mapping=facts, looks=(*self._coding.needs(facts.names), UNIT)))
 
     def fingerprint(self, key: bytes) -> bytes:
         """The sum over all records, not people, of a keyed hash of each."""
