@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs bench mutants kills fuzz release format clean
+.PHONY: demo test check docs bench coverage mutants kills fuzz release format clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,10 @@ kills: $(VENV)/.dev  ## kill 1,000 runs at every call on a file or the ledger, a
 bench: $(VENV)/.dev  ## ratios measured within one run
 	$(BIN)/python bench/count.py
 	$(BIN)/python bench/noise.py
+
+coverage: $(VENV)/.dev  ## how often nominal 95 % intervals hold the truth, over simulated worlds; goes on where it was
+	$(BIN)/python -m bench.inference --worlds 0-99
+	$(BIN)/python -m bench.inference --summary
 
 release: $(VENV)/.dev  ## build sdist and wheel into dist/, check contents, metadata, version and a fresh install
 	rm -rf dist

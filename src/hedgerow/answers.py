@@ -122,6 +122,8 @@ class RecordedAnswers:
     table: str = ""
     run: str = ""
     tell: Callable[[str], None] = quiet
+    heard: list[Measurement] = field(default_factory=list, init=False)
+    """What was answered so far, each question with its whole tree."""
     _position: int = field(default=0, init=False)
 
     @property
@@ -143,7 +145,9 @@ class RecordedAnswers:
         def ask(live: Measures) -> Reply:
             return Reply(spend, live.measure(questions, cost, weights=weights, law=law))
 
-        return _with_trees(self._answer(spend, ask).measurements, questions)
+        answers = _with_trees(self._answer(spend, ask).measurements, questions)
+        self.heard += answers
+        return answers
 
     def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
         """The chosen question: on record, or chosen now and kept."""

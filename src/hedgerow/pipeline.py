@@ -83,6 +83,7 @@ class PreparedJob:
             self._read(self.job.target, "target"),
             self.job.confidential.assumed_rows,
             self.job.wanted_tables,
+            self.job.wanted_figures,
         )
 
     def _read(self, part: Public | Target | None, role: Role) -> CodedTable | None:
@@ -240,7 +241,8 @@ class PreparedJob:
         tables = [(i.role, i.sha256, i.count) for i in self.inputs if i.role != "schema"]
         secret = "frame" if job.confidential.is_frame else str(job.confidential.table)
         asks = (job.stated_recipe, settings, self.guarantee, job.budget, job.table, secret, job.ledger)
-        return _hash(asks, job.wanted_tables, job.confidential.assumed_rows, job.seed, free.dumps(), tables)
+        wanted = (job.wanted_tables, job.wanted_figures)
+        return _hash(asks, wanted, job.confidential.assumed_rows, job.seed, free.dumps(), tables)
 
     def ledger(self) -> Ledger:
         """The ledger the job names."""

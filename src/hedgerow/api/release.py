@@ -14,13 +14,16 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
 from hedgerow.figures import aligned, printable, table_html
+from hedgerow.inference import Estimates, estimates
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, RecordFile, Schema, Statement, Table
 from hedgerow.records import Copies
 from hedgerow.release import (
     BundleReader,
     Contents,
+    Redrawing,
     Verification,
+    evidence_of,
     in_short,
     must_open,
     records_of_counts,
@@ -30,7 +33,7 @@ from hedgerow.release import (
 )
 from hedgerow.release.contents import write_one
 from hedgerow.release.verify import verify
-from hedgerow.uses import Verdict
+from hedgerow.uses import AbstractUse, Verdict, use_asked
 
 
 @final
@@ -58,6 +61,7 @@ class Release:
         release.records                       # the first copy, a Polars frame; .to_pandas() gives a pandas one
         release.verify()                      # true when it holds, without the confidential table
         release.sample(20, seed=1)            # more synthetic copies, free
+        release.estimate("pay gap")           # an intended use with an interval that counts the gate's noise
         release.compare("last_year.parquet")  # how close to a PUBLIC table
         release.open()                        # the report in a browser
 
@@ -201,6 +205,45 @@ class Release:
             must_open(self.folder)
         given = {"public": public, "target": target, "job": self._job}
         return sample(self.folder, into, copies=copies, seed=seed, **given)
+
+    def estimate(
+        self,
+        use: str | AbstractUse | None = None,
+        *,
+        level: float = 0.95,
+        sampling: bool = True,
+        public: Any = None,
+        target: Any = None,
+        **asked: Any,
+    ) -> Estimates:
+        """Figures with intervals, free: of an intended use (its name, or any use), or of what is asked in words.
+
+            release.estimate("pay gap")                               # a use of the job; without a name, all of them
+            release.estimate(formula="ln(pay) ~ sex | agency", term="sex[F]")
+            release.estimate(mean="pay", by=["sex"])                  # quantile="pay", at=0.9; rate="income=>50K"
+            release.estimate(table=["agency", "sex"])                 # shares of all rows
+
+        The interval has a part for the sampling of the confidential rows, one for the gate's noise and one for what
+        is left out; without ``sampling`` it is for the figure of the confidential table itself.  Where the release
+        cannot tell, there is no interval and ``basis`` says what to declare.  ``public`` and ``target`` are the very
+        tables of the run, for recipes that ask by their help: a path or a frame.
+        """
+        again = self._redrawing(public, target)
+        wanted = use_asked(again.published.uses, use, **asked)
+        for one in wanted:
+            one.check(self.schema)
+        if not wanted:
+            return Estimates()
+        evidence = evidence_of(again)
+        found = [estimates(evidence, one.on(self.schema), level=level, sampling=sampling) for one in wanted]
+        return Estimates(e for part in found for e in part)
+
+    def _redrawing(self, public: Any, target: Any) -> Redrawing:
+        """The release with its tables beside it, looked for where the job names them."""
+        if self._job is not None:
+            public = self._job.public.table if public is None and self._job.public else public
+            target = self._job.target.table if target is None and self._job.target else target
+        return Redrawing(self._reader, public, target, self._job)
 
     def compare(self, table: Any, *, seed: int = 0, count: str = "", **options: Any) -> Comparison:
         """How close the release is to a PUBLIC table, a path or a frame: all metrics, or those ``only`` names.

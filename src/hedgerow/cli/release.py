@@ -1,8 +1,8 @@
-"""``hedgerow verify``, ``sample`` and ``compare``: what anyone can do with a release."""
+"""``hedgerow verify``, ``sample``, ``estimate`` and ``compare``: what anyone can do with a release."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -121,6 +121,54 @@ def sample(
         watch("drawing copies")
         Release.read(folder).write_samples(place, copies, seed=seed, public=public, target=target)
     show.echo(f"{copies} {'copy' if copies == 1 else 'copies'} in {place}. Nothing confidential was read or spent.")
+
+
+def estimate(
+    folder: Annotated[Path, typer.Argument(help="The folder of a release.", metavar="DIR")],
+    use: Annotated[
+        str, typer.Option("--use", help="An intended use of the job, by its name; all of them if none.")
+    ] = "",
+    formula: Annotated[str, typer.Option("--formula", help="ln(pay) ~ sex + age | agency; with --term.")] = "",
+    term: Annotated[str, typer.Option("--term", help="The coefficient: sex[F].")] = "",
+    mean: Annotated[str, typer.Option("--mean", help="The mean of this column.")] = "",
+    quantile: Annotated[str, typer.Option("--quantile", help="Quantiles of this column, --at which.")] = "",
+    at: Annotated[str, typer.Option("--at", help="Which quantiles, with commas.")] = "0.5",
+    rate: Annotated[str, typer.Option("--rate", help="The share of rows with a value: income=>50K, or a=x|y.")] = "",
+    table: Annotated[
+        str, typer.Option("--table", help="Shares of all rows in the cross of columns: agency,sex.")
+    ] = "",
+    by: Annotated[str, typer.Option("--by", help="One figure for each group of these columns, with commas.")] = "",
+    level: Annotated[float, typer.Option("--level", help="The level of the intervals.")] = 0.95,
+    sampling: Annotated[
+        bool, typer.Option("--sampling/--no-sampling", help="Without: for the confidential table itself.")
+    ] = True,
+    public: RunPublic = None,
+    target: RunTarget = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say a figure with an interval that counts sampling, the gate's noise and what is left out. Costs nothing."""
+    from hedgerow.api.release import Release
+
+    with show.progress() as watch:
+        watch("estimating")
+        asked: dict[str, Any] = {"formula": formula, "term": term, "mean": mean, "quantile": quantile, "rate": rate}
+        asked |= {"table": _split(table), "by": _split(by), "at": _shares(at)}
+        options: dict[str, Any] = {"level": level, "sampling": sampling, "public": public, "target": target}
+        found = Release.read(folder).estimate(use or None, **options, **asked)
+    show.echo(json.dumps(found.to_json(), indent=2) if as_json else repr(found))
+    if not as_json:
+        show.echo("Nothing confidential was read or spent.")
+
+
+def _split(names: str) -> list[str]:
+    return [n.strip() for n in names.split(",") if n.strip()]
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        return [float(a) for a in _split(text)]
+    except ValueError:
+        raise JobError(f"--at is {text!r}: write numbers between 0 and 1, with commas. Nothing was read.") from None
 
 
 def compare(

@@ -241,6 +241,46 @@ def least_squares(design: DesignMatrix, *, errors: Errors = "hetero", cluster: P
     return Estimates(design.names, values, spread, design.rows)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """What one coefficient is made of, row by row (Frisch and Waugh).
+
+    Attributes:
+        value: the coefficient.
+        term: its term, as it is.
+        alone: what the other terms leave of it, scaled so that its mean product with ``term`` is 1.
+        left: what all terms leave of the response.
+        origin: which row of the table each row is.
+    """
+
+    value: float
+    term: Floats
+    alone: Floats
+    left: Floats
+    origin: Places
+
+
+def score_parts(design: DesignMatrix, name: str) -> ScoreParts | None:
+    """The parts of the coefficient ``name``; None when the rows do not determine it."""
+    k, place = len(design.names), design.names.index(name)
+    off = _Projection.of(design.absorbed or (np.zeros(design.rows, np.int64),))
+    found = _residuals(design, off)
+    used = _independent(found.gram[:k, :k], found.scale)
+    if place not in used or design.rows <= off.rank + len(used):
+        return None
+    inverse = np.linalg.inv(found.gram[np.ix_(used, used)])
+    beta, own = inverse @ found.gram[used, k], int(np.searchsorted(used, place))
+    whole = _block(design, slice(0, design.rows), np.zeros(k + 1))
+    z = whole - found.centre - found.wide[off.widest]
+    for other in off.others:
+        z -= found.rest[other]
+    x = z[:, used]
+    return ScoreParts(
+        float(beta[own]), whole[:, place], x @ inverse[:, own] * design.rows, z[:, -1] - x @ beta, design.origin
+    )
+
+
 def by_pyfixest(design: DesignMatrix, *, errors: Errors = "hetero", cluster: Places | None = None) -> Estimates:
     """The same coefficients by the library pyfixest, for whoever trusts it more than us."""
     try:

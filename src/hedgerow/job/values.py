@@ -30,6 +30,7 @@ from hedgerow.public import (
     Guarantee,
     PublicData,
     Schema,
+    Statistic,
     budget_for,
     default_ledger,
     open_public,
@@ -247,7 +248,12 @@ class JobValues:
     @property
     def wanted_tables(self) -> tuple[tuple[str, ...], ...]:
         """The columns of each table that an intended use is read from."""
-        return tuple(dict.fromkeys(u.table for u in self.uses if u.table))
+        return tuple(dict.fromkeys(u.table for u in self.uses if u.table and u.statistic is None))
+
+    @property
+    def wanted_figures(self) -> tuple[Statistic, ...]:
+        """The figures of intended uses that are told by less than a table."""
+        return tuple(dict.fromkeys(u.statistic for u in self.uses if u.statistic is not None))
 
 
 def facts_for(job: JobValues, public: PublicData) -> tuple[Fact, ...]:

@@ -16,6 +16,7 @@ _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
 _TABLES = "chosen on simulated tables (Poisson, gamma, log-normal) and three crosses of hd_adult"
 _PAIR = "chosen on acs_by_state, after a look at acs_ma"
 _FOUR = "chosen on adult_halves, adult_shifted, acs_ma and census together, with pretended noise"
+_WORLDS = "set by arithmetic of noise and tried on a few simulated personnel tables"
 _BANDS = "written down once after a prototype on opm, adult_halves and acs_ma"
 
 
@@ -37,6 +38,7 @@ class BlendConstants:
     wider_fit_sweeps: int = chosen(12, "sweeps", "of proportional fitting of such a table to its pairs")
     wider_raking: tuple[int, float] = chosen((4, 0.5), "sweeps, power", "of weighing records to them and their pairs")
     wider_last_sweeps: int = chosen(10, "sweeps", "of weighing them to such tables alone, at last")
+    figure_noise: float = chosen(0.5, "of the rows", "the most that the noise of a figure's bands may move")
     descent_end: int = chosen(500, "one record in", "record descent ends when fewer values move in a sweep")
 
 
@@ -194,6 +196,9 @@ class GuidedTreeConstants:
         _BANDS,
     )
     analyses_share: Fraction = chosen(Fraction(1, 3), "of the budget", "for analyses alone")
+    uses_share: Fraction = chosen(
+        Fraction(1, 2), "of the budget", "for analyses and what intended uses want", _WORLDS
+    )
     told_enough: float = chosen(0.5, "of the variance that chance gives", "beyond it no larger one is tried", _BANDS)
     residual_sweeps: int = chosen(30, "sweeps over all columns", "of the least squares of an outcome")
     residual_steps: int = chosen(16, "steps per standard deviation", "to which residuals are rounded")
@@ -204,6 +209,20 @@ class GuidedTreeConstants:
     lloyd_rounds: int = chosen(40, "rounds", "of Lloyd's algorithm for the cuts of bands")
     balance_sweeps: int = chosen(2, "sweeps over all rows", "in which labels are exchanged")
     rule_redraws: int = chosen(20, "times", "a row that breaks a rule is drawn again, at most; in random_trees too")
+
+
+@final
+@dataclass(frozen=True)
+class StatisticsConstants:
+    """How the statistics of intended uses are asked for: means, quantiles and coefficients, in bands."""
+
+    bands: int = chosen(8, "bands", "of a column whose mean or quantile is asked for", _WORLDS)
+    beside: float = chosen(0.04, "share of the rows", "between a quantile and the cuts beside it", _WORLDS)
+    term_bands: int = chosen(4, "bands", "of what the other columns leave of a model's term", _WORLDS)
+    response_bands: int = chosen(5, "bands", "of what they leave of its response", _WORLDS)
+    steps: int = chosen(6, "steps per standard deviation", "to which both are rounded", _WORK)
+    sweeps: int = chosen(20, "sweeps over all columns", "of the least squares behind them")
+    fewest: int = chosen(5, "rows", "that a code counts as having: effects of rare codes are small")
 
 
 @final
@@ -222,3 +241,4 @@ INTEGER_COUNTS = IntegerCountsConstants()
 DPSYN = DPSynConstants()
 GUIDED_TREE = GuidedTreeConstants()
 RANDOM_TREES = RandomTreesConstants()
+STATISTICS = StatisticsConstants()

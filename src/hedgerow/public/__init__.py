@@ -50,6 +50,7 @@ from hedgerow.public.table import (
     PublicData,
     Role,
     Shares,
+    Statistic,
     resolved_on,
     shares,
     total_variation,

@@ -22,6 +22,7 @@ from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Codes, as_text
 from hedgerow.public.files import Source, file_hash
+from hedgerow.public.formula import Formula
 from hedgerow.public.frames import open_public
 from hedgerow.public.schema import LISTED, Column, Schema, nearest
 from hedgerow.public.schema.column import NO, YES
@@ -222,6 +223,33 @@ class CodedTable:
 
 
 @dataclass(frozen=True)
+class Statistic:
+    """A figure of an intended use that a recipe may measure for itself.
+
+    Attributes:
+        by: the columns that make groups, each with a figure of its own.
+        of: the column whose mean or quantile it is; empty for a coefficient.
+        at: which quantiles.
+        formula: the model of a coefficient.
+        term: the coefficient.
+    """
+
+    by: tuple[str, ...]
+    of: str = ""
+    at: tuple[float, ...] = ()
+    formula: Formula | None = None
+    term: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """What is measured for it."""
+        by = f" by {' x '.join(self.by)}" if self.by else ""
+        if self.formula is None:
+            return f"bands of {self.of}{by}"
+        return f"bands of what the model leaves of {self.term} and {self.formula.response}{by}"
+
+
+@dataclass(frozen=True)
 class PublicData:
     """What a recipe may use freely.
 
@@ -231,6 +259,7 @@ class PublicData:
         target: the rows that receive private columns, if the job has them.
         assumed_rows: a public guess of the confidential table's number of rows, for plans only.
         wanted: the columns of each table that an intended use is read from.
+        figures: the figures of intended uses that are told by less than a table.
         memo: what a recipe has worked out of all this and needs again, under keys of its own.
     """
 
@@ -239,6 +268,7 @@ class PublicData:
     target: CodedTable | None = None
     assumed_rows: int | None = None
     wanted: tuple[tuple[str, ...], ...] = ()
+    figures: tuple[Statistic, ...] = ()
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

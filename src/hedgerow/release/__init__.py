@@ -13,13 +13,15 @@ verify.py            the checks of a bundle, one by one; confined.py makes them 
   checks.py          costs, cells and sums worked out anew; files, job, tables and pages
   redraw.py          records drawn again from the answers: more copies, and whether the released ones are such
   signature.py       the agency's signature of the manifest
+evidence.py          what a bundle knows of any figure, for estimates
 choice.py            a choice of settings that was paid for: its statement, its folder as a bundle, its checks
 """
 
 from hedgerow.release.bundle import BundleReader, write_bundle
 from hedgerow.release.confined import Verification, must_open, verify_confined
 from hedgerow.release.contents import Contents, records_of_counts
+from hedgerow.release.evidence import evidence_of
 from hedgerow.release.measurements import flatten
 from hedgerow.release.origin import given_columns, in_short
-from hedgerow.release.redraw import sample, software
+from hedgerow.release.redraw import Redrawing, sample, software
 from hedgerow.release.signature import sign

@@ -107,17 +107,23 @@ class Redrawing:
             self._table("target", self.target, "target"),
             self.published.confidential.assumed_rows,
             self.published.wanted_tables,
+            self.published.wanted_figures,
         )
+
+    @cached_property
+    def answers(self) -> RecordedAnswers:
+        """The answers on record; after ``fitted`` they have been heard."""
+        statement = self.bundle.statement
+        tariff = Tariff(self.bundle.coding, statement.guarantee, statement.budget.measure, statement.budget.delta)
+        return RecordedAnswers(tariff, statement.budget, replies(self.bundle))
 
     @cached_property
     def fitted(self) -> Fitted:
         """What the recipe makes of the answers."""
-        statement = self.bundle.statement
-        tariff = Tariff(self.bundle.coding, statement.guarantee, statement.budget.measure, statement.budget.delta)
-        if statement.facts and self.data.target and statement.facts != facts_for(self.published, self.data):
+        facts = self.bundle.statement.facts
+        if facts and self.data.target and facts != facts_for(self.published, self.data):
             raise VerifyFailed("The facts that people were counted by are not those that the target shows.")
-        answers = RecordedAnswers(tariff, statement.budget, replies(self.bundle))
-        fitted = self.published.recipe.fit(answers, self.data)
+        fitted = self.published.recipe.fit(self.answers, self.data)
         if isinstance(fitted, AbstractModel) and {len(f) for f in self.bundle.records} != {fitted.total}:
             raise VerifyFailed(  # before so many are drawn: the number comes from a stranger's file
                 f"The recipe draws {fitted.total:,} records from these answers; the release has "

@@ -6,6 +6,7 @@ rehearsal.py     many runs at many epsilons, carried on to the real sizes, and w
 worker_pool.py   processes that work beside this one
 """
 
+from hedgerow.stand_in.drift import DRIFT, drift_score
 from hedgerow.stand_in.rehearsal import RUNS, Rehearsal, quick, rehearse
 from hedgerow.stand_in.stand_in import (
     FEWEST,

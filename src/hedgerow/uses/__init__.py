@@ -11,7 +11,7 @@ from hedgerow.uses.mean import Mean, Quantile
 from hedgerow.uses.person_rate import PersonRate
 from hedgerow.uses.rate import Rate
 from hedgerow.uses.table import Table
-from hedgerow.uses.verdict import USES, ExactVerdict, Verdict, use_from_toml, use_mistakes
+from hedgerow.uses.verdict import USES, ExactVerdict, Verdict, use_asked, use_from_toml, use_mistakes
 
 __all__ = sorted(u.__name__ for u in USES.values())
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import ABSURD, percent, small, value_in_words
-from hedgerow.public import CodedTable, Floats, Places, Schema, nearest
+from hedgerow.public import CodedTable, Floats, Places, Schema, Statistic, nearest
 
 Within = Literal["total-variation", "relative", "absolute"]
 Over = Literal["typical", "worst"]
@@ -164,6 +164,11 @@ class AbstractUse(ABC):
     @abstractmethod
     def table(self) -> tuple[str, ...]:
         """The columns whose joint table gives the figure; none where no one table does."""
+
+    @property
+    def statistic(self) -> Statistic | None:
+        """What tells the figure by less than a table; None where the table itself is wanted."""
+        return None
 
     @abstractmethod
     def figures(self, table: CodedTable) -> Quantity:

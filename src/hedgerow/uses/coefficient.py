@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.errors import JobError
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.least_squares import Estimates, designs, least_squares
-from hedgerow.public import CodedTable, Floats, Formula, Schema
+from hedgerow.public import CodedTable, Floats, Formula, Schema, Statistic
 from hedgerow.uses.base import NOTHING, AbstractGroupUse, Over, Quantity
 
 _DRAWS = 1000
@@ -80,6 +80,11 @@ class Coefficient(AbstractGroupUse):
     def table(self) -> tuple[str, ...]:
         """No one table gives a coefficient."""
         return ()
+
+    @property
+    def statistic(self) -> Statistic:
+        """Bands of what the model leaves of its term and of its response."""
+        return Statistic(self.groups, formula=self._model, term=self.term)
 
     def check(self, schema: Schema) -> None:
         """Refuse a column that the schema lacks, or a term that the formula does not have."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.public import CodedTable, Floats, Places, Schema
+from hedgerow.public import CodedTable, Floats, Places, Schema, Statistic
 from hedgerow.uses.base import NOTHING, AbstractColumnUse, Quantity, ratio
 
 _NUMBERS = ("integer", "real", "yes-no", "ordered")
@@ -60,6 +60,11 @@ class Mean(AbstractNumberUse):
         """What is looked at."""
         return f"mean of {self.of}"
 
+    @property
+    def statistic(self) -> Statistic:
+        """Bands of the column in every group."""
+        return Statistic(self.groups, self.of)
+
     def of_numbers(self, number: Floats, group: Places, weight: Floats, rows: Floats) -> Quantity:
         """The mean of every group."""
         return Quantity(ratio(np.bincount(group, weight * number, len(rows)), rows), rows, np.empty(0))
@@ -106,6 +111,11 @@ class Quantile(AbstractNumberUse):
     def repeats(self) -> tuple[str, ...]:
         """What the quantiles of one group are called, where it has several."""
         return tuple(f"at {a:g}" for a in self.shares) if len(self.shares) > 1 else ()
+
+    @property
+    def statistic(self) -> Statistic:
+        """Bands of the column in every group, cut beside the quantiles."""
+        return Statistic(self.groups, self.of, self.shares)
 
     def of_numbers(self, number: Floats, group: Places, weight: Floats, rows: Floats) -> Quantity:
         """The quantiles of every group, one after the other."""

@@ -1,6 +1,6 @@
 """Every kind of use by its name, and how a use is expected to fare."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -45,6 +45,53 @@ def use_from_json(data: Mapping[str, Any]) -> AbstractUse:
 
 def _kind_of(data: Mapping[str, Any]) -> type[AbstractUse]:
     return USES[data.get("kind", Table.kind)]
+
+
+def use_asked(
+    declared: Sequence[AbstractUse], use: str | AbstractUse | None = None, **asked: Any
+) -> tuple[AbstractUse, ...]:
+    """The uses that somebody asks about: one of those ``declared``, by name, one in words, or all that are declared.
+
+    ``asked``: formula and term; mean; quantile, at; rate (column=VALUE, or column=VALUE|VALUE); table; and by.
+
+    >>> [u.name for u in use_asked((), mean="pay", by=["sex"])]
+    ['mean of pay by sex']
+    >>> [u.name for u in use_asked((), rate="income=>50K")]
+    ['share of income = >50K']
+    """
+    known = {"formula", "term", "mean", "quantile", "at", "rate", "table", "by"}
+    said = {k: v for k, v in asked.items() if v or k not in known}
+    what = [k for k in said if k not in ("term", "at", "by")] + ["use"] * bool(use)
+    partner = {"term": "formula", "formula": "term"}
+    lonely = [k for k, other in partner.items() if (k in said) != (other in said)]
+    if set(said) - known or len(what) > 1 or lonely or ("by" in said and what in ([], ["use"])):
+        raise JobError(
+            "Ask one thing: a use by its name; a formula and a term; mean, quantile (and at) or rate of a column;\n"
+            f"or a table. All but a use may have by. {NOTHING}"
+        )
+    if isinstance(use, AbstractUse):
+        return (use,)
+    if use:
+        return (_named(declared, use),)
+    by = said.get("by", ())
+    if "formula" in said:
+        return (Coefficient(said["formula"], said["term"], by=by, tolerance=1.0),)
+    if "mean" in said:
+        return (Mean(said["mean"], by=by, tolerance=1.0),)
+    if "quantile" in said:
+        return (Quantile(said["quantile"], said.get("at", 0.5), by=by, tolerance=1.0),)
+    if "rate" in said:
+        column, _, values = str(said["rate"]).partition("=")
+        return (Rate(column, values.split("|"), by=by, tolerance=1.0),)
+    return (Table([*said["table"], *by], tolerance=1.0),) if "table" in said else tuple(declared)
+
+
+def _named(declared: Sequence[AbstractUse], name: str) -> AbstractUse:
+    for use in declared:
+        if use.name == name:
+            return use
+    known = ", ".join(repr(u.name) for u in declared) or "none"
+    raise JobError(f"The job of this release declares no use {name!r}. It declares: {known}. {NOTHING}")
 
 
 @dataclass(frozen=True, repr=False)

@@ -9,6 +9,7 @@ from hedgerow.model.records.models import (
     ProductModel,
     SupportModel,
     WiderTables,
+    counts_of,
     fit_product,
     fixed_stream,
 )

@@ -13,7 +13,7 @@ from typing import ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.counting.plan import CountPlan
+from hedgerow.counting.plan import CountPlan, leaf_of
 from hedgerow.model.base import SHARD, AbstractModel, Expected, shard_sizes
 from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import PairTargets, Records, descend
@@ -248,12 +248,14 @@ class WiderTables(AbstractDrawnModel):
         attributes: its columns.
         coding: what they are made of.
         tables: for each table, its columns and its estimated counts, flat.
+        bands: the same for tables of the leaves of a tree, leaf by leaf.
     """
 
     inner: AbstractModel
     attributes: tuple[str, ...]
     coding: Coding
     tables: Sequence[tuple[tuple[str, ...], Floats]]
+    bands: Sequence[tuple[Marginal, Floats]] = ()
 
     @property
     def total(self) -> int:  # type: ignore[override]
@@ -272,13 +274,23 @@ class WiderTables(AbstractDrawnModel):
 
     def _weighed(self, codes: Mapping[str, Codes], n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         sets = [set(columns) for columns, _ in self.tables]
-        pairs = [p for p in combinations(self.attributes, 2) if any(s & set(p) and not set(p) <= s for s in sets)]
+        inside = [{*q.columns, *q.tree.columns} for q, _ in self.bands if q.tree]
+        pairs = [
+            p
+            for p in combinations(self.attributes, 2)
+            if any(s & set(p) and not set(p) <= s for s in sets) or any(set(p) <= s for s in inside)
+        ]
         at = {name: i for i, name in enumerate(self.attributes)}
         kept = {tuple(at[c] for c in p): counts_of(codes, Marginal(p), self.coding, n) for p in pairs}
         wanted = [t * (n / max(float(t.sum()), 1e-300)) for _, t in self.tables]
         pulls = {tuple(at[c] for c in columns): t for (columns, _), t in zip(self.tables, wanted, strict=True)}
         rows = np.stack([codes[a].astype(np.uint16) for a in self.attributes], axis=1)
         shape = [self.coding.sizes[a] for a in self.attributes]
+        for q, t in self.bands:  # the leaf is one more column
+            assert q.tree is not None
+            pulls[(len(shape), *(at[c] for c in q.columns))] = t * (n / max(float(t.sum()), 1e-300))
+            rows = np.column_stack([rows, np.asarray(leaf_of(q.tree, codes), np.uint16)])
+            shape.append(q.tree.leaves)
         sweeps, power = BLEND.wider_raking
         weights = rake_rows(rows, shape, kept | pulls, np.ones(n), sweeps=sweeps, power=power)
         weights = rake_rows(rows, shape, pulls, weights, sweeps=BLEND.wider_last_sweeps, spare=0.0)
@@ -390,9 +402,11 @@ def fixed_stream() -> np.random.Generator:
 def counts_of(codes: Mapping[str, Codes], question: Marginal, coding: Coding, total: int) -> Expected:
     """The table of drawn records, scaled to ``total``."""
     flat = np.zeros(len(next(iter(codes.values()))), np.int64)
+    if question.tree:
+        flat = np.asarray(leaf_of(question.tree, codes), np.int64)
     for name in question.columns:
         flat = flat * coding.sizes[name] + codes[name].astype(np.int64)
-    counts = np.bincount(flat, minlength=coding.cells(question.columns))
+    counts = np.bincount(flat, minlength=question.leaves * coding.cells(question.columns))
     return np.asarray(counts * (total / max(len(flat), 1)))
 
 

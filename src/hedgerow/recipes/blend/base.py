@@ -5,12 +5,13 @@ tables that a recipe is told to measure and those that intended uses are read fr
 three columns in the tree, chosen through the gate and measured where their noise is small.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import combinations
-from math import prod, sqrt
+from math import pi, prod, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,24 @@ from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, TREE_BLEND
-from hedgerow.model.records import MOST, BlendModel, CrossedModel, Records, Triple, WiderTables, paths
+from hedgerow.model.records import (
+    MOST,
+    BlendModel,
+    CrossedModel,
+    Records,
+    Triple,
+    WiderTables,
+    counts_of,
+    fixed_stream,
+    paths,
+)
 from hedgerow.model.tables import Floats, Key, fit_margins, project, shrink
-from hedgerow.public import Budget, Measurement, PublicData, Spend, Tariff
+from hedgerow.public import Budget, Marginal, Measurement, PublicData, Spend, Tariff, law_of
 from hedgerow.recipes.base import AbstractRecipe, noise_on_total, pair_records_memory
 from hedgerow.recipes.blend.allocation import Price, moved
 from hedgerow.recipes.blend.axes import MOST_CELLS, Axes, axes_of
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
+from hedgerow.recipes.statistics import has_bands, question_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,7 @@ class AbstractBlend(AbstractRecipe):
         tables: tables that must be right, by the names of their columns.
         uses: whether the tables that intended uses are read from are measured like ``tables``, if worth their noise.
         table_share: the part of the last look for tables that are measured besides, if there are any.
+        figure_share: the part of the last look for means, quantiles and coefficients of uses, if there are any.
     """
 
     rows: int | None = None
@@ -44,13 +57,17 @@ class AbstractBlend(AbstractRecipe):
     tables: Sequence[Sequence[str]] = ()
     uses: bool = True
     table_share: float = 0.2
+    figure_share: float = 0.2
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """Which tables the intended uses make it measure."""
         axes = self._axes(public)
         keys = tables_of_uses(axes, public) if self.uses else ()
-        named = ", ".join(" x ".join(axes.names[i] for i in k) for k in keys)
-        return (f"for the intended uses, where worth their noise, measures: {named}",) if named else ()
+        named = [" x ".join(axes.names[i] for i in k) for k in keys]
+        named += [
+            f.in_words for f in public.figures if self.uses and axes.crossed is None and has_bands(public.schema, f)
+        ]
+        return (f"for the intended uses, where worth their noise, measures: {', '.join(named)}",) if named else ()
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them."""
@@ -84,19 +101,54 @@ class AbstractBlend(AbstractRecipe):
         used = worth_their_noise(used, noisy, price, cost, bearable=bearable)
         return tuple(dict.fromkeys((*noisy.axes.keys(self.tables, self.name), *used)))
 
+    def _figures(
+        self,
+        axes: Axes,
+        public: PublicData,
+        rows: Mapping[str, Any],
+        margins: Sequence[Floats],
+        price: Price,
+        cost: float,
+    ) -> tuple[Marginal, ...]:
+        """The questions that tell the figures of intended uses, by rows like the confidential ones and by margins.
+
+        Those whose noise would move half of the rows are left out, the widest first.
+        """
+        said = public.figures if self.uses and axes.crossed is None else ()  # a cross hides the columns it is made of
+        named, total = dict(zip(axes.names, margins, strict=True)), float(margins[0].sum())
+        found = [question_of(public.schema, f, rows, named) for f in said]
+        left = list(dict.fromkeys(q for q in found if q is not None))
+
+        def cells(question: Marginal) -> int:
+            return question.leaves * axes.coding.cells(question.columns)
+
+        while left:
+            widest = max(left, key=cells)
+            if sqrt(price.variance(cost / len(left)) * 2 / pi) * cells(widest) <= 2 * BLEND.figure_noise * total:
+                break
+            left.remove(widest)
+        return tuple(left)
+
     @staticmethod
-    def _with_tables(model: AbstractModel, noisy: NoisyTables, keys: Sequence[Key]) -> AbstractModel:
-        """The model, its records chosen so that they agree with what was measured of ``keys``; groups uncrossed."""
+    def _with_tables(
+        model: AbstractModel, noisy: NoisyTables, keys: Sequence[Key], figures: Sequence[Measurement] = ()
+    ) -> AbstractModel:
+        """The model, its records chosen so that they agree with what was measured of ``keys`` and ``figures``.
+
+        Groups are uncrossed.
+        """
         axes, wide = noisy.axes, [k for k in keys if len(k) > 2]
-        if wide:
+        if wide or figures:
             tables = [(tuple(axes.names[i] for i in k), estimated(model, noisy, k)) for k in wide]
-            model = WiderTables(model, axes.names, axes.coding, tables)
+            bands = estimated_bands(model, noisy, figures)
+            model = WiderTables(model, axes.names, axes.coding, tables, bands)
         return model if axes.crossed is None else CrossedModel(model, axes.crossed, axes.coding)
 
 
 def tables_of_uses(axes: Axes, public: PublicData) -> tuple[Key, ...]:
     """The axes of the tables that intended uses are read from; those too large to be counted are left out."""
-    found = (axes.covering(columns) for columns in public.wanted)
+    narrow = ((*f.by, f.of) for f in public.figures if f.of and not has_bands(public.schema, f))
+    found = (axes.covering(columns) for columns in (*public.wanted, *narrow))
     return tuple(dict.fromkeys(k for k in found if k and prod(axes.shape[i] for i in k) <= MOST_CELLS))
 
 
@@ -146,6 +198,21 @@ def estimated(model: AbstractModel, noisy: NoisyTables, key: Key) -> Floats:
     inside, axes = combinations(range(len(key)), 2), noisy.axes
     pairs = {(a, b): model.expected(axes.question((key[a], key[b]))) for a, b in inside}
     return fit_margins(shrunk.reshape([noisy.shape[i] for i in key]), pairs, sweeps=BLEND.wider_fit_sweeps).ravel()
+
+
+def estimated_bands(
+    model: AbstractModel, noisy: NoisyTables, figures: Sequence[Measurement]
+) -> list[tuple[Marginal, Floats]]:
+    """Tables of bands, each shrunk from its noisy counts towards what records of the model give."""
+    if not figures:
+        return []
+    codes, found = model.draw(noisy.total, fixed_stream()), []
+    for m in figures:
+        expected = counts_of(codes, m.question, noisy.axes.coding, noisy.total)
+        mean = (1 - BLEND.wider_trace) * expected + BLEND.wider_trace * expected.sum() / len(expected)
+        shrunk = shrink(m.counts.astype(np.float64), mean, law_of(m.noise).variance)
+        found.append((m.question, project(shrunk, float(noisy.total)) + 1e-6 * mean))
+    return found
 
 
 def without_interaction(table: Floats) -> Floats:

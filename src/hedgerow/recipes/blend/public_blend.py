@@ -71,7 +71,10 @@ class PublicBlend(AbstractBlend):
         return {
             "first_share lies between 0 and 1": 0 < self.first_share < 1,
             "one_way_share lies between 0 and 1": 0 < self.one_way_share < 1,
-            "table_share lies between 0 and 1": 0 < self.table_share < 1,
+            "table_share is above 0": self.table_share > 0,
+            "figure_share is above 0, and below 1 together with table_share": (
+                self.figure_share > 0 and self.table_share + self.figure_share < 1
+            ),
             "tail is 0 or more": self.tail >= 0,
             "triples is 0 or more": self.triples >= 0,
             "rows is 1 or more": self.rows is None or self.rows >= 1,
@@ -112,21 +115,34 @@ class PublicBlend(AbstractBlend):
         rows = axes.rows(public.relative)
         answers = self._first_answers(gate, public)
         noisy = NoisyTables(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
-        kept = float(gate.left) * self.table_share
-        required = self._required(noisy, public, Price(gate.tariff), kept, PUBLIC_BLEND.bearable)
+        kept, price = float(gate.left) * self.table_share, Price(gate.tariff)
+        required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *strong_triples(rows, axes.shape, self.triples))))
-        again = self._shares(gate, noisy, rows, chosen)
-        second = gate.measure([axes.question(k) for k in again], gate.left, weights=list(again.values()))
-        noisy = noisy.plus(dict(zip(again, second, strict=True)))
-        return self._with_tables(PublicPrior(noisy, rows).model(self.tail, refine=self.refine), noisy, chosen)
+        codes, part = public.relative.codes(public.schema.attributes), Fraction(str(self.figure_share))
+        margins = PublicPrior(noisy, rows).margins
+        figures = self._figures(axes, public, codes, margins, price, float(gate.left * part))
+        part = part if figures else Fraction(0)
+        again = self._shares(gate, noisy, rows, chosen, part)
+        questions = [*(axes.question(k) for k in again), *figures]
+        weights = [*again.values(), *(part / len(figures) for _ in figures)]
+        second = gate.measure(questions, gate.left, weights=weights)
+        noisy = noisy.plus(dict(zip(again, second, strict=False)))
+        model = PublicPrior(noisy, rows).model(self.tail, refine=self.refine)
+        return self._with_tables(model, noisy, chosen, second[len(again) :])
 
-    def _shares(self, gate: Answers, noisy: NoisyTables, rows: Records, chosen: Sequence[Key]) -> dict[Key, Fraction]:
-        """What part of the second look each table gets; like shares together: each scale of noise takes preparing."""
+    def _shares(
+        self, gate: Answers, noisy: NoisyTables, rows: Records, chosen: Sequence[Key], figures: Fraction
+    ) -> dict[Key, Fraction]:
+        """What part of the second look each table gets; like shares together: each scale of noise takes preparing.
+
+        ``figures`` is the part that goes to figures of intended uses.
+        """
         keys, part = list(noisy.tables), Fraction(str(self.table_share)) if chosen else Fraction(0)
         known = {k: 1 / noisy.pooled[k][1] for k in keys}
-        cost = float(gate.left * (1 - part))
+        rest = 1 - part - figures
+        cost = float(gate.left * rest)
         shares = shares_by_error(PublicPrior(noisy, rows).stakes(), known, Price(gate.tariff), cost, keys=keys)
-        rounded = [Fraction(float(s)).limit_denominator(10**6) * (1 - part) for s in shares]
+        rounded = [Fraction(float(s)).limit_denominator(10**6) * rest for s in shares]
         weight = dict(zip(keys, rounded, strict=True))
         weight |= {k: weight.get(k, Fraction(0)) + part / len(chosen) for k in chosen}
         return {k: w for k, w in sorted(weight.items(), key=lambda asked: asked[1]) if w > 0}
@@ -166,7 +182,7 @@ class PublicPrior:
         means = {k: self._means[k] for k in self._keys if len(k) > 1}
         spread = {k: drifts[k].variance(m) + 1e-3 * m for k, m in means.items()}
         alone = [d.variance(m) + 1e-3 * m for d, m in zip(self._margin_drifts, self._public_margins, strict=True)]
-        return Stakes(e.shape, means, spread, self._margins, alone)
+        return Stakes(e.shape, means, spread, self.margins, alone)
 
     def model(self, tail: float, *, refine: bool) -> SupportModel:
         """Public rows and a tail, raked to the estimates."""
@@ -188,13 +204,13 @@ class PublicPrior:
     def estimates(self) -> dict[Key, Floats]:
         """Every table, shrunk from its noisy counts towards the public one."""
         e = self.noisy
-        found: dict[Key, Floats] = {k: self._margins[k[0]] for k in self._keys if len(k) == 1}
+        found: dict[Key, Floats] = {k: self.margins[k[0]] for k in self._keys if len(k) == 1}
         for k in (k for k in self._keys if len(k) == 2):
             table, noise = e.pooled[k]
             mean = self._means[k]
             shrunk = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
             square = shrunk.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
-            found[k] = fit_margins(square, {(a,): self._margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
+            found[k] = fit_margins(square, {(a,): self.margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 
     @cached_property
@@ -217,9 +233,9 @@ class PublicPrior:
         """
         rows = self.public.copy()
         for i, trust in enumerate(self._margin_trust):
-            apart = total_variation(shares(self._said_alone[i]), shares(self._margins[i]))
+            apart = total_variation(shares(self._said_alone[i]), shares(self.margins[i]))
             if trust < PUBLIC_BLEND.foreign_trust < apart:
-                rows[:, i] = stratified(self._margins[i], len(rows), fixed_stream())
+                rows[:, i] = stratified(self.margins[i], len(rows), fixed_stream())
         return rows
 
     @cached_property
@@ -253,7 +269,7 @@ class PublicPrior:
         )
 
     @cached_property
-    def _margins(self) -> list[Floats]:
+    def margins(self) -> list[Floats]:
         """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
         total, noisy = float(self.noisy.total), self.noisy.noisy_margins
         return [
@@ -265,7 +281,7 @@ class PublicPrior:
     def _tilted(self) -> Floats:
         """Weights of the public rows, raked to the estimated one-way tables."""
         start = np.full(len(self.rows), float(self.noisy.total) / len(self.rows))
-        alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self._margins)}
+        alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self.margins)}
         return rake_rows(self.rows, self.noisy.shape, alone, start, sweeps=20)
 
     @cached_property
@@ -281,7 +297,7 @@ class PublicPrior:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
         e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
         found = {k: counted(self.rows, weights, e.shape, k) for k in self._keys}
-        margins = self._margins
+        margins = self.margins
         for k in (k for k in self._keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
@@ -293,7 +309,7 @@ class PublicPrior:
     @cached_property
     def _alone(self) -> dict[Key, Floats]:
         """What would be expected of each pair without a public table: what a tree of the noisy pairs says of it."""
-        e, margins = self.noisy, self._margins
+        e, margins = self.noisy, self.margins
         tree = e.tree()
         said = tree_pairs(tree, e.pairs())
         found: dict[Key, Floats] = {}

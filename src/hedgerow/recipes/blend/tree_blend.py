@@ -1,6 +1,6 @@
 """``tree_blend``: whole records without a public relative."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, final
@@ -47,8 +47,9 @@ class TreeBlend(AbstractBlend):
             ),
             "bearable is above 0": self.bearable > 0,
             "table_share is above 0": self.table_share > 0,
-            "triple_share is above 0, and below 1 together with table_share": (
-                self.triple_share > 0 and self.table_share + self.triple_share < 1
+            "figure_share is above 0": self.figure_share > 0,
+            "triple_share is above 0, and below 1 together with table_share and figure_share": (
+                self.triple_share > 0 and self.table_share + self.figure_share + self.triple_share < 1
             ),
             "triples is 0 or more": self.triples >= 0,
             "rare is 0 or more": self.rare >= 0,
@@ -84,9 +85,14 @@ class TreeBlend(AbstractBlend):
         part = self._part(self.table_share) * left
         required = self._required(noisy, public, price, float(part), self.bearable)
         kept = part if required else Fraction(0)
+        part = self._part(self.figure_share) * left
+        # without a public table nothing says how the columns of a model go together
+        wanted = replace(public, figures=tuple(f for f in public.figures if f.formula is None))
+        figures = self._figures(axes, wanted, {}, noisy.margins(), price, float(part))
+        kept_figures = part if figures else Fraction(0)
         each = self._part(self.triple_share) * left / max(self.triples, 1)
         triples = self.triples if quiet_paths(noisy, price, each) else 0
-        rest = left - kept - triples * each
+        rest = left - kept - kept_figures - triples * each
         if chosen:
             noisy = self._second_look(gate, noisy, rest)
         elif rest > 0:
@@ -95,8 +101,9 @@ class TreeBlend(AbstractBlend):
         if required:
             answers = gate.measure([noisy.axes.question(k) for k in required], kept)
             noisy = noisy.plus(dict(zip(required, answers, strict=True)))
+        told = gate.measure(figures, kept_figures) if figures else ()
         model = with_worst_triples(gate, noisy, triples, each)
-        return self._with_tables(model, noisy, required)
+        return self._with_tables(model, noisy, required, told)
 
     def _second_look(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.

@@ -40,13 +40,15 @@ from hedgerow.public import (
     PublicData,
     Relation,
     Spend,
+    Statistic,
     Tariff,
     Tree,
     law_of,
     people_facts,
 )
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.trees.attach import cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
+from hedgerow.recipes.statistics import has_bands, response_bands, value_bands
+from hedgerow.recipes.trees.attach import Columns, cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
 from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of
 from hedgerow.recipes.trees.people import carried, counted
 
@@ -62,6 +64,7 @@ class AttachInputs:
         target: the rows that receive columns, and ``code_rows`` their codes, a row for each given attribute.
         public: the codes of public rows, and ``labels`` their private cells; None when nobody knows them.
         rows: how many rows the confidential table is taken to have.
+        wanted: the tables that settings and intended uses want.
         residuals: the given attributes that are residuals already.
     """
 
@@ -75,6 +78,7 @@ class AttachInputs:
     public: npt.NDArray[Any]
     labels: npt.NDArray[np.int64] | None
     rows: int
+    wanted: tuple[Marginal, ...]
     residuals: tuple[str, ...] = ()
 
     def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
@@ -118,6 +122,7 @@ class GuidedTree(AbstractRecipe):
             other given ones leave of it is measured in bands together with the private ones.
         analyses: further tables to get right, each a list of given attributes: they are measured together with all
             private ones.
+        uses: whether what intended uses are read from is measured like ``outcomes`` and ``analyses``.
         share: the part of the budget that goes to ``outcomes`` and ``analyses``.  By default a third; with outcomes
             the least of a sixth, a third and a half that tells half of what chance did to them.
         tables: the part of the rest that goes to attribute x private tables; by default the one with which the
@@ -136,6 +141,7 @@ class GuidedTree(AbstractRecipe):
     columns: Sequence[str] = ()
     outcomes: Sequence[str] = ()
     analyses: Sequence[Sequence[str]] = ()
+    uses: bool = True
     share: float | None = None
     tables: float | None = None
     priorities: Mapping[str, float] = field(default_factory=dict)
@@ -177,12 +183,15 @@ class GuidedTree(AbstractRecipe):
                 "are not known yet; they get what is left of the budget. The tables are used as well.",
             )
         rows = np.bincount(leaf_of(request.tree, inputs.codes(inputs.code_rows)), minlength=request.tree.leaves)
-        bands = [
-            f"Outcomes ({', '.join(self.outcomes)}): what the other columns leave of it, in {q.leaves} bands with "
-            f"{' and '.join(q.columns)}, gets {float(w):.0%} of the budget."
-            for q, w in zip(request.questions[1:], request.weights[1:], strict=True)
-            if q.tree is not None
-        ]
+        bands, own = [], {Marginal((a, *inputs.private)) for a in inputs.given}
+        for q, w in zip(request.questions[1:], request.weights[1:], strict=True):
+            gets = f"gets {float(w):.0%} of the budget."
+            if q in inputs.wanted and q not in own:
+                what = "bands of what a use is read from" if q.tree else "the table"
+                bands.append(f"For a use, {what} {q} {gets}")
+            elif q.tree is not None:
+                what = f"Outcomes ({', '.join(self.outcomes)}): what the other columns leave of it"
+                bands.append(f"{what}, in {q.leaves} bands with {' and '.join(q.columns)}, {gets}")
         units = "people of the target" if people_facts(tariff.coding) else "target rows"
         return (
             f"The tree has {request.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} {units}.",
@@ -274,7 +283,8 @@ def _correct(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest)
     leaves, bands = counts[0], [counts[i] for i in treed[1:]]
     tables = [e for i, e in enumerate(counts) if i not in treed]
     shares = apply_drift(start, [label_totals([e for e in counts if e.label is None])])
-    for part in ([tables] if tables else []) + [[e] for e in bands]:  # an outcome strays by itself
+    joint, apart = [e for e in tables if e.label is None], [e for e in tables if e.label is not None]
+    for part in ([joint] if joint else []) + [[e] for e in (*apart, *bands)]:  # an outcome strays by itself
         shares = apply_drift(shares, part)
     assert request.grown is not None and request.ends is not None
     deepest = int(request.grown.depth[request.ends].max())
@@ -319,6 +329,7 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         code_rows(relative, given)[:, np.sort(some)] if labelled else code_rows(target, given),
         cells_of(relative, found.private)[np.sort(some)] if labelled else None,
         recipe.rows or public.assumed_rows or target.rows,
+        wanted_tables(recipe, public, Columns(found.private, given), people=bool(people_facts(tariff.coding))),
         tuple(f.name for f in people_facts(tariff.coding) if f.rule == "mean"),
     )
 
@@ -336,6 +347,58 @@ def _in_facts(recipe: GuidedTree, tariff: Tariff) -> GuidedTree:
     tables = tuple(tuple(of(c)[-1] for c in t) for t in recipe.analyses)
     weights = {f: w for c, w in recipe.priorities.items() for f in of(c)}
     return replace(recipe, outcomes=outcomes, analyses=tables, priorities=weights)
+
+
+def wanted_tables(
+    recipe: GuidedTree, public: PublicData, columns: Columns, *, people: bool = False
+) -> tuple[Marginal, ...]:
+    """The tables that settings and intended uses want: only what a private attribute has a part in.
+
+    A use of one private attribute is counted with that one alone, of several with all.  Means, quantiles and
+    coefficients of given columns are asked for in bands.  Uses are about rows: where people are counted none is asked.
+    """
+    private, schema, target = columns.private, public.schema, target_of(public)
+    tables = [Marginal((*t, *private)) for t in recipe.analyses]
+    for names in public.wanted if recipe.uses and not people else ():
+        tables += [Marginal((*others, *counted)) for others, counted in _parted(names, columns)]
+    for said in public.figures if recipe.uses and not people else ():
+        if said.formula is not None:
+            tables += _bands_of_model(said, public, columns)
+            continue
+        for others, counted in _parted((*said.by, said.of), columns):
+            if others == (said.of,) and has_bands(schema, said):
+                counts = np.bincount(target.cells(others), minlength=schema.size(others)).astype(np.float64)
+                tables.append(Marginal(counted, value_bands(schema, said, counts)))
+            else:
+                tables.append(Marginal((*others, *counted)))
+    plain = [set(t.columns) for t in tables if t.tree is None]
+    within = [t for t in tables if t.tree is None and any(set(t.columns) < p for p in plain)]
+    return tuple(dict.fromkeys(t for t in tables if t not in within))  # a larger table tells a smaller one
+
+
+def _parted(names: Sequence[str], columns: Columns) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The given columns of a table and the private ones it is counted with; nothing where there are none of these."""
+    labels = [p for p in columns.private if p in names]
+    others = tuple(dict.fromkeys(c for c in names if c not in columns.private))
+    if not labels or any(c not in columns.given for c in others):
+        return []
+    return [(others, (labels[0],) if len(labels) == 1 else columns.private)]
+
+
+def _bands_of_model(said: Statistic, public: PublicData, columns: Columns) -> list[Marginal]:
+    """Bands of what the given columns leave of a model's response, with the private column of the term."""
+    assert said.formula is not None
+    schema, formula = public.schema, said.formula.bound(public.schema)
+    at = [t.column for t in formula.terms for _ in t.coefficients(schema.column(t.column))]
+    label = at[formula.place(said.term, schema)]
+    known = (*columns.given, *columns.private)
+    if label not in columns.private or said.by or any(c not in known for c in formula.columns):
+        return []
+    if formula.response.column in columns.private:
+        return []
+    given = [c for c in formula.columns if c in columns.given]
+    tree = response_bands(schema, formula, columns.private, target_of(public).codes(given))
+    return [] if tree is None else [Marginal((label,), tree)]
 
 
 def attribute_tables(recipe: GuidedTree, inputs: AttachInputs) -> tuple[TreeRequest, Fraction]:
@@ -387,14 +450,20 @@ def _analyses(
     cross = shares.mean(axis=0, dtype=np.float64).reshape(schema.shape(inputs.private))
     others = [tuple(j for j in range(cross.ndim) if j != i) for i in range(cross.ndim)]
     labels = {p: np.asarray(cross.sum(axis=o)) for p, o in zip(inputs.private, others, strict=True)}
-    tables = [Marginal((*t, *inputs.private)) for t in recipe.analyses]
     outcomes = [
         banded(o, inputs.code_rows[inputs.given.index(o)], schema.size([o]))
         if o in inputs.residuals
         else outcome_of(schema, inputs.given, inputs.code_rows, o)
         for o in recipe.outcomes
     ]
-    return budget_parts(tables, outcomes, labels, _fraction(recipe.share), variance)
+    return budget_parts(
+        inputs.wanted,
+        outcomes,
+        labels,
+        _fraction(recipe.share),
+        variance,
+        uses=len(inputs.wanted) > len(recipe.analyses),
+    )
 
 
 def _questions(

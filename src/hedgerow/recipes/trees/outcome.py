@@ -29,10 +29,10 @@ import numpy.typing as npt
 from hedgerow.errors import JobError
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.public import BINNED, Marginal, Schema, Tree
+from hedgerow.recipes.statistics import Ints, lloyd_cuts, tree_of_sums
 from hedgerow.recipes.trees.attach import is_ordered
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @final
@@ -51,20 +51,7 @@ class Residual:
 
     def tree(self, columns: tuple[str, ...], cuts: Sequence[int]) -> Tree:
         """The tree whose leaf is the number of ``cuts`` that are at or below a row's residual."""
-        look, wide, child, sums, splits = [], [], [], np.zeros(1, np.int64), 1
-        order = sorted(range(len(columns)), key=lambda a: -len(self.points[a]))  # wide columns while sums are few
-        for place, a in enumerate(order):
-            after = sums[:, None] + self.points[a]
-            if place + 1 == len(order):
-                child.append((-1 - np.searchsorted(cuts, after, side="right")).ravel())
-            else:
-                nexts = np.unique(after)
-                child.append((splits + np.searchsorted(nexts, after)).ravel())
-            look += [a] * len(sums)
-            wide += [len(self.points[a])] * len(sums)
-            if place + 1 < len(order):
-                sums, splits = nexts, splits + len(nexts)
-        return Tree.of(columns, len(cuts) + 1, look, np.cumsum(wide) - wide, np.concatenate(child))
+        return tree_of_sums(columns, self.points, lambda s: np.searchsorted(cuts, s, side="right"), len(cuts) + 1)
 
 
 def residual_of(
@@ -99,20 +86,6 @@ def _numbers(points: Sequence[Floats]) -> float:
     """At most how many numbers the tree of these points has."""
     reach = np.cumsum([0.0, *(np.ptp(p) for p in sorted(points, key=len, reverse=True))])
     return float(sum((r + 1) * len(p) for r, p in zip(reach, sorted(points, key=len, reverse=True), strict=False)))
-
-
-def lloyd_cuts(values: Ints, many: Ints, bands: int) -> list[int]:
-    """Cuts that part ``many`` rows of each of ``values`` in at most so many bands, each as like itself as can be.
-
-    Lloyd's algorithm (one-dimensional k-means) from equal parts; a value at a cut belongs to the upper band.
-    """
-    middle = np.interp((np.arange(bands) + 0.5) / bands, (np.cumsum(many) - many / 2) / many.sum(), values)
-    for _ in range(GUIDED_TREE.lloyd_rounds):
-        band = np.searchsorted((middle[1:] + middle[:-1]) / 2, values)
-        rows = np.bincount(band, weights=many, minlength=bands)
-        mean = np.bincount(band, weights=many * values, minlength=bands) / np.maximum(rows, 1)
-        middle = np.where(rows > 0, mean, middle)
-    return sorted({int(np.floor(c)) + 1 for c in (middle[1:] + middle[:-1]) / 2})
 
 
 def unknown_deviation(
@@ -240,19 +213,20 @@ def budget_parts(
     labels: Mapping[str, Floats],
     share: Fraction | None,
     variance: Callable[[Fraction], float],
+    *,
+    uses: bool = False,
 ) -> dict[Marginal, Fraction]:
     """The questions of all ``tables`` and ``outcomes``, each with its part of the budget.
 
-    Their ``share`` together, when None, is a third; with outcomes it is the least of a sixth, a third and a half
-    with which half of what chance did to each is told.  ``variance`` is that of a count that gets so much of the
-    budget.
+    Their ``share`` together, when None, is a third, or a half where intended ``uses`` want some; with outcomes it is
+    the least of a sixth, a third and a half with which half of what chance did to each is told.  ``variance`` is that
+    of a count that gets so much of the budget.
     """
     if not (tables or outcomes):
         return {}
     parts: dict[Marginal, Fraction] = {}
-    for whole in (
-        (share,) if share is not None else GUIDED_TREE.outcome_shares if outcomes else (GUIDED_TREE.analyses_share,)
-    ):
+    rest = GUIDED_TREE.uses_share if uses else GUIDED_TREE.analyses_share
+    for whole in (share,) if share is not None else GUIDED_TREE.outcome_shares if outcomes else (rest,):
         part = whole / (len(tables) + len(outcomes))
         parts, least = dict.fromkeys(tables, part), 1.0
         for outcome in outcomes:

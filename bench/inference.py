@@ -1,0 +1,301 @@
+"""Does a nominal 95 % interval hold the truth 95 times in 100? Over simulated worlds, and on real pairs of tables.
+
+    python -m bench.inference --worlds 0-99 --recipes public_blend,tree_blend --epsilons 0.3,1,3  # resumes
+    python -m bench.inference --summary
+
+A world is a large table, the population, from which the confidential rows are drawn one by one with replacement; so
+the true figures are known and rows are independent.  Simulated: five times ``--rows`` personnel rows, with a public
+table of other people in the same years (``good``) or of seven years before (``drifted``).  Real: the confidential
+table of a pair of ``bench/real_tables.py`` is the population, its public one the relative.  Questions are answered by
+a stand-in gate, whose noise is the gate's in law and scale.  A line of JSON for every world, recipe, epsilon and
+relative, with an entry for every use: how many figures were asked and told, how many intervals hold the population's
+figure, how many of those without the sampling part hold the confidential table's, and the summed widths beside those
+that the confidential table itself gives.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import real_tables
+from bench.forecast import REAL
+from hedgerow.answers import StandInGate
+from hedgerow.inference import Estimate, Evidence, estimates
+from hedgerow.public import Budget, CodedTable, Guarantee, Measurement, PublicData, Schema, Tariff
+from hedgerow.recipes import RECIPES
+from hedgerow.records import draw_one
+from hedgerow.release.evidence import rows_of_counts
+from hedgerow.simulate.personnel import PUBLIC_YEARS, YEARS, personnel, personnel_schema
+from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table
+
+OUT = Path(__file__).with_name("inference.jsonl")
+MODEL = "ln(pay) ~ sex + race + age + I(age^2) + number(education) | agency + occupation"
+Z = 1.959964
+DECLARED: tuple[AbstractUse, ...] = (
+    Table(["race"], tolerance=1, name="one-way, declared"),
+    Table(["race", "sex"], tolerance=1, name="two-way, declared"),
+    Mean("pay", by=["sex"], tolerance=1, name="mean by group, declared"),
+    Rate("supervisory", ["2", "4"], by=["sex"], tolerance=1, name="rate by group, declared"),
+    Quantile("pay", [0.5, 0.9], by=["sex"], tolerance=1, name="quantiles by group, declared"),
+    Coefficient(MODEL, "sex[F]", tolerance=1, name="coefficient, declared"),
+)
+OTHER: tuple[AbstractUse, ...] = (
+    Table(["agency"], tolerance=1, name="one-way"),
+    Table(["agency", "sex"], tolerance=1, name="two-way"),
+    Mean("pay", by=["race"], tolerance=1, name="mean by group"),
+    Coefficient(MODEL, "race[D]", tolerance=1, name="coefficient"),
+)
+COUNTED = ("sex", "race", "education")
+COUNTS: tuple[AbstractUse, ...] = (
+    Table(["race"], tolerance=1, name="one-way, declared"),
+    Table(["race", "sex"], tolerance=1, name="two-way, declared"),
+    Mean("education", by=["sex"], tolerance=1, name="mean by group, declared"),
+    Rate("sex", ["F"], by=["race"], tolerance=1, name="rate by group, declared"),
+    Quantile("education", [0.5], by=["sex"], tolerance=1, name="quantiles by group, declared"),
+)
+
+
+@dataclass(frozen=True)
+class World:
+    """A population, the confidential rows drawn from it, and a public relative."""
+
+    population: CodedTable
+    secret: CodedTable
+    relative: CodedTable
+    declared: tuple[AbstractUse, ...]
+    other: tuple[AbstractUse, ...]
+    private: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns mean."""
+        return self.relative.schema
+
+
+def world_of(name: str, relative: str, rows: int) -> World:
+    """A simulated world by its seed, a real pair by its name."""
+    if not name.isdigit():
+        return _real(name, rows)
+    made = personnel(5 * rows, int(name), public_years=YEARS if relative == "good" else PUBLIC_YEARS)
+    public = CodedTable.read(made.public[:rows].drop("person"), Schema.loads(personnel_schema()))
+    whole = CodedTable.read(made.confidential.drop("person"), public.schema, role="target")
+    rng = np.random.default_rng([int(name), 1])
+    secret = whole.take(rng.integers(0, whole.rows, rows))
+    return World(whole, secret, public, DECLARED, OTHER, ("sex", "race"))
+
+
+def _real(name: str, rows: int) -> World:
+    pair, _, seed = name.partition(":")
+    kept, (figure, group, other, control) = (part.split() for part in REAL[pair])
+    public, secret, domain = real_tables.load(pair)
+    assert public is not None
+    text = real_tables.schema_of({c: domain[c] for c in kept}).dumps()
+    schema = Schema.loads(text.replace('kind = "ordered"', 'kind = "ordered"\ntype = "integer"'))
+    relative = CodedTable.read(public.select(kept).sample(min(rows, len(public)), seed=1), schema)
+    whole = CodedTable.read(secret.select(kept), relative.schema, role="target")
+    model = f"number({figure}) ~ C({group}, ref=0) + number({control})"
+    declared: tuple[AbstractUse, ...] = (
+        Table([other], tolerance=1, name="one-way, declared"),
+        Table([group, other], tolerance=1, name="two-way, declared"),
+        Mean(figure, by=[group], tolerance=1, name="mean by group, declared"),
+        Coefficient(model, f"{group}[1]", tolerance=1, name="coefficient, declared"),
+    )
+    others: tuple[AbstractUse, ...] = (
+        Table([kept[0]], tolerance=1, name="one-way"),
+        Table([kept[0], group], tolerance=1, name="two-way"),
+        Mean(figure, by=[other], tolerance=1, name="mean by group"),
+    )
+    rows = min(rows, whole.rows)
+    secret_rows = whole.take(np.random.default_rng([int(seed or 0), 2]).integers(0, whole.rows, rows))
+    return World(whole, secret_rows, relative, declared, others, (group, other))
+
+
+@dataclass
+class Listening:
+    """A gate that remembers its answers."""
+
+    gate: StandInGate
+    heard: list[Measurement]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.gate, name)
+
+    def measure(self, *asked: Any, **how: Any) -> tuple[Measurement, ...]:
+        """What the gate answers."""
+        answers = self.gate.measure(*asked, **how)
+        self.heard += answers
+        return answers
+
+
+def evidence_in(world: World, name: str, epsilon: str, seed: int) -> tuple[Evidence, tuple[AbstractUse, ...]]:
+    """One release of the world's confidential rows, and which uses its job declares."""
+    schema, kind = world.schema, RECIPES[name]
+    declared = COUNTS if name == "integer_counts" else tuple(u.on(schema) for u in world.declared)
+    recipe = kind(columns=COUNTED) if name == "integer_counts" else kind()
+    given = tuple(c.name for c in schema.columns if c.name not in world.private) if kind.attaches else ()
+    target = CodedTable.read(world.secret.frame.select(given), schema, role="target") if given else None
+    leans = name in ("public_blend", "guided_tree")
+    public = PublicData(
+        schema,
+        world.relative if leans else None,
+        target,
+        None,
+        tuple(dict.fromkeys(u.table for u in declared if u.table and u.statistic is None)),
+        tuple(dict.fromkeys(u.statistic for u in declared if u.statistic is not None)),
+    )
+    budget, rng = Budget(Fraction(epsilon)), np.random.default_rng([seed, 3])
+    guarantee = Guarantee(relation=recipe.relation, public_columns=given)
+    tariff = Tariff(schema.coding, guarantee, budget.measure)
+    gate = Listening(StandInGate(tariff, budget, world.secret, world.secret.rows, rng), [])
+    copy = draw_one(recipe.fit(gate, public), public, rng)
+    made = CodedTable.of_counts(schema, copy.frame) if copy.counted else CodedTable(schema, copy.frame)
+    records = rows_of_counts(made) if copy.counted else made
+    return Evidence(schema, tuple(gate.heard), records, public.relative, given), declared
+
+
+def entry(evidence: Evidence, use: AbstractUse, world: World) -> dict[str, Any]:
+    """How the intervals of one use fared."""
+    found = estimates(evidence, use)
+    truth, own = use.figures(world.population), use.figures(world.secret)
+    half = own_halves(use, world.secret)
+    scale = (truth.values.sum(), own.values.sum()) if isinstance(use, Table) else (1.0, 1.0)
+    line: dict[str, Any] = {
+        "use": use.name,
+        "asked": 0,
+        "told": 0,
+        "population": 0,
+        "table": 0,
+        "width": 0.0,
+        "own": 0.0,
+    }
+    for e, i in zip(found, _places(found, use, world.schema), strict=True):
+        true, mine = truth.values[i] / scale[0], own.values[i] / scale[1]
+        if not np.isfinite(true) or truth.sizes[i] <= 0:
+            continue
+        line["asked"] += 1
+        if e.estimate is None or e.low is None or e.high is None:
+            continue
+        line["told"] += 1
+        line["population"] += int(e.low - 1e-9 <= true <= e.high + 1e-9)
+        inner = sqrt(e.parts["noise"] ** 2 + e.parts["recipe"] ** 2)
+        line["table"] += int(abs(e.estimate - mine) <= inner + 1e-9)
+        if np.isfinite(half[i]):
+            line["width"] += (e.high - e.low) / 2
+            line["own"] += float(half[i])
+    return line
+
+
+def _places(found: tuple[Estimate, ...], use: AbstractUse, schema: Schema) -> Iterator[int]:
+    """Which figure of the use each estimate is about."""
+    labels = use.labels(schema, np.arange(schema.size(use.groups) * max(len(use.repeats), 1)))
+    at = {label: i for i, label in enumerate(labels)}
+    return (at[e.group] if e.group else 0 for e in found)
+
+
+def own_halves(use: AbstractUse, table: CodedTable) -> np.ndarray:
+    """Half the width of the 95 % intervals that the confidential table itself gives."""
+    found = use.figures(table)
+    if isinstance(use, Table):
+        share = found.values / found.values.sum()
+        return np.asarray(Z * np.sqrt(share * (1 - share) / found.values.sum()))
+    if isinstance(use, Coefficient):
+        return np.asarray(Z * found.errors)
+    if isinstance(use, Rate):
+        return np.asarray(Z * np.sqrt(found.values * (1 - found.values) / np.maximum(found.sizes, 1)))
+    group, halves = table.cells(use.groups), []
+    for g in range(table.schema.size(use.groups)):
+        y = np.sort(table.numbers(use.of)[group == g])  # type: ignore[attr-defined]
+        y = y[np.isfinite(y)]
+        if isinstance(use, Quantile):
+            for share in use.shares:
+                far = Z * sqrt(share * (1 - share) / max(len(y), 1))
+                ends = np.quantile(y, np.clip([share - far, share + far], 0, 1)) if len(y) else np.full(2, np.nan)
+                halves.append(float(ends[1] - ends[0]) / 2)
+        else:
+            halves.append(Z * float(y.std()) / sqrt(len(y)) if len(y) > 1 else np.nan)
+    return np.array(halves)
+
+
+def measured(world: World, recipe: str, epsilon: str, seed: int) -> list[dict[str, Any]]:
+    """An entry for every use."""
+    evidence, declared = evidence_in(world, recipe, epsilon, seed)
+    other = () if recipe == "integer_counts" else tuple(u.on(world.schema) for u in world.other)
+    return [entry(evidence, u, world) for u in (*declared, *other)]
+
+
+def summary(file: Path) -> str:
+    """Coverage and width, over all worlds, for every recipe, relative, epsilon and kind of use."""
+    sums: dict[tuple[str, ...], dict[str, float]] = {}
+    for line in map(json.loads, file.read_text("utf-8").splitlines()):
+        real = not line["world"].isdigit()
+        where = line["world"].partition(":")[0] if real else line["relative"]
+        for e in line["uses"]:
+            total = sums.setdefault((line["recipe"], where, line["epsilon"], e["use"]), {"worlds": 0})
+            total["worlds"] += 1
+            for k in ("asked", "told", "population", "table", "width", "own"):
+                total[k] = total.get(k, 0) + e[k]
+    lines = [
+        "| recipe | relative | epsilon | figure | worlds | told | holds the population's | the table's | width |"
+    ]
+    lines.append("|---|---|---|---|---|---|---|---|---|")
+    for key, t in sorted(sums.items()):
+        told = max(t["told"], 1)
+        shown = [f"{t['told'] / max(t['asked'], 1):.2f}", f"{t['population'] / told:.2f}", f"{t['table'] / told:.2f}"]
+        shown.append(f"{t['width'] / t['own']:.1f}" if t["own"] else "")
+        shown = shown if t["told"] else [shown[0], "", "", ""]
+        lines.append(f"| {' | '.join(key)} | {t['worlds']:.0f} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure what is not in the file yet and append it, or sum it up."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--worlds", default="0-99", help="0-99, or names of real pairs with a seed: census:0,census:1"
+    )
+    parser.add_argument("--recipes", default="tree_blend,integer_counts,public_blend,guided_tree")
+    parser.add_argument("--epsilons", default="1,0.3,3")
+    parser.add_argument("--relatives", default="good,drifted")
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--summary", action="store_true")
+    options = parser.parse_args()
+    if options.summary:
+        print(summary(options.out))
+        return
+    first, _, last = options.worlds.partition("-")
+    worlds = [*map(str, range(int(first), int(last) + 1))] if last.isdigit() else options.worlds.split(",")
+    done = set()
+    if options.out.exists():
+        known = map(json.loads, options.out.read_text("utf-8").splitlines())
+        done = {(k["world"], k["recipe"], k["epsilon"], k["relative"], k["rows"]) for k in known}
+    for name in worlds:
+        for relative in options.relatives.split(",") if name.isdigit() else ["real"]:
+            world = None
+            for recipe in options.recipes.split(","):
+                if relative == "drifted" and recipe in ("tree_blend", "integer_counts"):
+                    continue  # they have no relative
+                for epsilon in options.epsilons.split(","):
+                    key = (name, recipe, epsilon, relative, options.rows)
+                    if key in done:
+                        continue
+                    world = world or world_of(name, relative, options.rows)
+                    began = time.process_time()
+                    number = int(name) if name.isdigit() else int(name.partition(":")[2] or 0)
+                    uses = measured(world, recipe, epsilon, number)
+                    line = dict(zip(("world", "recipe", "epsilon", "relative", "rows"), key, strict=True))
+                    with options.out.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(line | {"uses": uses}) + "\n")
+                    print(f"{key}: {time.process_time() - began:.0f} s of CPU", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""Inference: intervals for figures of a release, from what is public: its noisy answers, its file, its relative.
+
+evidence.py      measured tables, and the rows that are like those behind them
+direct.py        a figure told by one measured table, with the size of each part of its error
+figures.py       every kind of use with its intervals
+estimate.py      an estimate, its interval and parts, or why there is none
+"""
+
+from hedgerow.inference.estimate import Estimate, Estimates
+from hedgerow.inference.evidence import Evidence
+from hedgerow.inference.figures import estimates

@@ -1,0 +1,132 @@
+"""Estimates with intervals: what is said of a figure, how wide, and why it is as wide as that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf, isfinite, sqrt
+from statistics import NormalDist
+from typing import Any, final
+
+from hedgerow.errors import JobError
+from hedgerow.figures import aligned, small, table_html
+
+PARTS = ("sampling", "noise", "recipe", "drawing")
+"""Chance that made the confidential rows; the gate's noise; what the recipe, or the use made of its answers, leaves
+out; and the drawing of records, where the figure is read off records."""
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """One figure with its interval, or why there is none.
+
+    Attributes:
+        name: what is estimated.
+        group: the cell or group; empty when there is one figure.
+        estimate: None when the release cannot tell.
+        low, high: the interval.
+        level: its nominal level.
+        parts: for each of ``PARTS``, half the width that the interval would have from that part alone.
+        basis: what it rests on; or, without an estimate, why and what to do.
+        in_file: the same figure worked out from the released file.
+    """
+
+    name: str
+    group: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    basis: str = ""
+    in_file: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The estimate as plain data."""
+        return {
+            "name": self.name,
+            "group": self.group,
+            "estimate": self.estimate,
+            "low": self.low,
+            "high": self.high,
+            "level": self.level,
+            "parts": {p: self.parts.get(p, 0.0) for p in PARTS} if self.estimate is not None else None,
+            "basis": self.basis,
+            "in_file": self.in_file,
+        }
+
+
+def with_interval(
+    name: str,
+    group: str,
+    value: float,
+    deviations: Mapping[str, float],
+    *,
+    level: float,
+    basis: str,
+    in_file: float | None = None,
+    bounds: tuple[float, float] = (-inf, inf),
+) -> Estimate:
+    """The estimate ``value`` with a normal interval from the standard deviation of each part.
+
+    >>> made = with_interval("x", "", 10.0, {"sampling": 3.0, "noise": 4.0}, level=0.95, basis="")
+    >>> round(made.low, 2), round(made.high, 2), round(made.parts["noise"], 2)
+    (0.2, 19.8, 7.84)
+    """
+    z = normal(level)
+    half = z * sqrt(sum(d * d for d in deviations.values()))
+    if not (isfinite(value) and isfinite(half)):
+        return refused(name, group, level, "its rows are too few to tell", in_file)
+    low, high, inside = (min(max(x, bounds[0]), bounds[1]) for x in (value - half, value + half, value))
+    parts = {p: z * deviations.get(p, 0.0) for p in PARTS}
+    return Estimate(name, group, inside, low, high, level, parts, basis, in_file)
+
+
+def refused(name: str, group: str, level: float, why: str, in_file: float | None = None) -> Estimate:
+    """No estimate, and why."""
+    return Estimate(name, group, None, None, None, level, {}, f"This release cannot tell: {why}.", in_file)
+
+
+def normal(level: float) -> float:
+    """Half the width of an interval of this level, in standard deviations."""
+    if not isinstance(level, float) or not 0 < level < 1:
+        raise JobError(f"level is {level!r}; it must lie between 0 and 1, such as 0.95. Nothing was read or spent.")
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+@final
+class Estimates(tuple[Estimate, ...]):
+    """Estimates of one use or question, one for each cell or group; shown as a table."""
+
+    __slots__ = ()
+
+    @property
+    def _head(self) -> tuple[str, ...]:
+        level = f"{100 * self[0].level:g} %" if self else ""
+        return ("", "estimate", f"{level} from", "to", *(f"± {p}" for p in PARTS), "in the file")
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A line for each."""
+        found = []
+        for e in self:
+            figures = [small(x) for x in (e.estimate, e.low, e.high)]
+            parts = [small(e.parts.get(p, 0.0)) if e.estimate is not None else "" for p in PARTS]
+            found.append((e.group or e.name, *figures, *parts, small(e.in_file)))
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the estimates rest on, each said once."""
+        return tuple(dict.fromkeys(e.basis for e in self))
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no estimate"
+        title = dict.fromkeys(e.name for e in self)
+        return "\n".join([", ".join(title), *aligned(self._head, self.rows(), left=(0,)), *self.notes])
+
+    def _repr_html_(self) -> str:
+        return table_html(", ".join(dict.fromkeys(e.name for e in self)), self._head, self.rows())
+
+    def to_json(self) -> Any:
+        """A list, or the one estimate that there is."""
+        return self[0].to_json() if len(self) == 1 and not self[0].group else [e.to_json() for e in self]

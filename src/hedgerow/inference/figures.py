@@ -1,0 +1,324 @@
+"""Every kind of use with its intervals, from the evidence of a release."""
+
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import final
+
+import numpy as np
+
+from hedgerow.errors import HedgerowError, JobError
+from hedgerow.inference.direct import SPLITS, Moments, RatioMoments, ScoreMoments, best, left_out, told_by
+from hedgerow.inference.estimate import Estimate, Estimates, normal, refused, with_interval
+from hedgerow.inference.evidence import Evidence, MeasuredTable
+from hedgerow.public import CodedTable, Floats
+from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table, cell_names
+
+_GIVEN = 0.2  # of a coefficient's variance, where most of it lies in columns that are known row by row
+_MODEL_CAUTION = 1.5  # times what splits leave out: models drift further from year to year (docs/inference.md)
+MOST_FIGURES = 20_000
+"""Cells or groups of one use that are estimated."""
+
+
+def estimates(evidence: Evidence, use: AbstractUse, *, level: float = 0.95, sampling: bool = True) -> Estimates:
+    """The figures of ``use`` with intervals of ``level``; where the release cannot tell one, why.
+
+    With ``sampling`` the interval is for the population that the confidential rows were drawn from, one by one;
+    without it, for the figure of the confidential table itself.
+    """
+    normal(level)
+    if (many := evidence.schema.size(use.groups)) > MOST_FIGURES:
+        raise JobError(
+            f"{use.name} has {many:,} cells or groups; at most {MOST_FIGURES:,} are estimated at once. Take fewer\n"
+            "columns. Nothing confidential was read or spent."
+        )
+    asked = _Asked(evidence, use, level, sampling)
+    if isinstance(use, Table):
+        return Estimates(asked.shares())
+    if isinstance(use, Rate):
+        return Estimates(asked.rates(use))
+    if isinstance(use, Mean):
+        return Estimates(asked.by_moments(RatioMoments(lambda t: t.numbers(use.of))))
+    if isinstance(use, Quantile):
+        return Estimates(asked.quantiles(use))
+    if isinstance(use, Coefficient):
+        return Estimates(asked.by_moments(ScoreMoments(use)))
+    return Estimates((refused(use.name, "", level, f"there is no interval for uses of kind {use.kind}"),))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """One use, asked of the evidence."""
+
+    evidence: Evidence
+    use: AbstractUse
+    level: float
+    sampling: bool
+
+    def shares(self) -> list[Estimate]:
+        """The share of all rows in every cell."""
+        e, columns = self.evidence, self.use.table
+        found = _open(e, columns)
+        if found is None:
+            return [self._unmeasured("")]
+        counts, variance, basis = found
+        total, noise = (float(counts.sum()), 0.0) if not variance.any() else e.total
+        share = counts / total
+        parts = {
+            "sampling": np.sqrt(_chance(share, total)) * self.sampling,
+            "noise": _tails(self.level) * np.sqrt(variance + share**2 * noise) / total,
+        }
+        return self._each(share, parts, basis, self._in_file(shares=True))
+
+    def rates(self, use: Rate) -> list[Estimate]:
+        """The share of every group's rows that have one of the values."""
+        e, columns = self.evidence, tuple(dict.fromkeys((*use.by, use.of)))
+        found = _open(e, columns)
+        if found is None or use.of in use.by:
+            return [self._unmeasured("")]
+        counts, variance, basis = found
+        size, inner = e.schema.size(use.by), e.schema.size((use.of,))
+        counts, variance = counts.reshape(size, inner), variance.reshape(size, inner)
+        hit = np.isin(np.arange(inner), _codes(e, use))
+        rows = counts.sum(axis=1)
+        sure = rows > 4 * np.sqrt(variance.sum(axis=1))
+        rate = np.divide(counts[:, hit].sum(axis=1), rows, out=np.full(size, np.nan), where=sure & (rows > 0))
+        within = np.where(hit, 1 - rate[:, None], -rate[:, None])
+        parts = {
+            "sampling": np.sqrt(_chance(rate, np.maximum(rows, 1.0))) * self.sampling,
+            "noise": np.sqrt((within**2 * variance).sum(axis=1)) / np.maximum(rows, 1.0),
+        }
+        return self._each(rate, parts, basis, self._in_file())
+
+    def by_moments(self, moments: Moments) -> list[Estimate]:
+        """A mean or a coefficient in every group, by the table that tells it best."""
+        return [self._moments(moments, g, name) for g, name in self._groups()]
+
+    def quantiles(self, use: Quantile) -> list[Estimate]:
+        """Quantiles of every group (Woodruff 1952): the interval of the share below, carried over to values."""
+        found, repeats = [], len(use.shares)
+        in_file = self._in_file()
+        for g, name in self._groups():
+            for j, share in enumerate(use.shares):
+                label = f"{name} at {share:g}".strip() if repeats > 1 else name
+                found.append(self._quantile(use, share, g, label, _at(in_file, g * repeats + j)))
+        return found
+
+    def _quantile(self, use: Quantile, share: float, g: int, name: str, in_file: float | None) -> Estimate:
+        e = self.evidence
+        rows, other = self._rows()
+        y = rows.numbers(use.of)[rows.cells(use.groups) == g]
+        y = y[np.isfinite(y)]
+        if len(y) < 2:
+            return refused(use.name, name, self.level, "the rows that it leans on have no number there", in_file)
+        told = best(e.tables, _below(use.of, float(np.quantile(y, share))), rows, use.groups, g)
+        if told is None:
+            return self._unmeasured(name, in_file)
+        curve = _curve(told.table, rows, use, g)
+        value = _inverse(curve, share)
+        found = self._parts(_below(use.of, value), told.table, rows, other, g)
+        if found is None:
+            return self._unmeasured(name, in_file)
+        _, parts = found
+        spread = normal(self.level) * sqrt(sum(p * p for p in parts.values()))
+        # where in a bin values lie records do not tell, and a public table does
+        step = _bin_width(e, use.of) / 4 if e.relative is None else 0.0
+        low, high = _inverse(curve, share - spread) - step, _inverse(curve, share + spread) + step
+        slope = (high - low) / 2 / max(spread, 1e-12)
+        widths = {k: slope * normal(self.level) * v for k, v in parts.items()}
+        return Estimate(use.name, name, value, low, high, self.level, widths, self._basis(told.table), in_file)
+
+    def _moments(self, moments: Moments, g: int, name: str) -> Estimate:
+        e, use = self.evidence, self.use
+        in_file = _at(self._in_file(), g)
+        rows, other, tables = *self._rows(), e.tables
+        if isinstance(use, Coefficient) and e.given:
+            moments, tables = ScoreMoments(use, tells=_GIVEN), self._asked_for(use)
+        elif isinstance(use, Coefficient):
+            if e.relative is None:  # records of a model need not have the association of any three columns
+                why = "without a public table nothing says how the other columns of the model go together"
+                return refused(use.name, name, self.level, why, in_file)
+            rows, other = e.relative, e.relative
+        told = best(tables, moments, rows, use.groups, g)
+        found = told and self._parts(moments, told.table, rows, other, g)
+        if told is None or not found:
+            return self._unmeasured(name, in_file)
+        value, parts = found
+        basis = self._basis(told.table)
+        return with_interval(use.name, name, value, parts, level=self.level, basis=basis, in_file=in_file)
+
+    def _asked_for(self, use: Coefficient) -> tuple[MeasuredTable, ...]:
+        """The tables that were asked for a coefficient of this model: bands of its given columns with one label."""
+        given = {c for c in use.bound(self.evidence.schema)[0].columns if c in self.evidence.given}
+        asked = ((t, t.question.tree) for t in self.evidence.tables if len(t.question.columns) == 1)
+        return tuple(t for t, tree in asked if tree is not None and set(tree.columns) == given)
+
+    def _rows(self) -> tuple[CodedTable, CodedTable | None]:
+        """The rows that say how values lie within cells, and others that do: the better ones first.
+
+        Given columns are the confidential table's own; else public rows have real values, drawn to the records'
+        shares of the column; records have what a model made of noise.
+        """
+        e, of = self.evidence, getattr(self.use, "of", "")
+        public = e.tilted(of) if of else e.relative
+        return (e.records, public) if e.given or public is None else (public, e.records)
+
+    def _parts(
+        self, moments: Moments, table: MeasuredTable, rows: CodedTable, other: CodedTable | None, g: int
+    ) -> tuple[float, dict[str, float]] | None:
+        """The figure by one table and how values of ``rows`` lie in its cells, and the deviation of each part.
+
+        ``other`` rows, if there are any, give the figure too: of two that differ by d each errs by d / sqrt(2),
+        unless one has the real values of given columns.
+        Public rows, or else these, are split to see what the cells leave out.
+        """
+        by = self.use.groups
+        told = told_by(table, moments, rows, by, g)
+        if told is None:
+            return None
+        again = None if other is None or other is rows else told_by(table, moments, other, by, g)
+        public = other if self.evidence.given and again is not None else rows
+        played = left_out(table, moments, public or rows, by, g)
+        apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
+        more = _MODEL_CAUTION if isinstance(self.use, Coefficient) else 1.0
+        recipe = sqrt((more * played) ** 2 + apart**2)
+        parts = {"sampling": told.sampling * self.sampling, "noise": told.noise, "recipe": recipe}
+        return told.value, parts
+
+    def _groups(self) -> list[tuple[int, str]]:
+        size = self.evidence.schema.size(self.use.groups)
+        if not self.use.groups:
+            return [(0, "")]
+        used = np.bincount(self.evidence.records.cells(self.use.groups), minlength=size) > 0
+        places = np.flatnonzero(used)
+        return list(zip(places.tolist(), cell_names(self.evidence.schema, self.use.groups, places), strict=True))
+
+    def _basis(self, table: MeasuredTable) -> str:
+        by_public = self.evidence.relative is not None and not self.evidence.given
+        rows = "the public table" if by_public else "the released records"
+        split = "the public table" if self.evidence.relative is not None else rows
+        told = f"From the noisy answers about {table.question}; within their cells from {rows}."
+        return f"{told} What that leaves out was played with {SPLITS} splits of {split} that drift apart."
+
+    def _each(self, values: Floats, parts: dict[str, Floats], basis: str, in_file: Floats) -> list[Estimate]:
+        names = cell_names(self.evidence.schema, self.use.groups, np.arange(len(values)))
+        few = "its rows are too few to be told from the noise"
+        found = []
+        for i, value in enumerate(values.tolist()):
+            name, own = names[i] if self.use.groups else "", _at(in_file, i)
+            if not np.isfinite(value):
+                found.append(refused(self.use.name, name, self.level, few, own))
+                continue
+            deviations = {k: float(v[i]) for k, v in parts.items()}
+            found.append(
+                with_interval(
+                    self.use.name,
+                    name,
+                    value,
+                    deviations,
+                    level=self.level,
+                    basis=basis,
+                    in_file=own,
+                    bounds=(0.0, 1.0),
+                )
+            )
+        return found
+
+    def _in_file(self, *, shares: bool = False) -> Floats:
+        """The figures of the released file; empty where it has none."""
+        try:
+            values = self.use.figures(self.evidence.records).values
+        except HedgerowError:
+            return np.empty(0)
+        return values / max(float(values.sum()), 1.0) if shares else values
+
+    def _unmeasured(self, name: str, in_file: float | None = None) -> Estimate:
+        return refused(
+            self.use.name,
+            name,
+            self.level,
+            f"no answer of the gate tells it well enough. {_declare(self.use)}",
+            in_file,
+        )
+
+
+def _declare(use: AbstractUse) -> str:
+    """Which use to declare to get an interval."""
+    said = ", ".join(
+        f"{k} = {_toml(v)}" for k, v in use.to_toml().items() if k not in ("name", "tolerance", "within", "over")
+    )
+    return f"Declare it in the next job, [[use]] {said}, and the recipe measures it if the budget allows"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _open(e: Evidence, columns: tuple[str, ...]) -> tuple[Floats, Floats, str] | None:
+    """The counts of a table, the variance of their noise, and what they rest on: given columns are known exactly."""
+    if e.given and set(columns) <= set(e.given):
+        counts = np.bincount(e.records.cells(columns), e.records.counts, e.schema.size(columns)).astype(np.float64)
+        return counts, np.zeros(len(counts)), f"The columns {', '.join(columns)} were public row by row."
+    found = e.counts(columns)
+    return None if found is None else (found[0], found[1], f"From the noisy answers about {', '.join(found[2])}.")
+
+
+def _tails(level: float) -> float:
+    """How much further the tails of one Laplace number reach than those of a normal one as wide: 1.08 at 95 %."""
+    return max(-log(1 - level) / sqrt(2) / normal(level), 1.0)
+
+
+def _chance(share: Floats, rows: Floats | float) -> Floats:
+    """The sampling variance of a share; two rows more than there are keep it above 0 (Agresti and Coull)."""
+    p = (np.clip(share, 0.0, 1.0) * rows + 1) / (rows + 2)
+    return np.asarray(p * (1 - p) / rows)
+
+
+def _codes(e: Evidence, use: Rate) -> Floats:
+    import polars as pl
+
+    wanted = pl.DataFrame({use.of: pl.Series(use.values, dtype=pl.String)})
+    return np.asarray(e.schema.coding.encode(wanted, [use.of])[use.of])
+
+
+def _below(of: str, value: float) -> RatioMoments:
+    """The share of rows at or below a value."""
+
+    def numbers(table: CodedTable) -> Floats:
+        y = table.numbers(of)
+        return np.where(np.isfinite(y), (y <= value).astype(np.float64), np.nan)
+
+    return RatioMoments(numbers)
+
+
+Curve = tuple[Floats, Floats]
+
+
+def _curve(table: MeasuredTable, reference: CodedTable, use: Quantile, g: int) -> Curve:
+    """The share of a group's rows at or below each value, by measured cells and reference rows within them."""
+    rows = np.flatnonzero(reference.cells(use.groups) == g)
+    part = reference if not use.groups else reference.take(rows)
+    y, cells = part.numbers(use.of), table.cells(part)
+    many = np.bincount(cells, minlength=len(table.counts))
+    weight = np.maximum(table.counts, 0.0)[cells] / many[cells]
+    known = np.isfinite(y)
+    order = np.argsort(y[known], kind="stable")
+    value, summed = y[known][order], np.cumsum(weight[known][order])
+    return value, summed / max(float(summed[-1]), 1e-12)
+
+
+def _inverse(curve: Curve, share: float) -> float:
+    value, below = curve
+    return float(value[min(int(np.searchsorted(below, share)), len(value) - 1)])
+
+
+def _bin_width(e: Evidence, of: str) -> float:
+    numbers = e.schema.column(of).code_numbers
+    known = numbers[np.isfinite(numbers)]
+    return float(np.median(np.diff(np.sort(known)))) if len(known) > 1 else 0.0
+
+
+def _at(values: Floats, place: int) -> float | None:
+    return float(values[place]) if place < len(values) and np.isfinite(values[place]) else None
