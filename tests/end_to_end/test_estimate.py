@@ -85,10 +85,10 @@ def test_declared_uses_have_intervals_that_hold_what_the_confidential_table_give
         assert gap.estimate is None and "cannot tell" in gap.basis and "public table" in gap.basis
     else:
         use = Coefficient("ln(pay) ~ sex + age | agency", "sex[F]", reference="M", tolerance=1)
-        assert gap.low <= use.figures(secret).values[0] <= gap.high  # type: ignore[operator]
+        assert gap.low <= use.figures(secret).values[0] <= gap.high
     people = release.estimate("people", level=0.999)
     shares = np.bincount(secret.cells(("race", "sex")), minlength=10) / secret.rows
-    assert all(e.low <= s <= e.high for e, s in zip(people, shares, strict=True))  # type: ignore[operator]
+    assert all(e.low <= s <= e.high for e, s in zip(people, shares, strict=True))
     assert release.estimate(table=["race"], by=["sex"], level=0.999)[0].estimate == people[0].estimate
     assert len(release.estimate()) == 2 + 1 + 10  # all declared uses
     assert release.verify(), "what is measured for uses is drawn again"

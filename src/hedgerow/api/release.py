@@ -14,7 +14,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
 from hedgerow.figures import aligned, printable, table_html
-from hedgerow.inference import Estimates, estimates
+from hedgerow.inference import EstimateTable, estimates
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, RecordFile, Schema, Statement, Table
 from hedgerow.records import Copies
@@ -215,7 +215,7 @@ class Release:
         public: Any = None,
         target: Any = None,
         **asked: Any,
-    ) -> Estimates:
+    ) -> EstimateTable:
         """Figures with intervals, free: of an intended use (its name, or any use), or of what is asked in words.
 
             release.estimate("pay gap")                               # a use of the job; without a name, all of them
@@ -233,10 +233,10 @@ class Release:
         for one in wanted:
             one.check(self.schema)
         if not wanted:
-            return Estimates()
+            return EstimateTable()
         evidence = evidence_of(again)
         found = [estimates(evidence, one.on(self.schema), level=level, sampling=sampling) for one in wanted]
-        return Estimates(e for part in found for e in part)
+        return EstimateTable(e for part in found for e in part)
 
     def _redrawing(self, public: Any, target: Any) -> Redrawing:
         """The release with its tables beside it, looked for where the job names them."""

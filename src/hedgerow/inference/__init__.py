@@ -6,6 +6,6 @@ figures.py       every kind of use with its intervals
 estimate.py      an estimate, its interval and parts, or why there is none
 """
 
-from hedgerow.inference.estimate import Estimate, Estimates
+from hedgerow.inference.estimate import Estimate, EstimateTable
 from hedgerow.inference.evidence import Evidence
 from hedgerow.inference.figures import estimates

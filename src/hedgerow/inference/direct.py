@@ -23,7 +23,7 @@ import numpy as np
 
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.least_squares import designs, score_parts
-from hedgerow.inference.evidence import MeasuredTable
+from hedgerow.inference.evidence import NoisyTable
 from hedgerow.public import CodedTable, Floats, Places
 from hedgerow.stand_in import DRIFT, drift_score, split_rows
 from hedgerow.uses import Coefficient
@@ -126,7 +126,7 @@ class Told:
     noise: float
     sampling: float
     unseen: float
-    table: MeasuredTable
+    table: NoisyTable
 
     @property
     def loss(self) -> float:
@@ -135,7 +135,7 @@ class Told:
 
 
 def told_by(
-    table: MeasuredTable, moments: Moments, reference: CodedTable, by: tuple[str, ...], group: int
+    table: NoisyTable, moments: Moments, reference: CodedTable, by: tuple[str, ...], group: int
 ) -> Told | None:
     """What ``table`` tells of a figure in one group; None where it does not tell most of it."""
     here = np.flatnonzero(table.places(by) == group)
@@ -164,7 +164,7 @@ def told_by(
 
 
 def best(
-    tables: Iterable[MeasuredTable], moments: Moments, rows: CodedTable, by: tuple[str, ...], group: int
+    tables: Iterable[NoisyTable], moments: Moments, rows: CodedTable, by: tuple[str, ...], group: int
 ) -> Told | None:
     """The table that tells most of a figure; None where none tells enough."""
     found = []
@@ -175,7 +175,7 @@ def best(
     return min(found, key=lambda f: f.loss, default=None)
 
 
-def left_out(table: MeasuredTable, moments: Moments, reference: CodedTable, by: tuple[str, ...], group: int) -> float:
+def left_out(table: NoisyTable, moments: Moments, reference: CodedTable, by: tuple[str, ...], group: int) -> float:
     """The root mean square error of the figure when the parts of a drifted split play both tables, without noise."""
     rng = np.random.Generator(np.random.PCG64(0))  # the same splits for all figures
     rows = np.flatnonzero(reference.cells(by) == group)

@@ -94,7 +94,7 @@ def normal(level: float) -> float:
 
 
 @final
-class Estimates(tuple[Estimate, ...]):
+class EstimateTable(tuple[Estimate, ...]):
     """Estimates of one use or question, one for each cell or group; shown as a table."""
 
     __slots__ = ()

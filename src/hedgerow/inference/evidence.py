@@ -21,7 +21,7 @@ MOST_CELLS = 4_000_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class MeasuredTable:
+class NoisyTable:
     """A noisy table of the gate.
 
     Attributes:
@@ -95,7 +95,7 @@ class Evidence:
     given: tuple[str, ...] = ()
 
     @cached_property
-    def tables(self) -> tuple[MeasuredTable, ...]:
+    def tables(self) -> tuple[NoisyTable, ...]:
         """Every table that was counted with noise added, several answers to one question as one.
 
         A table that was drawn has another law, and one that counts some rows only tells less.
@@ -109,7 +109,7 @@ class Evidence:
         for question, answers in found.items():
             precision = sum(1 / v for _, v in answers)
             counts = sum((c / v for c, v in answers), np.zeros(len(answers[0][0]))) / precision
-            tables.append(MeasuredTable(self.schema, question, counts, 1 / precision))
+            tables.append(NoisyTable(self.schema, question, counts, 1 / precision))
         return tuple(tables)
 
     @cached_property

@@ -8,8 +8,8 @@ import numpy as np
 
 from hedgerow.errors import HedgerowError, JobError
 from hedgerow.inference.direct import SPLITS, Moments, RatioMoments, ScoreMoments, best, left_out, told_by
-from hedgerow.inference.estimate import Estimate, Estimates, normal, refused, with_interval
-from hedgerow.inference.evidence import Evidence, MeasuredTable
+from hedgerow.inference.estimate import Estimate, EstimateTable, normal, refused, with_interval
+from hedgerow.inference.evidence import Evidence, NoisyTable
 from hedgerow.public import CodedTable, Floats
 from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table, cell_names
 
@@ -19,7 +19,7 @@ MOST_FIGURES = 20_000
 """Cells or groups of one use that are estimated."""
 
 
-def estimates(evidence: Evidence, use: AbstractUse, *, level: float = 0.95, sampling: bool = True) -> Estimates:
+def estimates(evidence: Evidence, use: AbstractUse, *, level: float = 0.95, sampling: bool = True) -> EstimateTable:
     """The figures of ``use`` with intervals of ``level``; where the release cannot tell one, why.
 
     With ``sampling`` the interval is for the population that the confidential rows were drawn from, one by one;
@@ -33,16 +33,16 @@ def estimates(evidence: Evidence, use: AbstractUse, *, level: float = 0.95, samp
         )
     asked = _Asked(evidence, use, level, sampling)
     if isinstance(use, Table):
-        return Estimates(asked.shares())
+        return EstimateTable(asked.shares())
     if isinstance(use, Rate):
-        return Estimates(asked.rates(use))
+        return EstimateTable(asked.rates(use))
     if isinstance(use, Mean):
-        return Estimates(asked.by_moments(RatioMoments(lambda t: t.numbers(use.of))))
+        return EstimateTable(asked.by_moments(RatioMoments(lambda t: t.numbers(use.of))))
     if isinstance(use, Quantile):
-        return Estimates(asked.quantiles(use))
+        return EstimateTable(asked.quantiles(use))
     if isinstance(use, Coefficient):
-        return Estimates(asked.by_moments(ScoreMoments(use)))
-    return Estimates((refused(use.name, "", level, f"there is no interval for uses of kind {use.kind}"),))
+        return EstimateTable(asked.by_moments(ScoreMoments(use)))
+    return EstimateTable((refused(use.name, "", level, f"there is no interval for uses of kind {use.kind}"),))
 
 
 @final
@@ -147,7 +147,7 @@ class _Asked:
         basis = self._basis(told.table)
         return with_interval(use.name, name, value, parts, level=self.level, basis=basis, in_file=in_file)
 
-    def _asked_for(self, use: Coefficient) -> tuple[MeasuredTable, ...]:
+    def _asked_for(self, use: Coefficient) -> tuple[NoisyTable, ...]:
         """The tables that were asked for a coefficient of this model: bands of its given columns with one label."""
         given = {c for c in use.bound(self.evidence.schema)[0].columns if c in self.evidence.given}
         asked = ((t, t.question.tree) for t in self.evidence.tables if len(t.question.columns) == 1)
@@ -164,7 +164,7 @@ class _Asked:
         return (e.records, public) if e.given or public is None else (public, e.records)
 
     def _parts(
-        self, moments: Moments, table: MeasuredTable, rows: CodedTable, other: CodedTable | None, g: int
+        self, moments: Moments, table: NoisyTable, rows: CodedTable, other: CodedTable | None, g: int
     ) -> tuple[float, dict[str, float]] | None:
         """The figure by one table and how values of ``rows`` lie in its cells, and the deviation of each part.
 
@@ -193,7 +193,7 @@ class _Asked:
         places = np.flatnonzero(used)
         return list(zip(places.tolist(), cell_names(self.evidence.schema, self.use.groups, places), strict=True))
 
-    def _basis(self, table: MeasuredTable) -> str:
+    def _basis(self, table: NoisyTable) -> str:
         by_public = self.evidence.relative is not None and not self.evidence.given
         rows = "the public table" if by_public else "the released records"
         split = "the public table" if self.evidence.relative is not None else rows
@@ -296,7 +296,7 @@ def _below(of: str, value: float) -> RatioMoments:
 Curve = tuple[Floats, Floats]
 
 
-def _curve(table: MeasuredTable, reference: CodedTable, use: Quantile, g: int) -> Curve:
+def _curve(table: NoisyTable, reference: CodedTable, use: Quantile, g: int) -> Curve:
     """The share of a group's rows at or below each value, by measured cells and reference rows within them."""
     rows = np.flatnonzero(reference.cells(use.groups) == g)
     part = reference if not use.groups else reference.take(rows)

@@ -40,16 +40,14 @@ from hedgerow.public import (
     PublicData,
     Relation,
     Spend,
-    Statistic,
     Tariff,
     Tree,
     law_of,
     people_facts,
 )
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.statistics import has_bands, response_bands, value_bands
 from hedgerow.recipes.trees.attach import Columns, cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
-from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of
+from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of, tables_for_uses
 from hedgerow.recipes.trees.people import carried, counted
 
 
@@ -313,6 +311,9 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         )
     if not given:
         raise JobError("[guided_tree] priorities leave no attribute to depend on. Nothing was read or spent.")
+    wanted = tuple(Marginal((*t, *found.private)) for t in recipe.analyses)
+    if recipe.uses and not people_facts(tariff.coding):  # uses are about rows
+        wanted = tables_for_uses(public, Columns(found.private, given), wanted)
     relative = public.relative
     labelled = relative is not None and set(schema.coding.needs(found.private)) <= set(relative.frame.columns)
     if relative is None or not labelled:
@@ -329,7 +330,7 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         code_rows(relative, given)[:, np.sort(some)] if labelled else code_rows(target, given),
         cells_of(relative, found.private)[np.sort(some)] if labelled else None,
         recipe.rows or public.assumed_rows or target.rows,
-        wanted_tables(recipe, public, Columns(found.private, given), people=bool(people_facts(tariff.coding))),
+        wanted,
         tuple(f.name for f in people_facts(tariff.coding) if f.rule == "mean"),
     )
 
@@ -347,58 +348,6 @@ def _in_facts(recipe: GuidedTree, tariff: Tariff) -> GuidedTree:
     tables = tuple(tuple(of(c)[-1] for c in t) for t in recipe.analyses)
     weights = {f: w for c, w in recipe.priorities.items() for f in of(c)}
     return replace(recipe, outcomes=outcomes, analyses=tables, priorities=weights)
-
-
-def wanted_tables(
-    recipe: GuidedTree, public: PublicData, columns: Columns, *, people: bool = False
-) -> tuple[Marginal, ...]:
-    """The tables that settings and intended uses want: only what a private attribute has a part in.
-
-    A use of one private attribute is counted with that one alone, of several with all.  Means, quantiles and
-    coefficients of given columns are asked for in bands.  Uses are about rows: where people are counted none is asked.
-    """
-    private, schema, target = columns.private, public.schema, target_of(public)
-    tables = [Marginal((*t, *private)) for t in recipe.analyses]
-    for names in public.wanted if recipe.uses and not people else ():
-        tables += [Marginal((*others, *counted)) for others, counted in _parted(names, columns)]
-    for said in public.figures if recipe.uses and not people else ():
-        if said.formula is not None:
-            tables += _bands_of_model(said, public, columns)
-            continue
-        for others, counted in _parted((*said.by, said.of), columns):
-            if others == (said.of,) and has_bands(schema, said):
-                counts = np.bincount(target.cells(others), minlength=schema.size(others)).astype(np.float64)
-                tables.append(Marginal(counted, value_bands(schema, said, counts)))
-            else:
-                tables.append(Marginal((*others, *counted)))
-    plain = [set(t.columns) for t in tables if t.tree is None]
-    within = [t for t in tables if t.tree is None and any(set(t.columns) < p for p in plain)]
-    return tuple(dict.fromkeys(t for t in tables if t not in within))  # a larger table tells a smaller one
-
-
-def _parted(names: Sequence[str], columns: Columns) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The given columns of a table and the private ones it is counted with; nothing where there are none of these."""
-    labels = [p for p in columns.private if p in names]
-    others = tuple(dict.fromkeys(c for c in names if c not in columns.private))
-    if not labels or any(c not in columns.given for c in others):
-        return []
-    return [(others, (labels[0],) if len(labels) == 1 else columns.private)]
-
-
-def _bands_of_model(said: Statistic, public: PublicData, columns: Columns) -> list[Marginal]:
-    """Bands of what the given columns leave of a model's response, with the private column of the term."""
-    assert said.formula is not None
-    schema, formula = public.schema, said.formula.bound(public.schema)
-    at = [t.column for t in formula.terms for _ in t.coefficients(schema.column(t.column))]
-    label = at[formula.place(said.term, schema)]
-    known = (*columns.given, *columns.private)
-    if label not in columns.private or said.by or any(c not in known for c in formula.columns):
-        return []
-    if formula.response.column in columns.private:
-        return []
-    given = [c for c in formula.columns if c in columns.given]
-    tree = response_bands(schema, formula, columns.private, target_of(public).codes(given))
-    return [] if tree is None else [Marginal((label,), tree)]
 
 
 def attribute_tables(recipe: GuidedTree, inputs: AttachInputs) -> tuple[TreeRequest, Fraction]:

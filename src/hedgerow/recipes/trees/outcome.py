@@ -28,9 +28,9 @@ import numpy.typing as npt
 
 from hedgerow.errors import JobError
 from hedgerow.model.constants import GUIDED_TREE
-from hedgerow.public import BINNED, Marginal, Schema, Tree
-from hedgerow.recipes.statistics import Ints, lloyd_cuts, tree_of_sums
-from hedgerow.recipes.trees.attach import is_ordered
+from hedgerow.public import BINNED, Marginal, PublicData, Schema, Statistic, Tree
+from hedgerow.recipes.statistics import Ints, has_bands, lloyd_cuts, response_bands, tree_of_sums, value_bands
+from hedgerow.recipes.trees.attach import Columns, is_ordered, target_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -236,3 +236,52 @@ def budget_parts(
         if least >= GUIDED_TREE.told_enough:
             break
     return parts
+
+
+def tables_for_uses(public: PublicData, columns: Columns, analyses: Sequence[Marginal]) -> tuple[Marginal, ...]:
+    """The declared ``analyses``, and what intended uses want in which a private attribute has a part.
+
+    A use of one private attribute is counted with that one alone, of several with all.  Means, quantiles and
+    coefficients of given columns are asked for in bands.
+    """
+    schema, target, tables = public.schema, target_of(public), list(analyses)
+    for names in public.wanted:
+        tables += [Marginal((*others, *counted)) for others, counted in _parted(names, columns)]
+    for said in public.figures:
+        if said.formula is not None:
+            tables += _bands_of_model(said, public, columns)
+            continue
+        for others, counted in _parted((*said.by, said.of), columns):
+            if others == (said.of,) and has_bands(schema, said):
+                counts = np.bincount(target.cells(others), minlength=schema.size(others)).astype(np.float64)
+                tables.append(Marginal(counted, value_bands(schema, said, counts)))
+            else:
+                tables.append(Marginal((*others, *counted)))
+    plain = [set(t.columns) for t in tables if t.tree is None]
+    within = [t for t in tables if t.tree is None and any(set(t.columns) < p for p in plain)]
+    return tuple(dict.fromkeys(t for t in tables if t not in within))  # a larger table tells a smaller one
+
+
+def _parted(names: Sequence[str], columns: Columns) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The given columns of a table and the private ones it is counted with; nothing where there are none of these."""
+    labels = [p for p in columns.private if p in names]
+    others = tuple(dict.fromkeys(c for c in names if c not in columns.private))
+    if not labels or any(c not in columns.given for c in others):
+        return []
+    return [(others, (labels[0],) if len(labels) == 1 else columns.private)]
+
+
+def _bands_of_model(said: Statistic, public: PublicData, columns: Columns) -> list[Marginal]:
+    """Bands of what the given columns leave of a model's response, with the private column of the term."""
+    assert said.formula is not None
+    schema, formula = public.schema, said.formula.bound(public.schema)
+    at = [t.column for t in formula.terms for _ in t.coefficients(schema.column(t.column))]
+    label = at[formula.place(said.term, schema)]
+    known = (*columns.given, *columns.private)
+    if label not in columns.private or said.by or any(c not in known for c in formula.columns):
+        return []
+    if formula.response.column in columns.private:
+        return []
+    given = [c for c in formula.columns if c in columns.given]
+    tree = response_bands(schema, formula, columns.private, target_of(public).codes(given))
+    return [] if tree is None else [Marginal((label,), tree)]
