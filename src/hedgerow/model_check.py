@@ -340,7 +340,7 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
     digest = sha256(repr((road.digest, check.spend.digest, budget)).encode()).hexdigest()
     with journal.held("the same command"):
         run = journal.resume(digest) if journal.exists else uuid.uuid4().hex[:16]
-        account = account_of(road.ledger(), job.table, run, journal)
+        account = account_of(road.ledger(), job, run, journal)
         try:
             gate, kept = opened(source, tariff, budget, account, journal=journal, run=run, digest=digest)
             known = kept[0].measurements[0] if kept else None

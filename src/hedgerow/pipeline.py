@@ -391,7 +391,7 @@ def run(
         if not resume and not confirm(prepared, plan):
             raise Refused("You said no. No confidential row was read and nothing was spent.")
         record = _Account(job.stated_recipe, published_text(job, prepared.schema))
-        account = account_of(prepared.ledger(), job.table, name, journal, record.replies)
+        account = account_of(prepared.ledger(), job, name, journal, record.replies)
         try:
             gate, kept = opened(
                 source, prepared.tariff, job.budget, account, journal=journal, run=name, digest=prepared.digest

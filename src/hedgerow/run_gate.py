@@ -26,8 +26,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final
 
+import numpy as np
+
 from hedgerow.answers import RecordedAnswers, Reply
+from hedgerow.counting import hash_rows, sealed
 from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError, VerifyFailed
+from hedgerow.job import JobValues
 from hedgerow.ledger.book import Ledger as Ledger
 from hedgerow.ledger.book import RunAccount as RunAccount
 from hedgerow.ledger.book import Save
@@ -44,7 +48,9 @@ from hedgerow.public import (
     Spend,
     Tariff,
     coding_of,
+    expanded_public,
     open_confidential,
+    open_public,
     question_from_json,
     question_to_json,
     spend_from_json,
@@ -255,7 +261,12 @@ def is_finished(place: Path) -> bool:
 
 
 def account_of(
-    ledger: Ledger, table: str, run: str, journal: Journal, replies: Sequence[Reply] = (), keep: Save | None = None
+    ledger: Ledger,
+    job: JobValues,
+    run: str,
+    journal: Journal,
+    replies: Sequence[Reply] = (),
+    keep: Save | None = None,
 ) -> RunAccount:
     """The page of a run in the ledger; answers go to the journal, numbered by those before, or to ``keep``."""
 
@@ -264,7 +275,19 @@ def account_of(
             return journal.keep(len(replies), Reply(spend, chosen=answer))
         return journal.keep(len(replies), Reply(spend, answer if isinstance(answer, tuple) else (answer,)))
 
-    return RunAccount(ledger, table=table, run=run, save=keep or kept)
+    return RunAccount(ledger, table=job.table, run=run, save=keep or kept, public=partial(public_prints, job))
+
+
+def public_prints(job: JobValues, key: bytes) -> dict[str, str]:
+    """The fingerprints of the tables called public that have every column of the confidential one, cut to these."""
+    values = sorted({*open_confidential(job.confidential.table).columns} - {job.guarantee.count})
+    found = {}
+    for role, part in (("public", job.public), ("target", job.target)):
+        source = expanded_public(open_public(part.table), part.count) if part else None
+        if source and {*values} <= {*source.columns}:
+            hashes = (hash_rows(batch.select(values), key) for batch in source.batches(values))
+            found[role] = sealed(sum(hashes, np.zeros(2, np.uint64)).tobytes(), key)
+    return found
 
 
 def opened(

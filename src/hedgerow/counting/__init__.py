@@ -7,7 +7,7 @@ fingerprint.py   a keyed hash of all records, whatever their order
 stream.py   tables in memory and in files of any size, within a memory limit
 """
 
-from hedgerow.counting.fingerprint import hash_rows
+from hedgerow.counting.fingerprint import hash_rows, sealed
 from hedgerow.counting.order import keys, ranks
 from hedgerow.counting.plan import UNIT, CountPlan, axes_of
 from hedgerow.counting.stream import count

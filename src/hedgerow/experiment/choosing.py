@@ -190,7 +190,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
     digest = sha256(repr(facts).encode()).hexdigest()
     with journal.held("the same command"):
         run = journal.resume(digest) if journal.exists else uuid.uuid4().hex[:16]
-        account = account_of(road.ledger(), job.table, run, journal, keep=partial(_save, journal))
+        account = account_of(road.ledger(), job, run, journal, keep=partial(_save, journal))
 
         def trial(which: int, gate: Gate) -> tuple[Mapping[Marginal, Counts], list[Reply]]:
             recorded = recording(gate, [], job.table, run)

@@ -19,7 +19,7 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass, replace
 from datetime import UTC, datetime
@@ -426,11 +426,20 @@ def _sum(entries: list[LedgerEntry], fact: str) -> Fraction:
 class RunAccount:
     """The account of the run called ``run`` on the table that the steward calls ``table``.
 
-    ``save`` puts an answer on disk, so that no crash loses it, and gives the hash of what it wrote.
+    ``save`` puts an answer on disk, so that no crash loses it, and gives the hash of what it wrote.  ``public``
+    gives, under the ledger's key, the fingerprints of the tables that the job calls public, by what it calls them.
     """
 
-    def __init__(self, ledger: Ledger, *, table: str, run: str, save: Save = lambda spend, answer: "") -> None:
-        self._ledger, self._table, self._run, self._save = ledger, table, run, save
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        table: str,
+        run: str,
+        save: Save = lambda spend, answer: "",
+        public: Callable[[bytes], Mapping[str, str]] = lambda key: {},
+    ) -> None:
+        self._ledger, self._table, self._run, self._save, self._public = ledger, table, run, save, public
 
     def promise(self, budget: Budget, guarantee: Guarantee) -> None:
         """Book all that this run may cost, or refuse; a promise that stands already is not booked twice."""
@@ -449,7 +458,12 @@ class RunAccount:
         self._ledger.spend(self._run, spend.digest, spend.cost, str(spend), spend.delta)
 
     def recognise(self, fingerprint: str) -> None:
-        """Refuse if these rows are known under other names whose cap is used up."""
+        """Refuse if these rows are known under other names whose cap is used up, or are called public in the job."""
+        if copies := [name for name, other in self._public(self.key()).items() if other == fingerprint]:
+            raise Refused(
+                f"[{copies[0]}] holds the rows of the confidential table, in another file or another order. What a\n"
+                f"job calls public is read freely and its hash is published. Name another table.\n{_UNDRAWN}"
+            )
         self._ledger.recognise(self._table, fingerprint, self._run)
 
     def keep(self, spend: Spend, answer: T) -> T:

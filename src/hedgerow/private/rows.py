@@ -1,6 +1,5 @@
 """The confidential rows: counted by a counter, which alone reads them. Nothing outside this folder can have it."""
 
-import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, Protocol, TypeVar, final, runtime_checkable
@@ -8,6 +7,7 @@ from typing import Any, NoReturn, Protocol, TypeVar, final, runtime_checkable
 import numpy as np
 import polars as pl
 
+from hedgerow.counting.fingerprint import sealed
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import TableMismatch
 from hedgerow.private.local import LocalCounter
@@ -70,8 +70,7 @@ class ConfidentialRows:
 
     def fingerprint(self, key: bytes) -> str:
         """A keyed hash of all records, whatever their order, file format or aggregation: no part of it tells one."""
-        total = _in_fixed_words(lambda: self._counter.fingerprint(key))
-        return "2:" + hashlib.blake2b(total, key=key, digest_size=16).hexdigest()  # the second way of hashing rows
+        return sealed(_in_fixed_words(lambda: self._counter.fingerprint(key)), key)
 
     def __repr__(self) -> str:
         return "ConfidentialRows(hidden)"
