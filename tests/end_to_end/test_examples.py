@@ -32,6 +32,7 @@ def test_the_demo_runs_in_an_empty_folder_and_again_with_force(hedgerow: Command
         done = hedgerow("demo", tmp_path / "demo", "--rows", 2000, *options)
         assert done.code == 0, done.err
         assert "the release holds" in done.out
+        assert f"hedgerow studio {tmp_path / 'demo'}" in done.out
     refused = hedgerow("demo", tmp_path / "demo", "--rows", 2000)
     assert refused.code == 2
     assert "--force" in refused.err

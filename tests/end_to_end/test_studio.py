@@ -42,11 +42,12 @@ class Served:
 
 
 @contextmanager
-def served(root: Path) -> Iterator[Served]:
+def served(root: Path, page: Any) -> Iterator[Served]:
     studio = Served(root)
     try:
         yield studio
     finally:
+        page.goto("about:blank")  # an open page goes on asking
         assert studio.end() == "", "nothing is logged"
 
 
@@ -120,7 +121,7 @@ def verify(page: Any) -> None:
 
 def test_the_road_of_records(tmp_path: Path, page: Any) -> None:
     root = tables(tmp_path)
-    with served(root) as studio:
+    with served(root, page) as studio:
         begin(page, studio, "Whole synthetic records")
         page.wait_for_selector("#column-0")
         assert "person" in page.get_by_text("without a card").inner_text()
@@ -222,7 +223,7 @@ def _inside(page: Any, root: Path) -> None:
 
 
 def test_the_road_of_attach(tmp_path: Path, page: Any) -> None:
-    with served(tables(tmp_path)) as studio:
+    with served(tables(tmp_path), page) as studio:
         begin(page, studio, "Private columns for public rows", target="target.csv")
         page.get_by_text("One thing more").wait_for()
         assert (
@@ -243,7 +244,7 @@ def test_the_road_of_attach(tmp_path: Path, page: Any) -> None:
 
 
 def test_the_road_of_counts(tmp_path: Path, page: Any) -> None:
-    with served(tables(tmp_path)) as studio:
+    with served(tables(tmp_path), page) as studio:
         begin(page, studio, "A table of counts")
         page.get_by_text("One thing more").wait_for()
         for name in ("sex", "race"):
@@ -320,7 +321,7 @@ def test_every_screen_can_be_read_by_everybody(tmp_path: Path, browser: Any, dar
     context = browser.new_context(color_scheme="dark" if dark else "light", reduced_motion="reduce")
     tab = context.new_page()
     tab.set_default_timeout(PATIENCE)
-    with served(root) as studio:
+    with served(root, tab) as studio:
         for screen in ("", *(f"job/job.toml/{s}" for s in SCREENS)):
             for wide in (1600, 400):
                 tab.set_viewport_size({"width": wide, "height": 900})

@@ -123,14 +123,15 @@ def suggestions(visit: Visit, prepared: "PreparedJob") -> list[dict[str, Any]]:
     if table is None:
         return [{"use": use, "why": "one of the columns", "data": json.dumps(use.to_toml())}
                 for use in _plain(prepared.schema, chosen)]  # fmt: skip
-    found = []
+    found = list[dict[str, Any]]()
     for data, why in _told(table, chosen, counts=kind_of(visit) == "counts"):
         try:
             use = use_from_toml(data)
             use.check(prepared.schema)
         except HedgerowError:
             continue
-        found.append({"use": use, "why": why, "data": json.dumps(data), "within": tolerance_words(use)})
+        if not any(set(f["use"].groups) == set(use.groups) and f["use"].kind == use.kind for f in found):
+            found.append({"use": use, "why": why, "data": json.dumps(data), "within": tolerance_words(use)})
     return found[:_MOST]
 
 

@@ -40,6 +40,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
     yield words
 
 
+def test_the_docs_have_a_line_for_each_of_these() -> None:
+    docs = (Path(__file__).parents[3] / "docs" / "studio.md").read_text("utf-8")
+    told = re.findall(r"(?m)^\| (\d+)\. ", docs)
+    tested = re.findall(r"(?m)^# (\d+)\. ", Path(__file__).read_text("utf-8"))
+    assert told == tested == [str(i) for i in range(1, len(told) + 1)]
+
+
 # 1. Somebody on another machine
 
 

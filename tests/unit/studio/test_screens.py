@@ -303,6 +303,29 @@ def test_the_page_knows_when_it_is_no_longer_true(tmp_path: Path) -> None:
     assert len({first, second, now()}) == 3
 
 
+def test_a_run_that_was_not_finished_is_gone_on_with(tmp_path: Path, started: list[list[str]]) -> None:
+    studio = Studio(a_folder(tmp_path))
+    journal = tmp_path / "release.run"
+    journal.mkdir()
+    (journal / "run.json").write_text('{"run": "0123456789abcdef", "job": "x"}', "utf-8")
+    text = studio.ask("job/job.toml/run").text
+    assert "A run was not finished" in text and "To confirm, type" not in text, "nothing is paid twice"
+    assert send(studio, "run", {"act": "resume"}) == 303
+    assert started == [["run", "job.toml", "--yes", "--json", "--resume"]]
+
+
+def test_a_release_is_not_written_over(tmp_path: Path, started: list[list[str]]) -> None:
+    studio = Studio(a_folder(tmp_path))
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "report.html").write_text("", "utf-8")
+    assert send(studio, "run", {"act": "run", "typed": "spend 1 on personnel"}) == 409 and started == []
+    assert studio.ask("job/job.toml/result", {"act": "folder", "out": "../away"}).status in (400, 409)
+    form = {"act": "folder", "out": "release-2", "digest": studio.digest("run")}
+    assert studio.ask("job/job.toml/result", form).status == 303
+    assert said(tmp_path)["job"]["out"] == "release-2"
+    assert send(studio, "run", {"act": "run", "typed": "spend 1 on personnel"}) == 303
+
+
 def test_an_experiment_is_written_as_a_grid(tmp_path: Path, started: list[list[str]]) -> None:
     from hedgerow.experiment.grid import Grid
 

@@ -14,6 +14,17 @@
     form.addEventListener("submit", () => { window.setTimeout(() => { for (const b of form.querySelectorAll("button")) { b.disabled = true; } }, 0); });
   }
 
+  // Whoever is leaving is not called back by a page that draws itself anew.
+  let leaving = false;
+  const leave = () => { leaving = true; window.setTimeout(() => { leaving = false; }, 8000); };
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+    if (link && !link.target && !link.hasAttribute("download") && !link.getAttribute("href").startsWith("#")) { leave(); }
+  });
+  document.addEventListener("submit", leave);
+  window.addEventListener("pagehide", () => { leaving = true; });
+  window.addEventListener("pageshow", () => { leaving = false; });
+
   // The page follows the files, and the work.
   const news = document.getElementById("news");
   const follow = async () => {
@@ -35,7 +46,7 @@
           if (step.textContent !== work.step) { step.textContent = work.step; }
           wait = 700;
         }
-        if (now.state !== body.dataset.state) {
+        if (now.state !== body.dataset.state && !leaving) {
           if (!begun) { location.reload(); return; }
           if (!news.firstChild) {
             news.textContent = "A file or the work has changed since this page was drawn. ";
