@@ -240,13 +240,14 @@ def test_a_job_of_people_is_the_same_from_file_and_from_python(folder: Path, tmp
         ('time = "year"', 'facts = ["best grade"]', "A fact is rows, or one of first, last, most and residual"),
         ('person = "person"\ntime', "time", "name the column that names them"),
         ('recipe = "guided_tree"', 'recipe = "public_blend"', "public_blend attaches none"),
+        ('recipe = "guided_tree"', 'recipe = "random_trees"', "which random_trees cannot use"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_a_cure(folder: Path, old: str, new: str, said: str) -> None:
     assert old in JOB
     place = folder / "wrong.toml"
     text = JOB.replace(old, new)
-    place.write_text(text.split("[guided_tree]")[0] if "public_blend" in new else text, "utf-8")
+    place.write_text(text.split("[guided_tree]")[0] if new.startswith("recipe") else text, "utf-8")
     with pytest.raises(JobError) as wrong:
         PreparedJob(hr.Job.load(place)).facts  # noqa: B018
     assert said in str(wrong.value) and "spent" in str(wrong.value)

@@ -206,6 +206,11 @@ class JobValues:
             f"[target] person = {target.person!r} gives people labels, and {self.recipe.name} attaches none.",
         )
         refuse(
+            not self.recipe.counts_people,
+            f"[target] person = {target.person!r} counts people by facts, which {self.recipe.name} cannot use;\n"
+            "guided_tree can. Change recipe in [job], or take person out of [target].",
+        )
+        refuse(
             not isinstance(unit, Person) or unit.column != target.person or unit.rows != 1,
             f"[target] person = {target.person!r} counts people, each once, however many rows they have. Say\n"
             f"so of the confidential table too: [confidential] unit = 'person', person = {target.person!r}, and no\n"

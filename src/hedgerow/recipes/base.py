@@ -108,6 +108,9 @@ class AbstractRecipe(ABC):
     The public table may lack those columns then.
     """
 
+    counts_people: ClassVar[bool] = False
+    """Whether it can give labels to people, each counted once by facts, which all of their rows carry."""
+
     def __new__(cls, *given: Any, **settings: Any) -> Self:
         """A recipe whose settings have been checked, but for ``rules``, which see the finished one."""
         if "__dataclass_fields__" in vars(cls):

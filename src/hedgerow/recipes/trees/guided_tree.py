@@ -136,6 +136,7 @@ class GuidedTree(AbstractRecipe):
     name: ClassVar[str] = "guided_tree"
     relation: ClassVar[Relation] = "label-change"
     attaches: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = True
     columns: Sequence[str] = ()
     outcomes: Sequence[str] = ()
     analyses: Sequence[Sequence[str]] = ()
