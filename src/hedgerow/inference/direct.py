@@ -33,7 +33,7 @@ SPLITS = 12
 _CAUTION = 10.0  # sampling variances: what the cells leave out is taken to err so much while tables are compared
 _SMOOTHING = 4.0  # rows of the group's mean that every cell is given
 _SURE = 4.0  # standard deviations of its noise that the size of a group must have
-_DROWNED = 30.0  # sampling deviations: a figure whose noise is larger is not told
+_DROWNED = 10.0  # sampling deviations: a figure whose noise is larger is not told
 _FEWEST = 30
 
 
