@@ -10,7 +10,7 @@ Names are loaded when they are first used, so importing the package costs next t
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 if TYPE_CHECKING:
     from hedgerow import errors as errors

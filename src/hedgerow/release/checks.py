@@ -52,7 +52,7 @@ from hedgerow.public import (
 from hedgerow.release import manifest
 from hedgerow.release.bundle import BundleReader, NotChecked
 from hedgerow.release.contents import COUNTS, FIGURES, FORMATS, Contents, count_tables, label_columns, write_one
-from hedgerow.release.pages import RENDERED, pages
+from hedgerow.release.pages import COMBINE, RENDERED, pages
 from hedgerow.release.words import promise_of, promise_sentence
 
 _GRAIN = Fraction(2, 10**12)
@@ -62,7 +62,7 @@ _GRAIN = Fraction(2, 10**12)
 def says_what_follows(bundle: BundleReader) -> str:
     """Every figure and sentence of the statement that follows from its promise and events."""
     raw, statement = bundle.raw, bundle.statement
-    due = statement.to_json()
+    due = statement.to_json() if statement.version == __version__ else manifest.as_it_was(statement.to_json(), raw)
     if set(raw) != set(due):
         raise VerifyFailed(f"statement.json must say {', '.join(due)}, and nothing else.")
     for key, value in due.items():
@@ -254,7 +254,7 @@ def files_are_listed(bundle: BundleReader, needed: Set[str] = _NEEDED, table: re
             raise VerifyFailed(f"{name} is missing.")
         if name not in listed:
             raise VerifyFailed(f"{name} is not in the manifest.")
-        if name not in needed and not table.fullmatch(name):
+        if name not in needed and name != COMBINE and not table.fullmatch(name):
             raise VerifyFailed(f"{name} does not belong in a {bundle.kind}.")
         try:
             found = manifest.facts_of(bundle.folder / name)
@@ -353,7 +353,8 @@ def pages_agree(bundle: BundleReader) -> str:
     contents = bundle.contents
     tables = {n: manifest.facts_of(bundle.folder / n) for n in bundle.names if _TABLE.fullmatch(n)}
     written = pages(contents, tables)
-    other = [name for name in (*RENDERED, "schema.toml", "job.toml") if bundle.text(name) != written[name]]
+    there = (*RENDERED, "schema.toml", "job.toml", *(n for n in (COMBINE,) if n in bundle.names))
+    other = [name for name in there if bundle.text(name) != written.get(name)]
     if not other:
         return f"{', '.join(RENDERED)} written again, the same"
     if contents.statement.version == __version__:

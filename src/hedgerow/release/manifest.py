@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from hedgerow.errors import JobError, VerifyFailed
 
@@ -96,3 +96,12 @@ def cannot_write(path: Path, wrong: OSError) -> JobError:
         "job.run(FOLDER, resume=True)).\n"
         "What was there before is unchanged. Writing reads no confidential row and spends nothing."
     )
+
+
+def as_it_was(due: Any, raw: Any) -> Any:
+    """``due`` without the empty fields that ``raw``, of another version, does not have."""
+    if isinstance(due, dict) and isinstance(raw, dict):
+        return {k: as_it_was(v, raw.get(k)) for k, v in due.items() if v or k in raw}
+    if isinstance(due, list) and isinstance(raw, list) and len(due) == len(raw):
+        return [as_it_was(d, r) for d, r in zip(due, raw, strict=True)]
+    return due

@@ -9,7 +9,7 @@ Every page, the command line and Python say it in these sentences and no others.
 alone says: the files, how it was made, limits, cells in CSV files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
@@ -269,6 +269,7 @@ _FILES = {
     "measurements.parquet": "the noisy answers with the scale of their noise",
     "schema.toml": "columns, values and bins, as fixed before any confidential row was read",
     "datapackage.json": "the tables described for Frictionless tools",
+    "combine.R": "reads the copies in R, fits a model to each and combines the estimates",
     "job.toml": "what was asked for",
     "MANIFEST.json": "size and hash of every file",
 }
@@ -278,14 +279,43 @@ def card(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, Any]:
     """The names that the card's template uses; ``tables`` are the table files of the release."""
     others = sorted(set(tables) - set(_FILES))
     files = [(n, w) for n, w in _FILES.items() if n in tables or not n.startswith(("records", "counts", "margins"))]
+    files = [(n, w) for n, w in files if n != "combine.R" or contents.records]
     files += [(n, "a further copy of the synthetic counts" if n.startswith("counts-") else "") for n in others]
     return {
         "cells": _cells(contents),
         "files": [(n, w or _records_words(contents, n)) for n, w in files],
         "how_made": _how_made(contents),
         "limits": _limits(contents),
+        "opening": opening(tables, contents.records),
         "row_words": row_words(contents),
     }
+
+
+def opening(tables: Collection[str], records: object) -> list[tuple[str, str]]:
+    """A line for each program that opens the first table with its labels, where a file of the release has them.
+
+    >>> opening(["records.parquet", "records.dta"], True)[0]
+    ('R', 'd <- haven::as_factor(haven::read_dta("records.dta"))')
+    """
+    if not records:
+        return [("R", 'd <- read.csv("counts.csv")'), ("Python", 'd = polars.read_parquet("counts.parquet")')]
+    stem = "records" if "records.parquet" in tables else "records-1"
+    has = {k for k in ("dta", "sav", "xpt", "csv") if f"{stem}.{k}" in tables}
+    labelled = next((k for k in ("sav", "dta") if k in has), "")  # Stata has no labels for texts
+    plain = f'd <- read.csv("{stem}.csv", stringsAsFactors = TRUE)'
+    plain = plain if "csv" in has else f'd <- arrow::read_parquet("{stem}.parquet")'
+    delimited = f'import delimited "{stem}.csv", clear' * ("csv" in has)
+    lines = {
+        "R": f'd <- haven::as_factor(haven::read_{labelled}("{stem}.{labelled}"))' if labelled else plain,
+        "Stata": f'use "{stem}.dta", clear' if "dta" in has else delimited,
+        "SPSS": f"GET FILE='{stem}.sav'." * ("sav" in has),
+        "SAS": f"libname in xport '{stem}.xpt';" * ("xpt" in has),
+        "Python": f'd, meta = pyreadstat.read_{labelled}("{stem}.{labelled}", apply_value_formats=True)'
+        if labelled
+        else f'd = polars.read_parquet("{stem}.parquet")',
+        "Excel": f"open {stem}.csv" * ("csv" in has),
+    }
+    return [(program, line) for program, line in lines.items() if line]
 
 
 def _records_words(contents: Contents, name: str) -> str:

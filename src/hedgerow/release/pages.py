@@ -5,6 +5,7 @@ After the pages comes the view behind ``report.html``, from public values alone.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ RENDERED = ("report.html", "codebook.html", "privacy-statement.md", "DATACARD.md
 """The pages that say nothing of their own: each can be written again from the other files of a bundle."""
 
 
+COMBINE = "combine.R"
+"""Reads and combines copies in R; releases of records have it, those of versions before it did not."""
+
+
 def pages(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, str]:
     """The text of every text file but the manifest; ``tables`` are the table files already written."""
     promise = promise_of(contents.statement)
@@ -53,7 +58,13 @@ def pages(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, str]:
         "codebook.html": _render("codebook.html.j2", {**shared, **package.codebook(contents)}),
         "privacy-statement.md": _render("privacy-statement.md.j2", shared),
         "DATACARD.md": _render("DATACARD.md.j2", {**shared, **origin.card(contents, tables)}),
+        **({COMBINE: _script()} if contents.records else {}),
     }
+
+
+@cache
+def _script() -> str:
+    return files("hedgerow.release").joinpath("templates", COMBINE).read_text("utf-8")
 
 
 def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:

@@ -37,6 +37,7 @@ EVERY = {
     "DATACARD.md",
     "job.toml",
     "report.html",
+    "combine.R",
     "MANIFEST.json",
 }
 

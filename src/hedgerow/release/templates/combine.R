@@ -1,0 +1,56 @@
+# Read the copies of this release, or replicates of it, fit one model to each, and combine the estimates.
+#
+#   source("combine.R")
+#   combine(log(pay) ~ sex + age)                                  # all copies beside this script, by lm
+#   combine(sex == "F" ~ agency, fit = function(f, d) glm(f, binomial, d))
+#   combine(log(pay) ~ sex, files = Sys.glob("replicates/*.csv"), rule = "replicates")
+#
+# Rules, with u the mean of the variances within copies, b the variance between m copies, k rows of a copy and n those
+# of the table it stands for:
+#   simple      copies drawn from one fitted model, as `hedgerow sample` draws them: u (k / n + 1 / m)
+#   partial     some columns synthetic, parameters drawn anew for each copy (Reiter 2003): u + b / m
+#   full        all columns synthetic, parameters drawn anew (Raghunathan, Reiter and Rubin 2003): (1 + 1/m) b - u
+#   replicates  files whose spread around the released one is its uncertainty: u of the released one, and the mean
+#               squared distance of the replicates' estimates from its own
+# None but the last counts the noise that all copies of one release share.
+
+read_one <- function(file) {
+  if (grepl("\\.csv$", file)) return(utils::read.csv(file, stringsAsFactors = TRUE, encoding = "UTF-8"))
+  if (grepl("\\.dta$", file)) return(as.data.frame(haven::as_factor(haven::read_dta(file))))
+  if (grepl("\\.sav$", file)) return(as.data.frame(haven::as_factor(haven::read_sav(file))))
+  if (grepl("\\.parquet$", file)) return(as.data.frame(arrow::read_parquet(file)))
+  stop("cannot read ", file)
+}
+
+copies_of <- function(folder = ".") {
+  for (kind in c("sav", "dta", "csv", "parquet")) {
+    found <- Sys.glob(file.path(folder, paste0("records*.", kind)))
+    if (length(found)) return(found)
+  }
+  stop("no records in ", folder)
+}
+
+combine <- function(formula, files = copies_of(), rule = "simple", n = NULL, fit = function(f, d) stats::lm(f, data = d),
+                    released = copies_of()[1]) {
+  models <- lapply(files, function(file) fit(formula, read_one(file)))
+  names <- Reduce(intersect, lapply(models, function(m) names(stats::coef(m))))
+  values <- sapply(models, function(m) stats::coef(m)[names])
+  within <- sapply(models, function(m) diag(stats::vcov(m))[names])
+  values <- matrix(values, nrow = length(names)); within <- matrix(within, nrow = length(names))
+  m <- ncol(values); u <- rowMeans(within); b <- if (m > 1) apply(values, 1, stats::var) else 0 * u
+  k <- mean(sapply(models, stats::nobs)); estimate <- rowMeans(values)
+  size <- if (is.null(n)) 1 else k / n
+  variance <- switch(rule,
+    simple = u * (size + 1 / m),
+    partial = u + b / m,
+    full = ifelse((1 + 1 / m) * b - u > 0, (1 + 1 / m) * b - u, u * size),
+    replicates = {
+      first <- fit(formula, read_one(released))
+      estimate <- stats::coef(first)[names]
+      diag(stats::vcov(first))[names] + rowMeans((values - estimate)^2)
+    },
+    stop("rule is simple, partial, full or replicates"))
+  error <- sqrt(variance)
+  data.frame(term = names, estimate = unname(estimate), error = unname(error), low = unname(estimate - 1.96 * error),
+             high = unname(estimate + 1.96 * error), copies = m, rule = rule)
+}
