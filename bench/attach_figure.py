@@ -1,6 +1,6 @@
-"""The figure of docs/recipes/guided_tree.md, from the tables that stand there: error against epsilon, split by split.
+"""The figure of docs/lab/guided_tree.md, from the tables that stand there: error against epsilon, split by split.
 
-python -m bench.attach_figure [docs/recipes/guided_tree.md] [docs/figures/guided_tree.svg]
+python -m bench.attach_figure [docs/lab/guided_tree.md] [docs/figures/guided_tree.svg]
 """
 
 import re
@@ -57,7 +57,7 @@ def _panel(split: str, epsilons: list[float], methods: Lines) -> Drawing:
 
 if __name__ == "__main__":
     given = [Path(a) for a in sys.argv[1:]] or [
-        Path("docs/recipes/guided_tree.md"),
+        Path("docs/lab/guided_tree.md"),
         Path("docs/figures/guided_tree.svg"),
     ]
     draw(given[0].read_text("utf-8"), given[1])
