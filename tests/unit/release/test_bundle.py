@@ -111,7 +111,7 @@ def test_counts_may_stand_without_records(tmp_path: Path) -> None:
     counts = pl.DataFrame({"sex": ["F", "M"], "count": [10, 12]})
     write_bundle(tmp_path / "release", a_release(rows=50, records=(), counts=counts))
     names = {p.name for p in (tmp_path / "release").iterdir()}
-    assert names == EVERY - {"records.parquet", "records.csv"} | {
+    assert names == EVERY - {"records.parquet", "records.csv", "combine.R"} | {
         "counts.csv",
         "counts.parquet",
         "counts-wide.csv",
