@@ -11,6 +11,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 _EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
+_RUNS = 3  # of the rehearsal at each: too few for a band, which its page says, and enough to see what it is like
 
 
 def demo(
@@ -35,7 +36,7 @@ def demo(
         ledger_book.cap(str(folder / "ledger.db"), "personnel", epsilon="3", delta="0", new=True)
         watch("rehearsing on the public table, which costs nothing")
         job = Job.load(folder / "job.toml")
-        found = job.rehearse(epsilons=_EPSILONS, out=folder / "release-rehearsal")
+        found = job.rehearse(epsilons=_EPSILONS, runs=_RUNS, workers=1, out=folder / "release-rehearsal")
         plan = job.plan()
         release = job.run(watch=watch)
         watch("verifying the release")

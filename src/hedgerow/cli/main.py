@@ -62,6 +62,8 @@ def about(
 
 def main() -> None:
     """Run the command line."""
+    for library in ("OPENBLAS", "MKL", "OMP"):  # before any is loaded: our matrices are small, and threads would wait
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     try:
         app(prog_name="hedgerow")
     except HedgerowError as refusal:

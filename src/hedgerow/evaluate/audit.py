@@ -1,7 +1,7 @@
 """Audit numbers, which are no verdict on privacy: how near records of B come to records of A, and unique matches."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,8 +9,6 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, DoesNotApply, Result, Scale
 from hedgerow.evaluate.cells import in_both, joint_cells
-
-_AT_ONCE = 1 << 25
 
 
 @final
@@ -40,7 +38,7 @@ class NearestRecords(AbstractMetric):
         names = in_both(a, b, self.columns)
         if not names or a.rows < 2:
             raise DoesNotApply("the tables share no column, or A has one row only")
-        x, y = (np.stack([t.codes([n])[n] for n in names], 1).astype(np.int32) for t in (a, b))
+        x, y = (np.stack([t.codes([n])[n] for n in names], 1) for t in (a, b))
         pool = rng.permutation(a.rows)[: 20 * self.most]
         own = rng.choice(len(pool), min(self.most, len(pool)), replace=False)
         asked = rng.choice(b.rows, min(self.most, b.rows), replace=False)
@@ -67,17 +65,17 @@ class NearestRecords(AbstractMetric):
 
 
 def _nearest(
-    asked: npt.NDArray[np.int32], pool: npt.NDArray[np.int32], itself: npt.NDArray[np.int64] | None
+    asked: npt.NDArray[Any], pool: npt.NDArray[Any], itself: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.int64]:
     """For each record the fewest columns in which one of ``pool`` differs; its own place there does not count."""
-    found = np.empty(len(asked), np.int64)
-    step = max(1, _AT_ONCE // (len(pool) * asked.shape[1]))
-    for low in range(0, len(asked), step):
-        part = asked[low : low + step]
-        apart = (part[:, None, :] != pool[None, :, :]).sum(axis=2)
+    found, columns = np.empty(len(asked), np.int64), np.ascontiguousarray(pool.T)
+    for i, record in enumerate(asked):
+        apart = np.zeros(len(pool), np.uint16)
+        for line, value in zip(columns, record, strict=True):
+            apart += line != value
         if itself is not None:
-            apart[np.arange(len(part)), itself[low : low + step]] = asked.shape[1] + 1
-        found[low : low + step] = apart.min(axis=1)
+            apart[itself[i]] = asked.shape[1] + 1
+        found[i] = apart.min()
     return found
 
 

@@ -28,8 +28,12 @@ class Logistic:
     converged: bool
 
 
-def logistic(design: DesignMatrix) -> Logistic:
-    """The maximum-likelihood fit of a response of 0 and 1, with an intercept; absorbed columns are not allowed."""
+def logistic(design: DesignMatrix, *, precision: float = 1e-8) -> Logistic:
+    """The maximum-likelihood fit of a response of 0 and 1, with an intercept; absorbed columns are not allowed.
+
+    It ends when a step gains less than ``precision`` of the log likelihood.  Levels that tell the label without error
+    have no finite coefficient, and each step moves them on: predictions need not wait for these.
+    """
     if design.absorbed:
         raise DoesNotApply("a logistic model takes no absorbed columns: write them as terms")
     if len(design.names) > MOST_COEFFICIENTS:
@@ -52,7 +56,7 @@ def logistic(design: DesignMatrix) -> Logistic:
             break
         step = _solve(hessian, wide.sums(y - p))
         beta = beta + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
-        settled = abs(likelihood - best) < 1e-8 * (1 + abs(likelihood))  # one step more then doubles the digits
+        settled = abs(likelihood - best) < precision * (1 + abs(likelihood))  # one step more then doubles the digits
         best = likelihood
     covariance = _inverse(hessian)
     unused = wide.sums(np.ones(design.rows)) == 0
@@ -114,11 +118,13 @@ class _Wide:
             out[i] = self.sums(weight * x)
         for a, ((codes, kept, levels), slot) in enumerate(zip(self._factors, self._slots, strict=True)):
             out[slot, slot] = np.bincount(codes, weight, levels)[kept]
-            out[np.ix_(slot, self._places)] = out[np.ix_(self._places, slot)].T
+            here = slice(slot[0], slot[-1] + 1) if len(slot) else slice(0)
+            out[here, self._places] = out[self._places, here].T
             for (other, also, many), place in zip(self._factors[:a], self._slots[:a], strict=True):
                 table = np.bincount(codes * many + other, weight, levels * many).reshape(levels, many)
-                out[np.ix_(slot, place)] = table[np.ix_(kept, also)]
-                out[np.ix_(place, slot)] = out[np.ix_(slot, place)].T
+                there = slice(place[0], place[-1] + 1) if len(place) else slice(0)
+                out[here, there] = table[kept][:, also]
+                out[there, here] = out[here, there].T
         return out
 
 

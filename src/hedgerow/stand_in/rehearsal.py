@@ -265,22 +265,26 @@ def quick(stand_in: StandIn, budget: Budget, runs: int, rng: np.random.Generator
     found: list[Run] = []
     began = process_time()
     for r, halved in generators:
-        found.append(_one(stand_in, budget, r, halved))
+        found += _one(stand_in, [budget], r, halved)
         if (process_time() - began) * (1 + 1 / len(found)) > PATIENCE:
             break
     return verdicts(stand_in, found, half_sample_errors(stand_in, other))
 
 
 def _generators(runs: int, rng: np.random.Generator) -> list[tuple[np.random.Generator, bool]]:
-    """One for each run, and whether that is made on half of the rows too."""
-    return [(r, i < HALVED) for i, r in enumerate(rng.spawn(runs))]
+    """One for each run, and whether that is made on half of the rows too: one run in three, ``HALVED`` at most."""
+    return [(r, i < min(HALVED, -(-runs // 3))) for i, r in enumerate(rng.spawn(runs))]
 
 
-def _one(stand_in: StandIn, budget: Budget, rng: np.random.Generator, halved: bool) -> Run:
-    """One run and, if it is to be ``halved`` and there are enough rows, the same on half of them."""
-    here = use_errors(stand_in, budget, deepcopy(rng))
-    enough = halved and min(stand_in.sizes) >= _WORTH
-    return here, use_errors(stand_in, budget, rng, halved=True) if enough else None
+def _one(stand_in: StandIn, budgets: Sequence[Budget], rng: np.random.Generator, halved: bool) -> list[Run]:
+    """One run with each budget and, if they are to be ``halved`` and there are enough rows, the same on half of them.
+
+    With the recipe's public part worked out once for all budgets, several cost little more than one.
+    """
+    here = use_errors(stand_in, budgets, deepcopy(rng))
+    if not halved or min(stand_in.sizes) < _WORTH:
+        return [(errors, None) for errors in here]
+    return list(zip(here, use_errors(stand_in, budgets, rng, halved=True), strict=True))
 
 
 @final
@@ -294,8 +298,8 @@ class _Clock:
     done: int = 0
     began: float = field(default_factory=monotonic)
 
-    def tick(self) -> None:
-        self.done += 1
+    def tick(self, runs: int) -> None:
+        self.done += runs
         pace = (monotonic() - self.began) / self.done
         self.watch(self.done, self.planned, pace * max(self.planned - self.done, 0))
 
@@ -322,18 +326,17 @@ def rehearse(
     spreads = half_sample_errors(stand_in, other)
     clock = _Clock(watch, (len(tried) + CLOSER * (not epsilons)) * runs, workers)
     found: dict[Fraction, Point] = {}
-    with worker_pool(min(workers, len(tried) * runs), stand_in) as perform:
+    with worker_pool(min(workers, runs), stand_in) as perform:
 
         def attempt(wanted: Sequence[Fraction]) -> None:
             budgets = [budget_for(e, budget.delta, stand_in.recipe.accounting) for e in wanted]
-            tasks = [(b, deepcopy(g), h) for b in budgets for g, h in generators]
-            done: dict[int, Run] = {}
-            for place, run in perform(_one, tasks):
-                done[place] = run
-                clock.tick()
+            tasks = [(budgets, deepcopy(g), h) for g, h in generators]
+            done: dict[int, list[Run]] = {}
+            for place, made in perform(_one, tasks):
+                done[place] = made
+                clock.tick(len(made))
             for i, e in enumerate(wanted):
-                here = [done[k] for k in range(i * runs, (i + 1) * runs)]
-                found[e] = Point(e, verdicts(stand_in, here, spreads))
+                found[e] = Point(e, verdicts(stand_in, [done[k][i] for k in range(runs)], spreads))
 
         attempt(tried)
         for _ in range(0 if epsilons else CLOSER):

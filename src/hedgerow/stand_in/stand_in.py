@@ -6,6 +6,7 @@ Rehearsals, plans, experiments, choices and attacks all run a job through ``fit_
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -336,15 +337,22 @@ def run_once(
 
 
 def use_errors(
-    stand_in: StandIn, budget: Budget, rng: np.random.Generator, *, halved: bool = False
-) -> tuple[UseError, ...]:
-    """The whole job once, on two parts of the public table: the error of every use."""
+    stand_in: StandIn, budgets: Sequence[Budget], rng: np.random.Generator, *, halved: bool = False
+) -> list[tuple[UseError, ...]]:
+    """The whole job once with each budget, on two parts of the public table: the error of every use.
+
+    All have the same parts, noise (but for its size) and draws; what is worked out of the parts is worked out once.
+    """
     parting, noising, drawing = rng.spawn(3)
     whose = stand_in.tariff.guarantee.person if people_facts(stand_in.tariff.coding) else ""
     parts = split(stand_in, parting, halved=halved).with_target(stand_in.public.target, drawing, whose)
-    tariff = replace(stand_in.tariff, measure=budget.measure)
-    made = run_once(stand_in.recipe, parts, tariff=tariff, budget=budget, noising=noising, drawing=drawing)
-    return tuple(u.error(u.figures(made), u.figures(parts.truth), scale=parts.scale) for u in stand_in.uses)
+    true, found = [u.figures(parts.truth) for u in stand_in.uses], []
+    for budget in budgets:
+        tariff, streams = replace(stand_in.tariff, measure=budget.measure), deepcopy((noising, drawing))
+        made = run_once(stand_in.recipe, parts, tariff=tariff, budget=budget, noising=streams[0], drawing=streams[1])
+        errors = [u.error(u.figures(made), t, scale=parts.scale) for u, t in zip(stand_in.uses, true, strict=True)]
+        found.append(tuple(errors))
+    return found
 
 
 def half_sample_errors(stand_in: StandIn, rng: np.random.Generator) -> tuple[float, ...]:

@@ -244,3 +244,13 @@ def test_a_forecast_says_what_it_takes_for_granted_of_drift() -> None:
         found = made(replace(a_stand_in(uses=USES[:1]), drift=drift), runs=2, epsilons=[Fraction(1)])
         assert word in found.here.verdicts[0].note
         assert found.drift == found.to_json()["drift"] == drift
+
+
+def test_all_epsilons_share_the_parts_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, real = list[bool](), stand_in.split
+    monkeypatch.setattr(stand_in, "split", lambda *a, **k: (parts.append(k.get("halved", False)), real(*a, **k))[1])
+    found = made(a_stand_in(), epsilons=[Fraction(1), Fraction(2), Fraction(4)], runs=3, workers=1)
+    assert len(found.points) == 3 and {len(p.verdicts) for p in found.points} == {len(found.uses)}
+    assert (
+        parts.count(False) == 3 + 1 and parts.count(True) == 1
+    )  # a run in three on half of the rows; one for chance

@@ -1,5 +1,6 @@
 """guided_tree on simulated tables: it keeps associations, a shifted or unlabelled public table does no harm."""
 
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import GuidedTree
+from hedgerow.recipes.trees import guided_tree
 from hedgerow.recipes.trees.attach import cells_of, one_hot
 from hedgerow.recipes.trees.guided_tree import attach_inputs, best_request
 from tests.unit.recipes.attach_world import SCHEMA as TEXT
@@ -246,3 +248,20 @@ def test_an_outcome_that_another_column_settles_is_refused() -> None:
     tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
     with pytest.raises(JobError, match="settle"):
         GuidedTree(outcomes=["age"]).requests(tariff, Budget("1"), public_side(settled, settled))
+
+
+def test_a_plan_and_its_run_grow_the_tree_and_boost_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = Counter[str]()
+    for name in ("best_request", "fit_boosted_trees"):
+        real = getattr(guided_tree, name)
+        monkeypatch.setattr(guided_tree, name, lambda *a, n=name, f=real, **k: (calls.update([n]), f(*a, **k))[1])
+    public = public_side(world(2000, 1), SECRET)
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    recipe, budget = GuidedTree(), Budget("1")
+    recipe.requests(tariff, budget, public)
+    recipe.remarks(tariff, budget, public)
+    gate = StandInGate(CodedTable.read(SECRET, SCHEMA), tariff, budget, np.random.default_rng(0))
+    recipe.fit(gate, public)
+    assert calls == {"best_request": 1, "fit_boosted_trees": 1}
+    recipe.requests(tariff, Budget("2"), public)
+    assert calls["best_request"] == 2, "another budget is another request"

@@ -29,6 +29,7 @@ from hedgerow.model.tables.fitting import (
 )
 from hedgerow.model.tables.shrinkage import (
     Drift,
+    Widths,
     drift_of,
     pooled_drifts,
     posterior,
@@ -36,4 +37,5 @@ from hedgerow.model.tables.shrinkage import (
     shrink_by_gaps,
     smoothed,
     smoothed_line,
+    smoothing_widths,
 )

@@ -29,7 +29,8 @@ independence, so that heaps (age 40, 40 hours) stay. Where there is no order, si
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from functools import lru_cache
+from itertools import combinations
 from typing import final
 
 import numpy as np
@@ -255,18 +256,33 @@ def _nonnegative_fit(
     return best, earned
 
 
-def smoothed(table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0)) -> Floats:
+Widths = tuple[int, int]
+"""How many neighbours along each column a table is smoothed with; 0 and 0: singular values are shrunk instead."""
+
+
+def smoothing_widths(table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0)) -> Widths:
+    """The widths with the least estimated error for a sampled table; see ``smoothed``."""
+    alone = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1e-300)
+    return _kernel_smoothed(table, alone, unit * alone, steps)[1]
+
+
+def smoothed(
+    table: Floats, unit: float = 1.0, *, steps: tuple[int, int] = (0, 0), widths: Widths | None = None
+) -> Floats:
     """The two-way table with its chance taken out, same total; ``unit`` is what one sampled row counts for.
 
     Args:
         table: sampled counts, each row of the sample worth ``unit`` on average.
         unit: the variance of a cell over its mean.
         steps: how many of the first values of each column stand in order; 0 or 1: none.
+        widths: of the smoothing, where they were chosen before on a table like this; None: chosen on this one.
     """
     total = float(table.sum())
+    if widths == (0, 0):
+        return shrink_singular_values(table, unit)
     alone = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(total, 1e-300)
-    best, width = _kernel_smoothed(table, alone, unit * alone, steps)
-    if not any(width):
+    best, chosen = _kernel_smoothed(table, alone, unit * alone, steps, widths)
+    if not any(chosen):
         return shrink_singular_values(table, unit)
     trace = PUBLIC_BLEND.smoothing_trace  # so that no cell is impossible
     mean = ((1 - trace) * np.maximum(best, 0.0) + trace * alone).ravel()
@@ -327,24 +343,32 @@ def _shrunk(values: Floats, scale: float, ratio: float) -> Floats:
 
 
 def _kernel_smoothed(
-    table: Floats, alone: Floats, variance: Floats, steps: tuple[int, int]
-) -> tuple[Floats, tuple[int, int]]:
-    """The smoothing of the ratio to ``alone`` with the least estimated error, and its widths."""
+    table: Floats, alone: Floats, variance: Floats, steps: tuple[int, int], only: Widths | None = None
+) -> tuple[Floats, Widths]:
+    """The smoothing of the ratio to ``alone`` with the least estimated error, and its widths.
+
+    ``alone`` is the product of its margins, so that smoothing it takes no more than smoothing these.
+    """
     best, least, chosen = table, np.inf, (0, 0)
-    weight = 1 / (variance + 1)
-    widths, sizes = PUBLIC_BLEND.smoothing_widths, zip(table.shape, steps, strict=True)
-    kernels = [{w: _kernel(size, s, w) for w in widths if w == 0 or w < s} for size, s in sizes]
-    for first, second in product(kernels[0], kernels[1]):
-        down, along = kernels[0][first], kernels[1][second]
-        spread = np.maximum(down @ alone @ along, 1e-300)
-        made = alone + alone * (down @ (table - alone) @ along) / spread
-        own = alone / spread  # how much of a cell's smoothed count is its own
-        error = float((weight * (table - made) ** 2).sum() + 2 * (weight * variance * own).sum())
-        if error < least:
-            best, least, chosen = made, error, (first, second)
-    return best, chosen
+    weight, apart = 1 / (variance + 1), table - alone
+    doubt = 2 * weight * variance
+    tried = [PUBLIC_BLEND.smoothing_widths] * 2 if only is None else [(w,) for w in only]
+    sizes = zip(table.shape, steps, tried, strict=True)
+    kernels = [{w: _kernel(size, s, w) for w in widths if w == 0 or w < s} for size, s, widths in sizes]
+    rows, columns = alone.sum(axis=1), alone.sum(axis=0) / max(float(alone.sum()), 1e-300)
+    for first, down in kernels[0].items():
+        part, high = (down @ apart, down @ rows) if first else (apart, rows)
+        for second, along in kernels[1].items():
+            moved, wide = (part @ along, columns @ along) if second else (part, columns)
+            own = alone / np.maximum(np.outer(high, wide), 1e-300)  # how much of a cell's smoothed count is its own
+            made = own * moved  # what is added to ``alone``
+            error = float(np.vdot(weight, (apart - made) ** 2) + np.vdot(doubt, own))
+            if error < least:
+                best, least, chosen = made, error, (first, second)
+    return alone + best, chosen
 
 
+@lru_cache(maxsize=256)
 def _kernel(size: int, steps: int, width: int) -> Floats:
     """Weights that fall with the distance between ordered values; other values stand alone."""
     far = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)

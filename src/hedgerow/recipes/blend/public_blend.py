@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from math import prod
 from typing import ClassVar, final
@@ -30,6 +30,7 @@ from hedgerow.model.tables import (
     Drift,
     Floats,
     Key,
+    Widths,
     fit_margins,
     pooled_drifts,
     posterior,
@@ -37,6 +38,7 @@ from hedgerow.model.tables import (
     rake_rows,
     smoothed,
     smoothed_line,
+    smoothing_widths,
 )
 from hedgerow.public import BINNED, Budget, Column, Measure, PublicData, Spend, Tariff, shares, total_variation
 from hedgerow.recipes.base import pair_cells
@@ -117,21 +119,22 @@ class PublicBlend(AbstractBlend):
         noisy = NoisyTables(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
         kept, price = float(gate.left) * self.table_share, Price(gate.tariff)
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
-        chosen = tuple(dict.fromkeys((*required, *strong_triples(rows, axes.shape, self.triples))))
+        chosen = tuple(dict.fromkeys((*required, *self._triples(public, rows, axes))))
+        prior = partial(PublicPrior, public=rows, chosen=public.memo.setdefault(("smoothing", axes.names), {}))
         codes, part = public.relative.codes(public.schema.attributes), Fraction(str(self.figure_share))
-        margins = PublicPrior(noisy, rows).margins
-        figures = self._figures(axes, public, codes, margins, price, float(gate.left * part))
+        first = prior(noisy)
+        figures = self._figures(axes, public, codes, first.margins, price, float(gate.left * part))
         part = part if figures else Fraction(0)
-        again = self._shares(gate, noisy, rows, chosen, part)
+        again = self._shares(gate, noisy, first.stakes(), chosen, part)
         questions = [*(axes.question(k) for k in again), *figures]
         weights = [*again.values(), *(part / len(figures) for _ in figures)]
         second = gate.measure(questions, gate.left, weights=weights)
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
-        model = PublicPrior(noisy, rows).model(self.tail, refine=self.refine)
+        model = prior(noisy).model(self.tail, refine=self.refine)
         return self._with_tables(model, noisy, chosen, second[len(again) :])
 
     def _shares(
-        self, gate: Answers, noisy: NoisyTables, rows: Records, chosen: Sequence[Key], figures: Fraction
+        self, gate: Answers, noisy: NoisyTables, stakes: Stakes, chosen: Sequence[Key], figures: Fraction
     ) -> dict[Key, Fraction]:
         """What part of the second look each table gets; like shares together: each scale of noise takes preparing.
 
@@ -141,11 +144,18 @@ class PublicBlend(AbstractBlend):
         known = {k: 1 / noisy.pooled[k][1] for k in keys}
         rest = 1 - part - figures
         cost = float(gate.left * rest)
-        shares = shares_by_error(PublicPrior(noisy, rows).stakes(), known, Price(gate.tariff), cost, keys=keys)
+        shares = shares_by_error(stakes, known, Price(gate.tariff), cost, keys=keys)
         rounded = [Fraction(float(s)).limit_denominator(10**6) * rest for s in shares]
         weight = dict(zip(keys, rounded, strict=True))
         weight |= {k: weight.get(k, Fraction(0)) + part / len(chosen) for k in chosen}
         return {k: w for k, w in sorted(weight.items(), key=lambda asked: asked[1]) if w > 0}
+
+    def _triples(self, public: PublicData, rows: Records, axes: Axes) -> tuple[Key, ...]:
+        """The triples that public rows recommend, worked out once for all runs on these rows."""
+        key = "triples", axes.names, self.triples
+        if key not in public.memo:
+            public.memo[key] = strong_triples(rows, axes.shape, self.triples)
+        return tuple(public.memo[key])
 
     def _axes(self, public: PublicData) -> Axes:
         if public.relative is None:
@@ -170,10 +180,12 @@ class PublicPrior:
     Attributes:
         noisy: every noisy table so far.
         public: the public rows in codes.
+        chosen: how public tables of pairs are smoothed, as far as that is known: it does not depend on noise.
     """
 
     noisy: NoisyTables
     public: Records
+    chosen: dict[Key, Widths] = field(default_factory=dict)
 
     def stakes(self) -> Stakes:
         """What the tilted public table expects of every table, and how far the truth seems to be from it."""
@@ -232,11 +244,15 @@ class PublicPrior:
         reason to forget what goes with them.
         """
         rows = self.public.copy()
-        for i, trust in enumerate(self._margin_trust):
-            apart = total_variation(shares(self._said_alone[i]), shares(self.margins[i]))
-            if trust < PUBLIC_BLEND.foreign_trust < apart:
-                rows[:, i] = stratified(self.margins[i], len(rows), fixed_stream())
+        for i in self._foreign:
+            rows[:, i] = stratified(self.margins[i], len(rows), fixed_stream())
         return rows
+
+    @cached_property
+    def _foreign(self) -> list[int]:
+        """The columns whose public values are of other people."""
+        apart = [total_variation(shares(s), shares(m)) for s, m in zip(self._said_alone, self.margins, strict=True)]
+        return [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
 
     @cached_property
     def _margin_trust(self) -> list[float]:
@@ -301,10 +317,24 @@ class PublicPrior:
         for k in (k for k in self._keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
-            mixed = (1 - PUBLIC_BLEND.public_trace) * smoothed(square, total / len(self.rows), steps=steps)
+            even = smoothed(square, total / len(self.rows), steps=steps, widths=self._widths(k, steps))
+            mixed = (1 - PUBLIC_BLEND.public_trace) * even
             mixed = mixed + PUBLIC_BLEND.public_trace * outer(margins, k[0], k[1]).reshape(square.shape)
             found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
+
+    def _widths(self, pair: Key, steps: tuple[int, int]) -> Widths | None:
+        """How the public table of a pair is smoothed: chosen once, on the public rows as they are.
+
+        None where a column was replaced: then the weighted rows themselves decide.
+        """
+        if set(pair) & set(self._foreign):
+            return None
+        if pair not in self.chosen:
+            shape = self.noisy.shape
+            counts = counted(self.public, np.ones(len(self.public)), shape, pair)
+            self.chosen[pair] = smoothing_widths(counts.reshape([shape[i] for i in pair]), steps=steps)
+        return self.chosen[pair]
 
     @cached_property
     def _alone(self) -> dict[Key, Floats]:
