@@ -260,7 +260,8 @@ def test_a_plan_and_its_run_grow_the_tree_and_boost_once(monkeypatch: pytest.Mon
     recipe, budget = GuidedTree(), Budget("1")
     recipe.requests(tariff, budget, public)
     recipe.remarks(tariff, budget, public)
-    gate = StandInGate(CodedTable.read(SECRET, SCHEMA), tariff, budget, np.random.default_rng(0))
+    truth = CodedTable.read(SECRET, SCHEMA)
+    gate = StandInGate(tariff, budget, truth, truth.rows, np.random.default_rng(0))
     recipe.fit(gate, public)
     assert calls == {"best_request": 1, "fit_boosted_trees": 1}
     recipe.requests(tariff, Budget("2"), public)
