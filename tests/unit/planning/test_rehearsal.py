@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -248,7 +249,12 @@ def test_a_forecast_says_what_it_takes_for_granted_of_drift() -> None:
 
 def test_all_epsilons_share_the_parts_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     parts, real = list[bool](), stand_in.split
-    monkeypatch.setattr(stand_in, "split", lambda *a, **k: (parts.append(k.get("halved", False)), real(*a, **k))[1])
+
+    def counted(*given: Any, **more: Any) -> Any:
+        parts.append(more.get("halved", False))
+        return real(*given, **more)
+
+    monkeypatch.setattr(stand_in, "split", counted)
     found = made(a_stand_in(), epsilons=[Fraction(1), Fraction(2), Fraction(4)], runs=3)
     assert len(found.points) == 3 and {len(p.verdicts) for p in found.points} == {len(found.uses)}
     assert parts.count(False) == 3 + 1  # one a run, and one that tells chance
