@@ -55,6 +55,7 @@ kills: $(VENV)/.dev  ## kill 1,000 runs at every call on a file or the ledger, a
 
 bench: $(VENV)/.dev  ## ratios measured within one run
 	$(BIN)/python bench/count.py
+	$(BIN)/python bench/counter.py
 	$(BIN)/python bench/noise.py
 
 coverage: $(VENV)/.dev  ## how often nominal 95 % intervals hold the truth, over simulated worlds; goes on where it was

@@ -22,9 +22,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from hedgerow.counting import CountPlan, count
+from hedgerow.counting import CountPlan
 from hedgerow.counting.kernel import TILE, count_tile
+from hedgerow.private.local import LocalCounter
 from hedgerow.public.coding import CodedColumn, Coding
+from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.files import open_source
 
@@ -255,13 +257,13 @@ def file_report(table: Table, repeat: int) -> list[Line]:
     import polars as pl
 
     rows, pairs = len(table[NAMES[0]]), list(combinations(NAMES, 2))
-    questions, some = [Marginal(p) for p in pairs], pairs[::10]
+    plan, some = CountPlan([Marginal(p) for p in pairs], CODING), pairs[::10]
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as db:
         path = Path(folder) / "table.parquet"
         pl.DataFrame(dict(table)).write_parquet(path, row_group_size=1 << 18)
         db.execute(f"CREATE VIEW t AS SELECT * FROM '{path}'")
         ways: dict[str, tuple[Callable[[], object], int]] = {
-            "hedgerow, streamed: read, code and count": (lambda: count(questions, path, CODING), len(pairs)),
+            "hedgerow, streamed: read, code and count": (lambda: streamed(plan, path), len(pairs)),
             "  reading and coding alone": (lambda: coded(path), len(pairs)),
             "DuckDB GROUP BY on the file, already coded": (
                 lambda: [db.execute(group(p)).fetchall() for p in some],
@@ -275,6 +277,11 @@ def file_report(table: Table, repeat: int) -> list[Line]:
         rates = {name: rows * n / cpu_seconds(work, max(1, repeat // 2)) / 1e6 for name, (work, n) in ways.items()}
     ours = next(iter(rates.values()))
     return [Line(name, rate, ours / rate) for name, rate in rates.items()]
+
+
+def streamed(plan: CountPlan, path: Path) -> Any:
+    """The counts of a file, read anew."""
+    return LocalCounter(open_source(path), CODING, Guarantee()).count(plan)
 
 
 def coded(path: Path) -> None:

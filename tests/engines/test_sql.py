@@ -10,16 +10,26 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from hedgerow.counting import CountPlan, count
+from hedgerow.counting import CountPlan
 from hedgerow.engines.duckdb import DuckDb
 from hedgerow.engines.postgresql import PostgreSql
 from hedgerow.engines.sql import SqlCounter
 from hedgerow.errors import JobError, TableMismatch
+from hedgerow.private.local import LocalCounter
 from hedgerow.public import TOTAL, CodedColumn, Coding, Guarantee, Marginal
+from hedgerow.public.files import open_source
 from tests.engines.world import in_postgresql, table
 from tests.unit.counting.worlds import World, coding_of, worlds
 
 NUMBERS = itertools.count()
+
+
+def count(questions: Any, frame: pl.DataFrame, coding: Coding) -> Any:
+    """The counts of a frame by the local counter."""
+    plan = CountPlan(questions, coding)
+    return plan.split(LocalCounter(open_source(frame), coding, Guarantee()).count(plan))
+
+
 duckdb = pytest.importorskip("duckdb", reason="needs hedgerow[sql]")
 
 

@@ -4,10 +4,9 @@ kernel.py   the compiled inner loops
 plan.py     what to count; one batch of coded rows at a time, and the counts of batches add
 order.py    which of a person's rows come first, by a declared column
 fingerprint.py   a keyed hash of all records, whatever their order
-stream.py   tables in memory and in files of any size, within a memory limit
+encode.py   codes of whole columns, each distinct value coded once
 """
 
 from hedgerow.counting.fingerprint import hash_rows, sealed
 from hedgerow.counting.order import keys, ranks
 from hedgerow.counting.plan import UNIT, CountPlan, axes_of
-from hedgerow.counting.stream import count

@@ -104,11 +104,15 @@ def distinct(column: pl.Series) -> Distinct | None:
 
 
 def _in_range(column: pl.Series) -> Distinct | None:
-    whole: Any = (column.to_physical() if column.dtype == pl.Date else column).cast(pl.Int64, strict=False)
-    low, high, place = whole.min(), whole.max(), np.empty(len(column), np.uint16)
-    if whole.null_count() or high - low >= SPAN:
+    whole = column.to_physical() if column.dtype == pl.Date else column
+    whole = whole if whole.dtype == pl.Int64 else whole.cast(pl.Int64, strict=False)
+    if whole.null_count():
         return None
-    subtract(whole.to_numpy(), low, place)
+    numbers, place = whole.to_numpy(), np.empty(len(column), np.uint16)
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low >= SPAN:
+        return None
+    subtract(numbers, low, place)
     values: Any = pl.int_range(low, high + 1, eager=True)
     return Distinct(values.cast(pl.Int32 if column.dtype == pl.Date else column.dtype).cast(column.dtype), place)
 
