@@ -6,6 +6,7 @@ by key, so that comments and order stay; and only when they are still as the pag
 
 import hashlib
 import os
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,28 @@ if TYPE_CHECKING:
 
 OWN = ".studio"
 """What the studio keeps for itself in the folder: its key, and the work that it has started."""
+SUFFIXES = tuple(
+    [
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".csv.gz",
+        ".tsv.gz",
+        ".txt.gz",
+        ".xlsx",
+        ".parquet",
+        ".arrow",
+        ".feather",
+        ".ipc",
+        ".dta",
+        ".sav",
+        ".por",
+        ".sas7bdat",
+        ".zsav",
+        ".xpt",
+    ]
+)
+"""Of files that may be tables: said again, as the first page is shown before any library for tables is loaded."""
 _LEFT_OUT = ("-INSIDE-ONLY", ".run")
 
 
@@ -43,11 +66,9 @@ class TextFile:
     @cached_property
     def tables(self) -> dict[str, Any]:
         """What it says as TOML; a refusal when it is none."""
-        from hedgerow.public import read_toml
-
         try:
-            return read_toml(self.text)
-        except ValueError as wrong:
+            return tomllib.loads(self.text)
+        except (ValueError, RecursionError) as wrong:
             raise JobError(f"{self.path.name}: this is not TOML: {wrong}. Mend it in an editor. {NOTHING}") from None
 
 
@@ -152,13 +173,13 @@ class Folder:
 
     def tables(self) -> list[str]:
         """The files that may be tables, here and one folder down; nothing of them is read."""
-        from hedgerow.public import OPENERS, duckdb_tables
-
         found = []
         for name in self._files():
             if name.lower().endswith(".duckdb"):
+                from hedgerow.public import duckdb_tables
+
                 found += [f"duckdb:{name}#{table}" for table in duckdb_tables(self.root / name)]
-            elif name.lower().endswith(tuple(OPENERS)):
+            elif name.lower().endswith(SUFFIXES):
                 found.append(name)
         return found
 

@@ -206,6 +206,18 @@ def state(visit: Visit) -> Response:
     return JSONResponse({"state": state_of(visit), "work": running})
 
 
+def home(visit: Visit) -> Response:
+    """The folder: its jobs, and the way to a new one."""
+    return page(visit, "home.html.j2", "", tables=visit.folder.tables(), same=f"hedgerow studio {visit.folder.root}")
+
+
+def new(visit: Visit) -> Response:
+    """On to the tables of a job that is not there yet."""
+    name = visit.said("name") or "job.toml"
+    name = name if name.endswith(".toml") else f"{name}.toml"
+    return RedirectResponse(f"{visit.root}/job/{quote(name, safe='')}/tables", 303)
+
+
 def stop(visit: Visit) -> Response:
     """Stop work that is under way, as Ctrl-C does."""
     task = visit.work.latest(visit.said("kind"), visit.name) if re.fullmatch(r"[a-z]+", visit.said("kind")) else None

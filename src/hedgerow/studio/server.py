@@ -29,8 +29,8 @@ from hedgerow.studio.guard import App, Guard
 
 HOST, PORT = "127.0.0.1", 8917
 _SCREENS: dict[str, tuple[str, str]] = {
-    "/": ("GET", "tables.home"),
-    "/new": ("POST", "tables.new"),
+    "/": ("GET", "page.home"),
+    "/new": ("POST", "page.new"),
     "/style.css": ("GET", "page.style"),
     "/icon.svg": ("GET", "page.icon"),
     "/script.js": ("GET", "page.script"),
@@ -161,5 +161,5 @@ def _way_in(folder: Folder, address: str) -> Path:
 
 def _warm() -> None:
     """Load what the first page needs while the browser opens."""
-    for name in ("hedgerow.studio.tables", "hedgerow.api.job", "hedgerow.studio.schema"):
+    for name in ("hedgerow.studio.page", "hedgerow.studio.tables", "hedgerow.studio.schema"):
         import_module(name)

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.pipeline import must_differ
@@ -33,18 +32,6 @@ class _Blank(dict[str, Any]):
 
     def __missing__(self, key: str) -> str:
         return ""
-
-
-def home(visit: Visit) -> Response:
-    """The folder: its jobs, and the way to a new one."""
-    return page(visit, "home.html.j2", "", tables=visit.folder.tables(), same=f"hedgerow studio {visit.folder.root}")
-
-
-def new(visit: Visit) -> Response:
-    """On to the tables of a job that is not there yet."""
-    name = visit.said("name") or "job.toml"
-    name = name if name.endswith(".toml") else f"{name}.toml"
-    return RedirectResponse(f"{visit.root}/job/{quote(name, safe='')}/tables", 303)
 
 
 def screen(visit: Visit) -> Response:

@@ -29,6 +29,7 @@ _WITHIN = {
     "coefficient": (("own", "as the coefficient is written, such as 0.02", 1.0, ""),
                     ("relative", "in 100 of the true coefficient", 0.01, "relative")),
 }  # fmt: skip
+_WITHIN["person-rate"] = _WITHIN["rate"]
 """How tolerances are said for each kind: a key, the words after the number, what one is worth, and ``within``."""
 _ANY = (("own", "as the figure is written", 1.0, ""), ("relative", "in 100 of the true figure", 0.01, "relative"))
 TITLES = {
@@ -37,6 +38,7 @@ TITLES = {
     "rate": "A rate: the share of rows with some value, by group",
     "quantile": "A quantile, such as the median",
     "coefficient": "A coefficient of a linear model",
+    "person-rate": "A rate among people: who ever has a value, or changes",
     "prediction": "Prediction: how well a model learnt from the file foretells",
 }
 
@@ -294,7 +296,7 @@ def _filled(visit: Visit) -> dict[str, Any]:
         data |= {k: visit.said(k) for k in keys if visit.said(k)}
         if visit.listed("by"):
             data["by"] = visit.listed("by")
-    if kind == "rate":
+    if kind == "rate" or "values" in data:
         data["values"] = [v.strip() for v in visit.said("values").split(",") if v.strip()]
     if kind == "quantile":
         data["at"] = _number(visit.said("at") or "0.5", "which quantile")

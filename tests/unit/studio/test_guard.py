@@ -349,7 +349,7 @@ def test_no_request_is_logged(tmp_path: Path, capfd: pytest.CaptureFixture[str])
 
 
 def test_a_fault_says_where_and_not_what(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.studio.tables.home", lambda visit: dict[str, str]()["MARK of a row"])
+    monkeypatch.setattr("hedgerow.studio.page.home", lambda visit: dict[str, str]()["MARK of a row"])
     answer = studio.ask("")
     assert answer.status == 500 and "KeyError" in answer.text and "MARK" not in answer.text
 

@@ -18,7 +18,7 @@ from hedgerow.api.job import Job
 from hedgerow.public import Schema
 from hedgerow.release.rehearsal_folder import write
 from hedgerow.stand_in.rehearsal import Point, Rehearsal
-from hedgerow.studio.folder import Folder
+from hedgerow.studio.folder import SUFFIXES, Folder
 from hedgerow.studio.work import StartedCommand, Work
 from hedgerow.uses import Verdict
 from tests.unit.studio.visiting import JOB, Studio, a_folder
@@ -55,6 +55,26 @@ def test_the_server_stands_before_any_library_for_tables_is_loaded() -> None:
     code = "import sys, hedgerow.studio.worker\nsys.exit('starlette' in sys.modules or len(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
     assert 0 < done.returncode < 200, "a worker waits: it loads next to nothing"
+
+
+def test_the_first_page_is_shown_before_any_library_for_tables_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n", "utf-8")
+    (tmp_path / "job.toml").write_text(JOB, "utf-8")
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom hedgerow.studio.folder import Folder\n"
+        "from hedgerow.studio.page import Visit, home\n"
+        f"answer = home(Visit(Folder(Path({str(tmp_path.resolve())!r})), '/k', 'GET', {{}}, {{}}, {{}}, None))\n"
+        "assert b'a.csv' in answer.body and b'job.toml' in answer.body\n"
+        "sys.exit(', '.join(m for m in ('polars', 'numba', 'pydantic', 'hedgerow.public') if m in sys.modules) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert done.stderr == "" and done.returncode == 0
+
+
+def test_files_that_may_be_tables_are_those_that_can_be_opened() -> None:
+    from hedgerow.public import OPENERS
+
+    assert set(SUFFIXES) == set(OPENERS)
 
 
 def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
