@@ -276,7 +276,7 @@ def outline(
         verdicts=(),
         assumed_rows=assumed,
         memory=memory,
-        seconds=1.0 + cells * 2e-7 + recipe.seconds(public, size),
+        seconds=3.3 + cells * 2e-7 + recipe.seconds(public, size),  # Python and its libraries start first
         remarks=recipe.remarks(tariff, budget, public),
         recipe_forecasts=() if table is None else side_by_side(recipe, table, budget, rng),
         imagined=table,

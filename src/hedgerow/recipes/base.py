@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.figures import value_in_words
-from hedgerow.model.base import Fitted
+from hedgerow.model.base import SHARD, Fitted
 from hedgerow.public import Budget, Measure, PublicData, Relation, Schema, Spend, Tariff, law_of
 
 _NOTHING = "Nothing was read or spent."
@@ -175,7 +175,7 @@ class AbstractRecipe(ABC):
 
     def memory(self, public: PublicData, rows: int) -> int:
         """About how many bytes the recipe holds at its widest, for a table of ``rows`` rows; from public facts."""
-        return 24 * len(public.schema.columns) * rows
+        return len(public.schema.columns) * (24 * min(rows, SHARD) + 3 * rows)  # one shard decoded; codes of all
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """How many records more than the table has rows the noise of ``requests`` may make; 0 if it makes none."""
@@ -187,7 +187,7 @@ class AbstractRecipe(ABC):
 
     def seconds(self, public: PublicData, rows: int) -> float:
         """About how many CPU seconds the recipe takes for a table of ``rows`` rows; from public facts."""
-        return 2e-7 * rows * len(public.schema.columns)
+        return 1e-6 * rows * len(public.schema.columns)
 
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:

@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.answers import Answers
 from hedgerow.errors import JobError
-from hedgerow.model.base import AbstractModel
+from hedgerow.model.base import SHARD, AbstractModel
 from hedgerow.model.constants import BLEND, TREE_BLEND
 from hedgerow.model.records import (
     MOST,
@@ -71,7 +71,14 @@ class AbstractBlend(AbstractRecipe):
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them."""
-        return pair_records_memory(public.schema, public.schema.attributes, records=self.rows or rows)
+        names, records = public.schema.attributes, self.rows or rows
+        codes = 3 * len(names) * records
+        return pair_records_memory(public.schema, names, records=min(records, SHARD)) + codes
+
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """Records are fitted to every pair, and the pages show each; as measured by bench/cost.py."""
+        columns = len(public.schema.attributes)
+        return super().seconds(public, rows) + columns * (columns - 1) / 2 * (3e-3 + 6e-8 * (self.rows or rows))
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """The number of records is a noisy one, unless it is declared."""

@@ -105,7 +105,7 @@ class PublicBlend(AbstractBlend):
         """Every pair, and the records that are fitted to them; the public rows and their tail are weighed."""
         names = public.schema.attributes
         known = public.relative.rows if public.relative is not None else 0
-        support = max(round(known * (1 + self.tail)), self.rows or rows)
+        support = max(round(known * (1 + self.tail)), min(self.rows or rows, PUBLIC_BLEND.support_rows))
         allocating = 60 * pair_cells(public.schema, names)
         weighing = support * (8 * len(names) + 40)
         return super().memory(public, rows) + allocating + weighing

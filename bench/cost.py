@@ -1,0 +1,108 @@
+"""Does ``plan`` say what a run costs? CPU seconds and peak memory of whole runs, beside what their plans said.
+
+    python -m bench.cost [--cases tree_blend:100000x30,...] [--out bench/cost.csv]
+    python -m bench.cost --summary bench/cost.csv
+
+A case is a recipe, rows, columns and values a column (the most; a column has 2 to as many).  Each is one
+``hedgerow run --no-forecast`` in a process of its own, start of Python included, on a simulated table in Parquet with
+a public relative of as many rows.  The factors in ``recipes/base.py`` and in the recipes were fitted to this table.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+CASES = [
+    f"{recipe}:{rows}x{columns}x{values}"
+    for recipe in ("independent", "tree_blend", "public_blend", "guided_tree")
+    for rows, columns, values in ((10_000, 10, 10), (10_000, 30, 10), (100_000, 10, 10), (100_000, 10, 300))
+]
+FIELDS = ("recipe", "rows", "columns", "values", "cpu", "planned_cpu", "mb", "planned_mb")
+
+
+def table(rows: int, sizes: list[int], seed: int) -> pl.DataFrame:
+    """Columns that hang together."""
+    rng, common = np.random.default_rng(seed), np.random.default_rng(seed).normal(size=rows)
+    found = {}
+    for i, size in enumerate(sizes):
+        place = 1 / (1 + np.exp(-(common * (0.3 + i % 3) + rng.normal(size=rows))))
+        found[f"c{i}"] = np.minimum((place * size).astype(np.int64), size - 1)
+    return pl.DataFrame(found)
+
+
+def measured(case: str) -> dict[str, float | str]:
+    """One run, and what its plan said."""
+    recipe, _, size = case.partition(":")
+    rows, columns, values = (int(n) for n in size.split("x"))
+    sizes = [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        lines = [
+            f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}\nmissing = true'
+            for i, s in enumerate(sizes)
+        ]
+        (place / "schema.toml").write_text("\n".join(lines), "utf-8")
+        table(rows, sizes, 1).write_parquet(place / "secret.parquet")
+        table(rows, sizes, 2).write_parquet(place / "public.parquet")
+        attach = recipe in ("guided_tree", "random_trees")
+        target = '[target]\ntable = "target.parquet"\n' if attach else ""
+        relation = 'relation = "label-change"\n' if attach else ""
+        table(rows, sizes, 1).drop("c0", "c1").write_parquet(place / "target.parquet")
+        (place / "job.toml").write_text(
+            f'[job]\nrecipe = "{recipe}"\nseed = 1\nout = "release"\n[schema]\nfile = "schema.toml"\n'
+            f'[confidential]\ntable = "secret.parquet"\n{relation}[public]\ntable = "public.parquet"\n'
+            f'provenance = "simulated"\n{target}[budget]\nepsilon = 1.0\n'
+            + ("" if attach else "delta = 1e-6\n")
+            + '[ledger]\nurl = "ledger.db"\n',
+            "utf-8",
+        )
+        command = [sys.executable, "-m", "hedgerow"]
+        plan = json.loads(subprocess.run([*command, "plan", "job.toml", "--json"], cwd=place, capture_output=True,
+                                         text=True, check=True).stdout)  # fmt: skip
+        process = subprocess.Popen([*command, "run", "job.toml", "--yes", "--no-forecast"], cwd=place,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        _, code, used = os.wait4(process.pid, 0)
+        assert code == 0, case
+    return {
+        "recipe": recipe,
+        "rows": rows,
+        "columns": columns,
+        "values": values,
+        "cpu": round(used.ru_utime + used.ru_stime, 1),
+        "planned_cpu": round(plan["cpu_seconds"], 1),
+        "mb": used.ru_maxrss // 1024,
+        "planned_mb": round(plan["memory_bytes"] / 2**20),
+    }
+
+
+def summary(found: pl.DataFrame) -> pl.DataFrame:
+    """The table with both ratios, run / plan."""
+    ratios = ((pl.col(a) / pl.col(f"planned_{a}")).round(2).alias(f"{a} / planned") for a in ("cpu", "mb"))
+    return found.with_columns(*ratios)
+
+
+def main() -> None:
+    """Measure cases and append to the file, or sum it up."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--out", type=Path, default=Path("bench/cost.csv"))
+    parser.add_argument("--summary", type=Path)
+    options = parser.parse_args()
+    for case in [] if options.summary else options.cases.split(","):
+        line = measured(case)
+        print(line, flush=True)
+        with options.out.open("a", encoding="utf-8") as file:
+            file.write(pl.DataFrame([line]).select(FIELDS).write_csv(include_header=file.tell() == 0))
+    with pl.Config(tbl_rows=-1, tbl_hide_dataframe_shape=True):
+        print(summary(pl.read_csv(options.summary or options.out)))
+
+
+if __name__ == "__main__":
+    main()

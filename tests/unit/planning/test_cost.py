@@ -1,0 +1,37 @@
+"""What a plan says that a run costs, against the table of whole runs that bench/cost.py keeps."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hedgerow.model.base import SHARD
+from hedgerow.public import PublicData, Schema
+from hedgerow.recipes import RECIPES
+
+KEPT = pl.read_csv(Path(__file__).parents[3] / "bench" / "cost.csv")
+
+
+def public_side(columns: int, values: int) -> PublicData:
+    sizes = [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
+    text = [
+        f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}\nmissing = true'
+        for i, s in enumerate(sizes)
+    ]
+    return PublicData(Schema.loads("\n".join(text)))
+
+
+@pytest.mark.parametrize(
+    "case", [r for r in KEPT.iter_rows(named=True) if r["recipe"] in ("independent", "tree_blend")]
+)
+def test_seconds_are_within_a_factor_of_two_of_measured_runs(case: dict[str, float]) -> None:
+    recipe = RECIPES[str(case["recipe"])]()
+    told = 3.3 + recipe.seconds(public_side(int(case["columns"]), int(case["values"])), int(case["rows"]))
+    assert 0.5 <= case["cpu"] / told <= 2
+
+
+def test_many_columns_cost_more_than_in_proportion_and_many_rows_no_more_memory_than_their_codes() -> None:
+    recipe, few, many = RECIPES["tree_blend"](), public_side(30, 10), public_side(300, 10)
+    assert recipe.seconds(many, 10_000) > 50 * recipe.seconds(few, 10_000)
+    more = recipe.memory(few, 100 * SHARD) - recipe.memory(few, SHARD)
+    assert more == 99 * SHARD * 30 * 3
