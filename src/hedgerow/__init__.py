@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.api.job import Job as Job
     from hedgerow.api.release import Release as Release
     from hedgerow.evaluate.compare import Comparison as Comparison
+    from hedgerow.job.places import Engine as Engine
     from hedgerow.job.tables import Confidential as Confidential
     from hedgerow.job.tables import Person as Person
     from hedgerow.job.tables import Public as Public
@@ -33,6 +34,7 @@ _HOME = {
     "Budget": "hedgerow.public.costs.accounting",
     "Comparison": "hedgerow.evaluate.compare",
     "Confidential": "hedgerow.job.tables",
+    "Engine": "hedgerow.job.places",
     "Job": "hedgerow.api.job",
     "Person": "hedgerow.job.tables",
     "Plan": "hedgerow.planning.forecast",

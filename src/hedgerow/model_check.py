@@ -34,10 +34,9 @@ from hedgerow.public import (
     Tariff,
     law_of,
     make_claim,
-    open_confidential,
     same_file,
 )
-from hedgerow.run_gate import Journal, account_of, opened
+from hedgerow.run_gate import Journal, account_of, open_table, opened
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["holds", "does not hold", "cannot tell"]
@@ -335,7 +334,7 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
         raise JobError(f"{out} exists already. Choose another place with --out (in Python: out). {NOTHING}")
     if not out.parent.is_dir():
         raise JobError(f"There is no folder {out.parent} for the answer. {NOTHING}")
-    source, claim, journal = open_confidential(job.confidential.table), check.claim, Journal.beside(out)
+    source, claim, journal = open_table(job), check.claim, Journal.beside(out)
     tariff = Tariff(road.schema.coding, road.guarantee, budget.measure)
     digest = sha256(repr((road.digest, check.spend.digest, budget)).encode()).hexdigest()
     with journal.held("the same command"):

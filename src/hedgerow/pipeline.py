@@ -33,7 +33,6 @@ from hedgerow.public import (
     default_ledger,
     expanded_public,
     file_of,
-    open_confidential,
     open_public,
     placed,
     same_file,
@@ -44,7 +43,7 @@ from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import Contents, flatten, given_columns, software, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.release.words import Promise, promise_of
-from hedgerow.run_gate import Journal, Ledger, account_of, opened, recording
+from hedgerow.run_gate import Journal, Ledger, account_of, open_table, opened, recording
 from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, persons
@@ -240,9 +239,10 @@ class PreparedJob:
         settings = repr(job.recipe) if is_dataclass(job.recipe) else name_of(job.recipe)
         tables = [(i.role, i.sha256, i.count) for i in self.inputs if i.role != "schema"]
         secret = "frame" if job.confidential.is_frame else str(job.confidential.table)
+        order = [job.order] if job.order else []
         asks = (job.stated_recipe, settings, self.guarantee, job.budget, job.table, secret, job.ledger)
         wanted = (job.wanted_tables, job.wanted_figures)
-        return _hash(asks, wanted, job.confidential.assumed_rows, job.seed, free.dumps(), tables)
+        return _hash(asks, wanted, job.confidential.assumed_rows, job.seed, free.dumps(), tables, *order)
 
     def ledger(self) -> Ledger:
         """The ledger the job names."""
@@ -292,6 +292,10 @@ def must_differ(secret: Path, other: Path, role: str) -> None:
         )
 
 
+def _are_files(*tables: Any) -> bool:
+    return all(isinstance(t.table, Path) for t in tables)
+
+
 def _equal_bytes(one: Path, other: Path) -> bool:
     """Whether two files are equal; their sizes are compared first, so almost never is anything read."""
     first, second = file_of(one), file_of(other)
@@ -299,7 +303,9 @@ def _equal_bytes(one: Path, other: Path) -> bool:
 
 
 def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:
-    return PublicInput(role, "frame" if part.is_frame else part.table.name, table.sha256, provenance, part.count)
+    return PublicInput(
+        role, "frame" if part.is_frame else Path(part.table).name, table.sha256, provenance, part.count
+    )
 
 
 def _hash(*facts: Any) -> str:
@@ -385,7 +391,7 @@ def run(
             journal.finish()
             return folder
         _must_be_free(folder, journal, resume)
-        source = open_confidential(job.confidential.table)
+        source = open_table(job)
         name = journal.resume(prepared.digest) if resume else uuid.uuid4().hex[:16]
         plan = _with_forecast(prepared, forecast, watch)  # every public mistake shows before anything is booked
         if not resume and not confirm(prepared, plan):

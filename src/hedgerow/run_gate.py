@@ -30,13 +30,15 @@ import numpy as np
 
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.counting import hash_rows, sealed
-from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError, VerifyFailed
+from hedgerow.engines import open_engine
+from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError, TableMismatch, VerifyFailed
 from hedgerow.job import JobValues
 from hedgerow.ledger.book import Ledger as Ledger
 from hedgerow.ledger.book import RunAccount as RunAccount
 from hedgerow.ledger.book import Save
 from hedgerow.private import Gate as Gate
 from hedgerow.private import people, relabel, urns
+from hedgerow.private.local import LocalCounter
 from hedgerow.public import (
     Budget,
     Fact,
@@ -44,7 +46,6 @@ from hedgerow.public import (
     Marginal,
     Relation,
     Schema,
-    Source,
     Spend,
     Tariff,
     coding_of,
@@ -280,7 +281,7 @@ def account_of(
 
 def public_prints(job: JobValues, key: bytes) -> dict[str, str]:
     """The fingerprints of the tables called public that have every column of the confidential one, cut to these."""
-    values = sorted({*open_confidential(job.confidential.table).columns} - {job.guarantee.count})
+    values = sorted({*open_table(job).columns} - {job.guarantee.count})
     found = {}
     for role, part in (("public", job.public), ("target", job.target)):
         source = expanded_public(open_public(part.table), part.count) if part else None
@@ -290,8 +291,42 @@ def public_prints(job: JobValues, key: bytes) -> dict[str, str]:
     return found
 
 
+@final
+@dataclass(frozen=True)
+class OpenTable:
+    """The confidential table of a job, opened: no row was read. ``counting`` makes the one who counts its rows."""
+
+    table: Any
+    counting: Any
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, from the header."""
+        return tuple(getattr(self.table, "kinds", ()) or self.table.columns)
+
+
+def open_table(job: JobValues) -> OpenTable:
+    """The confidential table of a job, and who counts it where it is."""
+    name, table = job.engine.of(job.confidential.table), job.confidential.table
+    here = name == "local"
+    source, counter = (
+        (open_confidential(table), LocalCounter) if here else open_engine(name, table, job.engine.master)
+    )
+
+    def counting(*of: Any) -> Any:
+        made: Any = partial(counter, order=job.order)(*of)
+        if job.order and job.order not in made.columns:
+            raise TableMismatch(
+                f"The confidential table has no column {job.order} to order people's rows by. Correct [confidential]"
+                f" order\n(in Python: Person(..., order=...)), or leave it out. Only the header was read. {NOTHING}"
+            )
+        return made
+
+    return OpenTable(source, counting)
+
+
 def opened(
-    source: Source, tariff: Tariff, budget: Budget, account: RunAccount, *, journal: Journal, run: str, digest: str
+    source: OpenTable, tariff: Tariff, budget: Budget, account: RunAccount, *, journal: Journal, run: str, digest: str
 ) -> tuple[Gate, list[Reply]]:
     """The gate of a run that begins or goes on, and the answers it has already.
 
@@ -300,7 +335,8 @@ def opened(
     kept, resumed = journal.answers(), journal.exists
     journal.start(run, digest)
     try:
-        gate = Gate(source, tariff, budget, account, people.counting(tariff.coding))
+        counter = people.counting(tariff.coding, source.counting)
+        gate = Gate(source.table, tariff, budget, account, counter)
     except LedgerError:  # a server that was lost may have booked the promise: the same run will find it
         raise
     except HedgerowError:

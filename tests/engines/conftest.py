@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ def spark() -> Iterator[Any]:
     from hedgerow.engines.spark import session
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # workers import what tests hand them
     made = session("local[2,2]")
     made.conf.set("spark.sql.shuffle.partitions", "4")
     yield made

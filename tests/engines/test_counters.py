@@ -1,6 +1,7 @@
 """Wherever the rows are, the counts are the same, and so is the fingerprint."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def engine(request: pytest.FixtureRequest) -> Make:
     return made
 
 
-def local(promise: Guarantee, order: str = "", frame: pl.DataFrame = TABLE) -> LocalCounter:
+def local(promise: Guarantee, order: str = "", frame: pl.DataFrame | Path = TABLE) -> LocalCounter:
     return LocalCounter(open_source(frame), world.CODING, promise, order)
 
 
@@ -66,6 +67,10 @@ def test_records_are_counted_alike(engine: Make) -> None:
     assert agree(counter, local(world.RECORDS))
     assert agree(counter, local(world.RECORDS)), "the second time, of codes that were kept"
     assert counter.fingerprint(KEY) == local(world.RECORDS).fingerprint(KEY)
+
+
+def test_a_folder_of_parquet_is_a_table(tmp_path: Path) -> None:
+    assert agree(local(world.RECORDS, "", world.in_folder(TABLE, tmp_path / "folder")), local(world.RECORDS))
 
 
 def test_lines_that_stand_for_several_records_are_counted_alike(engine: Make) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, final
 from weakref import finalize
 
@@ -39,7 +40,8 @@ _SETTINGS = {
     "spark.io.encryption.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-_PLAIN = ("Project", "Filter", "SubqueryAlias", "Relation", "LogicalRelation", "LogicalRDD", "LocalRelation", "View")
+_PLAIN = ("Project", "Filter", "SubqueryAlias", "View", "Repartition", "RepartitionByExpression", "Sort")
+_SOURCES = ("Relation", "LogicalRelation", "LogicalRDD", "LocalRelation")
 """Steps of a Spark frame that make each row of one other, or drop it."""
 _TIMES = "\0times"  # how many records a line stands for
 _Lines = dict[str, npt.NDArray[Any]]
@@ -242,12 +244,22 @@ def session(master: str = "") -> Any:
     return made
 
 
+def table_of(spark: Any, table: str | Path) -> Any:
+    """The frame of ``spark:TABLE``, or of a file or folder of Parquet wherever Spark can read it. No row is read."""
+    name = str(table)
+    try:
+        return spark.table(name[6:]) if name.startswith("spark:") else spark.read.parquet(name)
+    except Exception:  # of many kinds; a text of Spark's goes no further
+        pass
+    raise JobError(f"Spark finds no table or Parquet at {name}. Check the name and who may read it. {NOTHING}")
+
+
 def must_be_rows(frame: Any) -> Any:
     """The frame; refused if its rows are made of several others, as by a join, a window or a sample."""
     plans, odd = [frame._jdf.queryExecution().analyzed()], list[str]()  # noqa: SLF001  the only way to see it
     while plans:
         plan = plans.pop()
-        odd += [plan.nodeName()] * (plan.nodeName() not in _PLAIN)
+        odd += [plan.nodeName()] * (plan.nodeName() not in _PLAIN + _SOURCES)
         plans += [plan.children().apply(i) for i in range(plan.children().size())]
     if odd:
         raise TableMismatch(

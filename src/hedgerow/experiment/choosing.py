@@ -37,7 +37,6 @@ from hedgerow.public import (
     Stopping,
     Tariff,
     document,
-    open_confidential,
     write_table,
 )
 from hedgerow.release import measurements
@@ -45,7 +44,7 @@ from hedgerow.release.bundle import complete, put_in_place
 from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
 from hedgerow.release.contents import without_passwords
 from hedgerow.release.measurements import flatten
-from hedgerow.run_gate import Gate, Journal, RunAccount, account_of, opened, recording
+from hedgerow.run_gate import Gate, Journal, RunAccount, account_of, open_table, opened, recording
 from hedgerow.stand_in import Parts, fit_once, lacking
 
 _VARIED = ("job.recipe",)
@@ -184,7 +183,7 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
         raise JobError(f"{folder} exists already. Choose another place with --out (in Python: folder). {NOTHING}")
     road, job, journal = choosing.road, choosing.job, Journal.beside(folder)
     recipes, choice = [j.recipe for j in choosing.jobs], choosing.choice
-    source = open_confidential(job.confidential.table)
+    source = open_table(job)
     settings = [(c.levels, j.stated_recipe) for c, j in zip(choosing.candidates, choosing.jobs, strict=True)]
     facts = (road.digest, choosing.budget, choosing.stopping, choosing.tables, settings)
     digest = sha256(repr(facts).encode()).hexdigest()

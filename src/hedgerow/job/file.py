@@ -15,8 +15,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from hedgerow.errors import NOTHING, JobError
+from hedgerow.job.places import Engine, absolute, published_place, refuse, table_place
 from hedgerow.job.recipe import ForeignRecipe, name_of, recipe_class
-from hedgerow.job.tables import Confidential, Person, Public, Target, absolute, refuse
+from hedgerow.job.tables import Confidential, Person, Public, Target
 from hedgerow.job.values import JobValues
 from hedgerow.planning import LeafInterval
 from hedgerow.public import (
@@ -60,6 +61,7 @@ class _Confidential(_Part):
     unit: Literal["record", "person"] = "record"
     person: str = ""
     rows_per_person: Annotated[int, Field(ge=1)] = 1
+    order: str = ""
     relation: Literal["add-remove", "replace-one", "label-change"] | None = None
     public_columns: tuple[str, ...] = ()
     assumed_rows: Annotated[int, Field(ge=1)] | None = None
@@ -83,6 +85,12 @@ class _Target(_Part):
 class _Budget(_Part):
     epsilon: _Number
     delta: _Number = 0
+
+
+class _Engine(_Part):
+    name: Literal["", "local", "duckdb", "postgresql", "spark"] = ""
+    master: str = ""
+    memory_gb: Annotated[float, Field(gt=0)] | None = None
 
 
 class _Plan(_Part):
@@ -109,6 +117,7 @@ class _File(_Part):
     target: _Target | None = None
     budget: _Budget
     ledger: _Ledger = _Ledger()
+    engine: _Engine = _Engine()
     plan: _Plan = _Plan()
 
 
@@ -153,20 +162,25 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
     secret, folder = file.confidential, path.parent
     if (secret.unit == "person") != bool(secret.person) or (secret.unit == "record" and secret.rows_per_person != 1):
         Guarantee(unit=secret.unit, person=secret.person, rows_per_person=secret.rows_per_person)  # refuses
+    refuse(
+        bool(secret.order) and secret.unit != "person",
+        f"{path}: [confidential] order = {secret.order!r} says which rows of a person count. Name the person too\n"
+        "(unit = 'person', person = 'COLUMN'), or leave order out.",
+    )
     return {
         "confidential": Confidential(
-            absolute(secret.table, folder),
+            table_place(secret.table, folder),
             name=secret.name,
-            unit=Person(secret.person, rows=secret.rows_per_person) if secret.unit == "person" else "record",
+            unit=Person(secret.person, secret.rows_per_person, secret.order) if secret.unit == "person" else "record",
             relation=secret.relation,
             public_columns=secret.public_columns,
             assumed_rows=secret.assumed_rows,
             count=secret.count,
         ),
         "public": file.public
-        and Public(absolute(file.public.table, folder), provenance=file.public.provenance, count=file.public.count),
+        and Public(table_place(file.public.table, folder), **file.public.model_dump(exclude={"table"})),
         "target": file.target
-        and Target(absolute(file.target.table, folder), **file.target.model_dump(exclude={"table"})),
+        and Target(table_place(file.target.table, folder), **file.target.model_dump(exclude={"table"})),
         "schema": schema or Schema.load(absolute(file.schema_.file, folder)),
         "budget": Budget(file.budget.epsilon, file.budget.delta),
         "recipe": ForeignRecipe(name) if schema and "." in name else _recipe(path, name, settings),
@@ -178,7 +192,8 @@ def values_of(data: Mapping[str, Any], path: Path, schema: Schema | None = None,
         "csv": file.job.csv,
         "title": file.job.title,
         "out": absolute(file.job.out, folder),
-        "memory_gb": file.job.memory_gb,
+        "memory_gb": file.job.memory_gb or file.engine.memory_gb,
+        "engine": Engine(file.engine.name, file.engine.master),
         "outside": file.schema_.outside,
         "interval": LeafInterval(**file.plan.model_dump()),
     }
@@ -224,6 +239,7 @@ def known_keys() -> dict[str, tuple[str, ...]]:
         "target": _Target,
         "budget": _Budget,
         "ledger": _Ledger,
+        "engine": _Engine,
         "plan": _Plan,
     }
     settings = {name: tuple(f.name for f in fields(r)) for name, r in RECIPES.items()}  # type: ignore[arg-type]
@@ -256,10 +272,13 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
 
     def place(path: str | Path) -> str:
         name = str(path)
+        if folder is None:
+            return published_place(path)
         if name.startswith("duckdb:"):
             file, _, inner = name.removeprefix("duckdb:").rpartition("#")
             return f"duckdb:{place(file)}#{inner}"
-        return Path(name).name if folder is None else Path(relpath(name, folder)).as_posix()
+        there = isinstance(path, str) and ("://" in name or name.startswith("spark:"))
+        return name if there else Path(relpath(name, folder)).as_posix()
 
     def table(of: Confidential | Public | Target) -> dict[str, str]:
         if of.is_frame and folder is not None:
@@ -287,7 +306,7 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
         "confidential": table(secret)
         | {"name": secret.name}
         | (
-            {"unit": "person", "person": person.column, "rows_per_person": person.rows}
+            {"unit": "person", "person": person.column, "rows_per_person": person.rows} | _unlike(person, ("order",))
             if isinstance(person, Person)
             else {}
         )
@@ -300,6 +319,7 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
         "ledger": {}
         if job.ledger == default_ledger()
         else {"url": job.ledger if "://" in job.ledger else place(job.ledger)},
+        "engine": {} if folder is None else _unlike(job.engine, ("name", "master")),
         "plan": _unlike(job.interval, ("p", "width", "level")),
         name: _unlike(job.recipe, [f.name for f in fields(job.recipe)]) if is_dataclass(job.recipe) else {},
         "use": [u.to_toml() for u in job.uses],

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.figures import many, percent
-from hedgerow.job.tables import file_exists
+from hedgerow.job.places import file_exists
 from hedgerow.job.values import JobValues
 from hedgerow.public import Fact, Guarantee, ask_for_counts, open_public
 

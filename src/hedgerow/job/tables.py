@@ -5,17 +5,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+import polars as pl
+
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
+from hedgerow.job.places import Engine, is_spark, name_of_table, refuse, table_place
 from hedgerow.public import Guarantee, Relation, open_public, open_source
 
 T = TypeVar("T")
-
-
-def refuse(condition: bool, text: str) -> None:
-    """Refuse a value that cannot be meant, while nothing has been read."""
-    if condition:
-        raise JobError(f"{text} {NOTHING}")
 
 
 def named_arguments(cls: type[T]) -> type[T]:
@@ -51,10 +48,12 @@ class Person:
     Attributes:
         column: the column of the confidential table that names the person.
         rows: at most so many rows of a person count; the gate drops the rest, and rows that name nobody.
+        order: the column by which a person's rows come first, by number, then by text; as they stand by default.
     """
 
     column: str
     rows: int = 1
+    order: str = ""
 
     def __post_init__(self) -> None:
         wrong = not isinstance(self.column, str) or not self.column
@@ -64,6 +63,8 @@ class Person:
         )
         whole = isinstance(self.rows, int) and not isinstance(self.rows, bool) and self.rows >= 1
         refuse(not whole, f"Person: rows is {value_in_words(self.rows)}; it must be a whole number of 1 or more.")
+        wrong = not isinstance(self.order, str)
+        refuse(wrong, f"Person: order is {value_in_words(self.order)}; write the name of a column.")
 
 
 class _Table:
@@ -79,7 +80,10 @@ class _Table:
     def _settle(self) -> None:
         """The table with its path made absolute, or the frame seen to be one."""
         if isinstance(self.table, str | Path):
-            object.__setattr__(self, "table", absolute(self.table, Path.cwd()))
+            object.__setattr__(self, "table", table_place(self.table, Path.cwd()))
+        elif is_spark(self.table):
+            if not isinstance(self, Confidential):  # that is looked at by its engine alone
+                object.__setattr__(self, "table", pl.DataFrame(self.table.toArrow()))
         else:
             refuse(self.table is None, f"{type(self).__name__} needs a table: a path, or a frame.")
             open_it = open_source if isinstance(self, Confidential) else open_public
@@ -87,8 +91,8 @@ class _Table:
 
     @property
     def is_frame(self) -> bool:
-        """Whether the table is a frame in memory, not a file."""
-        return not isinstance(self.table, Path)
+        """Whether the table is a frame, not a file or an address."""
+        return not isinstance(self.table, Path | str)
 
     def _values(self) -> tuple[Any, ...]:
         rest = (getattr(self, f.name) for f in fields(self) if f.name != "table")  # type: ignore[arg-type]
@@ -114,7 +118,8 @@ class Confidential(_Table):
     """The table to protect. Only the gate reads its rows.
 
     Attributes:
-        table: a path, ``duckdb:FILE#TABLE``, or a frame (pandas, Polars, PyArrow, whatever narwhals takes).
+        table: a path, ``duckdb:FILE#TABLE``, ``postgresql://HOST/DATABASE#TABLE``, ``spark:TABLE``, or a frame
+            (pandas, Polars, PyArrow, Spark, whatever narwhals takes).
         name: under which the ledger books; a file's own name by default, needed for a frame.
         unit: who is protected: ``"record"``, or a ``Person``.
         relation: add-remove, replace-one or label-change; the recipe's own by default.
@@ -141,7 +146,7 @@ class Confidential(_Table):
         refuse(not isinstance(self.name, str), f"Confidential: name is {value_in_words(self.name)}, not text.")
         if not self.name:
             refuse(self.is_frame, "Give the confidential frame a name: Confidential(frame, name='personnel').")
-            object.__setattr__(self, "name", _name_of(str(self.table)))
+            object.__setattr__(self, "name", name_of_table(str(self.table)))
         wrong = not isinstance(self.unit, Person) and not (isinstance(self.unit, str) and self.unit == "record")
         refuse(wrong, f"unit is {value_in_words(self.unit)}: write 'record', or Person('COLUMN', rows=4).")
         known = self.relation is None or (isinstance(self.relation, str) and self.relation in get_args(Relation))
@@ -243,29 +248,6 @@ class Target(_Table):
         )
 
 
-def absolute(table: str | Path, folder: Path) -> Path:
-    """A path, or ``duckdb:FILE#TABLE``, that starts from ``folder``."""
-    name = str(table)
-    impossible = "\0" in name or any(len(part.encode("utf-8", "replace")) > 255 for part in Path(name).parts)
-    refuse(impossible, "A path of the job names no possible file: it is too long, or holds a zero byte.")
-    if not name.startswith("duckdb:"):
-        return (folder / name).resolve()
-    file, _, inner = name.removeprefix("duckdb:").rpartition("#")
-    refuse(not (file and inner), f"{name!r} names no table: write duckdb:FILE#TABLE.")
-    return Path(f"duckdb:{(folder / file).resolve()}#{inner}")
-
-
-def file_exists(table: str | Path) -> bool:
-    """Whether the file of a path, or of ``duckdb:FILE#TABLE``, is there; nothing of it is read."""
-    name = str(table)
-    return Path(name.removeprefix("duckdb:").rpartition("#")[0] if name.startswith("duckdb:") else name).exists()
-
-
-def _name_of(table: str) -> str:
-    """The ledger's name for a table that is given none: the file's, or the TABLE of ``duckdb:FILE#TABLE``."""
-    return table.rpartition("#")[2] if table.startswith("duckdb:") else Path(table).stem
-
-
 def name_list(what: str, given: Any) -> tuple[str, ...]:
     """A list of names as a tuple; ``what`` it is, for a refusal of anything else."""
     wrong = not isinstance(given, list | tuple)  # a column of a frame would give its values away as names
@@ -277,3 +259,6 @@ def name_list(what: str, given: Any) -> tuple[str, ...]:
         f"{what} must be a list of names, such as ['sex']; it holds {value_in_words(odd[0]) if odd else ''}.",
     )
     return found
+
+
+named_arguments(Engine)

@@ -10,18 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hedgerow.figures import value_in_words
+from hedgerow.job.places import Engine, absolute, file_exists, refuse
 from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
-from hedgerow.job.tables import (
-    Confidential,
-    Person,
-    Public,
-    Target,
-    absolute,
-    file_exists,
-    name_list,
-    named_arguments,
-    refuse,
-)
+from hedgerow.job.tables import Confidential, Person, Public, Target, name_list, named_arguments
 from hedgerow.planning import LeafInterval
 from hedgerow.public import (
     MOST_OUTSIDE,
@@ -64,6 +55,7 @@ class JobValues:
         title: what the release is called.
         out: the folder of the release when a run names none.
         memory_gb: the most memory that a run may need; this machine's by default.
+        engine: who counts the confidential table, if not this process.
         outside: the share of the public or target table's rows that may stand outside a column of the schema.
         interval: for attach jobs, what a plan holds the leaves of trees against.
     """
@@ -83,6 +75,7 @@ class JobValues:
     title: str = ""
     out: Path = Path("release")
     memory_gb: float | None = None
+    engine: Engine = field(default_factory=Engine)
     outside: float = MOST_OUTSIDE
     interval: LeafInterval = field(default_factory=LeafInterval)
     text: str = field(default="", init=False, compare=False, repr=False)
@@ -99,6 +92,7 @@ class JobValues:
             ("public", Public | None, "Public(frame_or_path, provenance='released in 2023')"),
             ("target", Target | None, "Target(frame_or_path)"),
             ("interval", LeafInterval, "the [plan] of a job file"),
+            ("engine", Engine, "Engine('spark', master='local[2]')"),
             ("title", str, "a text"),
         ):
             value = getattr(self, name)
@@ -182,6 +176,7 @@ class JobValues:
                 f"and is a column of the schema as well. Take [columns.{part.count}] out of it, or leave count out.",
             )
         self._people_fit()
+        self.engine.of(self.confidential.table)  # one that cannot count this table is refused here
         self.guarantee  # noqa: B018  a promise that cannot be made is refused here
         if self.schema.is_resolved:
             self.schema.shape(self.guarantee.public_columns)
@@ -243,6 +238,11 @@ class JobValues:
     def guarantee(self) -> Guarantee:
         """Who is protected against which change."""
         return self.confidential.guarantee(self.recipe.relation)
+
+    @property
+    def order(self) -> str:
+        """The column by which a person's rows come first; empty: as they stand."""
+        return self.confidential.unit.order if isinstance(self.confidential.unit, Person) else ""
 
     @property
     def stated_recipe(self) -> str:

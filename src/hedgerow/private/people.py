@@ -6,6 +6,7 @@ The counter of rows gives all rows of a person together; here they become one ro
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, final
 
 from hedgerow.counting.plan import UNIT, CountPlan
@@ -31,9 +32,9 @@ class _Facts:
         return self.coding.reduce(codes[UNIT], codes, self.names)
 
 
-def counting(coding: Coding) -> Counting:
-    """Who counts what is coded so: rows, or people."""
-    return PeopleCounter if isinstance(coding, PeopleCoding) else LocalCounter
+def counting(coding: Coding, rows: Counting = LocalCounter) -> Counting:
+    """Who counts what is coded so: ``rows``, or people by them."""
+    return partial(PeopleCounter, counter=rows) if isinstance(coding, PeopleCoding) else rows
 
 
 @final

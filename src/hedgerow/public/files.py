@@ -89,8 +89,8 @@ def open_source(table: Any) -> Source:
 
 def _file(name: str) -> Opened:
     path, _, table = name[7:].rpartition("#") if name.startswith("duckdb:") else (name, "", "")
-    suffix = next((s for s in OPENERS if name.lower().endswith(s)), "")
-    if not Path(path).is_file():
+    suffix = next((s for s in OPENERS if name.lower().endswith(s)), ".parquet" if Path(path).is_dir() else "")
+    if not (Path(path).is_file() or (suffix == ".parquet" and any(Path(path).rglob("*.parquet")))):
         raise JobError(f"There is no file {path}. Check the path. Nothing was read or spent.")
     if not table and not suffix:
         raise JobError(f"{name} has none of the suffixes {' '.join(OPENERS)}. Nothing was read or spent.")

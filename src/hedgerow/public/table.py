@@ -302,7 +302,7 @@ def _lacking(source: Source, role: str, names: list[str]) -> str:
 
 
 def _fingerprint(table: Any, frame: pl.DataFrame) -> str:
-    if isinstance(table, str | Path):
+    if isinstance(table, str | Path) and not Path(table).is_dir():
         return file_hash(Path(table))
     held = BytesIO()
     frame.write_ipc(held)

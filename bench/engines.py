@@ -1,0 +1,147 @@
+"""Counting in DuckDB against plain GROUP BY of the same tables, and in Spark against this process, in one run.
+
+    python bench/engines.py [--rows N] [--spark] [--repeat N] [--json]
+
+All pairs of 15 columns of text, whole numbers and floats.  CPU time of all threads and processes, the best of
+interleaved runs.  DuckDB's counter codes the table and counts it; the plain way groups raw values, numbers by a bin
+that it computes.  Spark's start-up is apart: its session runs, and its workers have counted once.
+"""
+
+import argparse
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+
+from hedgerow.counting import CountPlan
+from hedgerow.engines.duckdb import DuckDb
+from hedgerow.engines.sql import SqlCounter
+from hedgerow.private.local import LocalCounter
+from hedgerow.public import CodedColumn, Coding, Guarantee, Marginal, open_source
+
+SIZES = {"text": (2, 3, 5, 7, 9, 12, 20, 50), "whole": (2, 4, 6, 8), "float": (10, 16, 30)}
+COLUMNS = [(f"{kind} {i}", kind, size) for kind, sizes in SIZES.items() for i, size in enumerate(sizes)]
+
+
+def table(rows: int) -> pl.DataFrame:
+    """Columns of text, of whole numbers and of floats."""
+    rng = np.random.default_rng(1)
+
+    def column(kind: str, size: int) -> pl.Series:
+        drawn = rng.integers(0, size, rows)
+        if kind == "text":
+            return pl.Series(np.array([f"value {i}" for i in range(size)])[drawn])
+        return pl.Series(drawn * 10 + rng.integers(0, 10, rows) if kind == "whole" else drawn * 10 + rng.random(rows))
+
+    return pl.DataFrame({name: column(kind, size) for name, kind, size in COLUMNS})
+
+
+def rule(name: str, kind: str, size: int) -> CodedColumn:
+    """Listed values, or bins of width 10."""
+    if kind == "text":
+        values = tuple(f"value {i}" for i in range(size))
+        return CodedColumn(name, "text", size + 1, size, size, values, tuple(range(size)))
+    edges = tuple(10.0 * i for i in range(1, size))
+    return CodedColumn(name, "number", size + 1, size, size, edges=edges, bins=tuple(range(size)))
+
+
+CODING = Coding(tuple(rule(*c) for c in COLUMNS))
+PLAN = CountPlan([Marginal(pair) for pair in combinations(CODING.sizes, 2)], CODING)
+
+
+def plain(path: Path) -> None:
+    """One GROUP BY for every pair, of values as they are; numbers by the bin that one would write."""
+    named = {n: f'"{n}"' if k == "text" else f'CAST(floor("{n}" / 10) AS INTEGER)' for n, k, _ in COLUMNS}
+    with duckdb.connect(str(path), read_only=True) as db:
+        for a, b in combinations(named, 2):
+            db.execute(f"SELECT {named[a]} AS a, {named[b]} AS b, count(*) FROM t GROUP BY a, b").fetchnumpy()
+
+
+def spent() -> float:
+    """CPU seconds of this process and of all that it started and that still run."""
+    parents, used = dict[int, int](), dict[int, float]()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        pid = int(stat.parent.name)
+        parents[pid], used[pid] = int(fields[1]), sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    mine = {os.getpid()}
+    while more := {p for p, parent in parents.items() if parent in mine} - mine:
+        mine |= more
+    return sum(used.get(p, 0) for p in mine)
+
+
+def best(ways: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
+    """The least CPU time of each way, taken in turns."""
+    found = dict.fromkeys(ways, float("inf"))
+    for _ in range(repeat):
+        for name, work in ways.items():
+            before = spent()
+            work()
+            found[name] = min(found[name], spent() - before)
+    return found
+
+
+def main() -> None:
+    """Measure, and say whether the bars are met."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--rows", type=int, default=1_000_000)
+    options.add_argument("--repeat", type=int, default=3)
+    options.add_argument("--spark", action="store_true")
+    options.add_argument("--json", action="store_true")
+    asked = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows, path = table(asked.rows), Path(folder) / "t.db"
+        parquet = Path(folder) / "t.parquet"
+        rows.write_parquet(parquet, row_group_size=1 << 18)
+        with duckdb.connect(str(path)) as db:
+            db.execute(f"CREATE TABLE t AS SELECT * FROM '{parquet}'")
+        promise = Guarantee()
+        true = LocalCounter(open_source(parquet), CODING, promise).count(PLAN)
+
+        def in_duckdb() -> None:
+            assert (SqlCounter(DuckDb(f"duckdb:{path}#t"), CODING, promise).count(PLAN) == true).all()
+
+        def here() -> None:
+            assert (LocalCounter(open_source(parquet), CODING, promise).count(PLAN) == true).all()
+
+        ways: dict[str, Callable[[], object]] = {
+            "duckdb": in_duckdb,
+            "plain GROUP BY": lambda: plain(path),
+            "local": here,
+        }
+        if asked.spark:
+            from hedgerow.engines.spark import SparkCounter, session
+
+            frame: Any = session("local[2]").read.parquet(str(parquet))
+
+            def in_spark() -> None:
+                assert (SparkCounter(frame, CODING, promise).count(PLAN) == true).all()
+
+            in_spark()  # workers start, and load their kernels
+            ways["spark"] = in_spark
+        seconds = best(ways, asked.repeat)
+    ratios = {"duckdb / plain GROUP BY": (seconds["duckdb"] / seconds["plain GROUP BY"], 1)}
+    if asked.spark:
+        ratios["spark / local"] = (seconds["spark"] / seconds["local"], 10)
+    if asked.json:
+        print(json.dumps({"rows": asked.rows, "cpu_seconds": seconds, "ratios": ratios}))
+        return
+    print(f"{asked.rows:,} rows, {len(PLAN.questions)} pairs of {len(COLUMNS)} columns; CPU seconds")
+    for name, taken in seconds.items():
+        print(f"  {name:16} {taken:8.2f}")
+    for name, (ratio, most) in ratios.items():
+        print(f"  {name:26} {ratio:6.2f}  at most {most}: {'met' if ratio <= most else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()

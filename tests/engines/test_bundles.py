@@ -1,0 +1,135 @@
+"""One job on every engine: with the bits of the noise on tape, every byte of the release is the same."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hedgerow as hr
+from hedgerow.errors import JobError, TableMismatch
+from hedgerow.private import entropy
+from tests.engines.world import in_duckdb, in_folder, in_postgresql
+from tests.privacy.world import SCHEMA
+
+MAY_DIFFER = {"statement.json", "privacy-statement.md", "DATACARD.md", "MANIFEST.json", "datapackage.json"}
+MAY_DIFFER |= {"report.html", "codebook.html", "job.toml"}
+"""Files that name the run, its place in the ledger, or the table's own."""
+
+
+def people(rows: int = 900) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    values: dict[str, list[Any]] = {
+        "sex": ["F", "M", " F", None],
+        "race": ["A", "B", "C", "Z", None],
+        "area": ["n", "s", "w", "?"],
+    }
+    drawn = {name: [of[i] for i in rng.integers(0, len(of), rows)] for name, of in values.items()}
+    return pl.DataFrame({**drawn, "pay": rng.integers(-3, 44, rows), "id": rng.integers(0, 400, rows)})
+
+
+TABLE = people()
+
+
+@pytest.fixture(scope="module")
+def places(spark: Any, database: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("places")
+    TABLE.write_csv(folder / "table.csv")
+    parquet = in_folder(TABLE, folder / "parquet")
+    return {
+        "frame": TABLE,
+        "csv": folder / "table.csv",
+        "duckdb": in_duckdb(TABLE, folder / "table.db"),
+        "postgresql": in_postgresql(TABLE, database, "people"),
+        "spark": parquet,
+        "spark frame": spark.read.parquet(str(parquet)).repartition(5),
+    }
+
+
+@pytest.fixture
+def tape(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The same bits in every run: what the gate asks of the operating system comes from a generator."""
+
+    def begin() -> None:
+        rng = np.random.default_rng(11)
+        monkeypatch.setattr(entropy, "os", SimpleNamespace(urandom=rng.bytes))
+
+    begin()
+    yield begin  # type: ignore[misc]
+
+
+def made(place: Any, engine: str, folder: Path, recipe: Any) -> dict[str, bytes]:
+    """The files of a release that depend on nothing but counts, noise and the job."""
+    job = hr.Job(
+        confidential=hr.Confidential(place, name="people", unit=hr.Person("id", rows=2, order="pay")),
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(2),
+        recipe=recipe,
+        engine=hr.Engine(engine),
+        ledger=str(folder / "ledger.db"),
+        seed=1,
+    )
+    release = job.run(folder / "release")
+    assert release.verify()
+    return {
+        p.name: p.read_bytes() for p in (folder / "release").iterdir() if p.name not in MAY_DIFFER and p.is_file()
+    }
+
+
+RECIPES = [hr.recipes.TreeBlend(), hr.recipes.DirichletMultinomial(columns=["sex", "race"], size=12)]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=["noise and choices", "an urn"])
+def test_every_engine_makes_the_same_bundle(places: dict[str, Any], tape: Any, tmp_path: Path, recipe: Any) -> None:
+    engines = {"duckdb": "duckdb", "spark": "spark"}
+    bundles = {}
+    for name, place in places.items():
+        (tmp_path / name).mkdir()
+        tape()
+        bundles[name] = made(place, engines.get(name, ""), tmp_path / name, recipe)
+    first = bundles.pop("frame")
+    assert {"measurements.parquet", "schema.toml"} < set(first) and (
+        "records.parquet" in first or "counts.csv" in first
+    )
+    for name, other in bundles.items():
+        assert other == first, name
+
+
+def test_an_engine_that_cannot_count_the_table_is_refused(tmp_path: Path) -> None:
+    TABLE.write_csv(tmp_path / "table.csv")
+    for engine in ("duckdb", "postgresql"):
+        with pytest.raises(JobError, match=f"The engine {engine} counts"):
+            made(tmp_path / "table.csv", engine, tmp_path, "independent")
+    with pytest.raises(JobError, match="choose among local, duckdb"):
+        hr.Engine("sparc")
+
+
+def test_an_order_that_the_table_does_not_have_is_refused_before_anything_is_booked(tmp_path: Path) -> None:
+    job = hr.Job(
+        confidential=hr.Confidential(TABLE, name="people", unit=hr.Person("id", rows=2, order="date")),
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(2),
+        ledger=str(tmp_path / "ledger.db"),
+    )
+    with pytest.raises(TableMismatch, match="no column date"):
+        job.run(tmp_path / "release")
+    same = replace(job, confidential=hr.Confidential(TABLE, name="people", unit=hr.Person("id", rows=2)))
+    assert same.order == ""
+
+
+def test_a_job_file_keeps_engine_and_order(tmp_path: Path) -> None:
+    TABLE.write_parquet(tmp_path / "table.parquet")
+    job = hr.Job(
+        confidential=hr.Confidential(tmp_path / "table.parquet", unit=hr.Person("id", rows=2, order="pay")),
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(2),
+        engine=hr.Engine("spark", master="local[2]"),
+    )
+    assert hr.Job.load(job.save(tmp_path / "job.toml")) == job
+    other = replace(job, confidential=hr.Confidential("postgresql://me@db/office#people"), engine=hr.Engine())
+    again = hr.Job.load(other.save(tmp_path / "other.toml"))
+    assert again == other and again.engine.of(again.confidential.table) == "postgresql"

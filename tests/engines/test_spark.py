@@ -1,0 +1,137 @@
+"""Spark: partitions do not matter, a task that is lost counts once, and nothing tells a value."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hedgerow.counting import CountPlan
+from hedgerow.engines import spark as module
+from hedgerow.engines import sql
+from hedgerow.engines.duckdb import DuckDb
+from hedgerow.engines.spark import SparkCounter, must_be_rows
+from hedgerow.engines.sql import SqlCounter
+from hedgerow.errors import JobError, TableMismatch
+from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public import Marginal
+from tests.engines import world
+from tests.engines.failing import FailsOnce, Tells
+from tests.engines.test_counters import TABLE, agree, local
+
+PLAN = CountPlan([Marginal(("sex", "age"))], world.CODING)
+
+
+@pytest.fixture(scope="module")
+def frame(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return spark.read.parquet(str(world.in_folder(TABLE, tmp_path_factory.mktemp("frame") / "folder")))
+
+
+def test_partitions_do_not_matter(frame: Any) -> None:
+    for parts in (1, 5):
+        assert agree(
+            SparkCounter(frame.repartition(parts), world.CODING, world.PEOPLE, "age"), local(world.PEOPLE, "age")
+        )
+
+
+def test_large_sums_are_added_up_by_the_workers(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FEW", 10)
+    assert agree(SparkCounter(frame, world.CODING, world.RECORDS), local(world.RECORDS))
+
+
+def test_a_task_that_fails_in_the_middle_is_counted_once(
+    frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = replace(PLAN, mapping=FailsOnce(tmp_path), looks=("sex", "age"))
+    counter = SparkCounter(frame.repartition(4), world.CODING, world.RECORDS)
+    assert np.array_equal(counter.count(plan), local(world.RECORDS).count(PLAN))
+    assert (tmp_path / "failed").exists(), "a task did fail"
+
+
+def test_a_cap_for_each_partition_would_be_seen(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(frame), "repartition", lambda self, *by: self)
+    with pytest.raises(AssertionError):
+        agree(SparkCounter(frame, world.CODING, world.PEOPLE, "age"), local(world.PEOPLE, "age"))
+
+
+def test_an_order_that_is_ignored_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "ranks", lambda values: pl.zeros(len(values), pl.Int64, eager=True))
+    counter = SqlCounter(DuckDb(world.in_duckdb(TABLE, tmp_path / "t.db")), world.CODING, world.PEOPLE, "seen")
+    with pytest.raises(AssertionError):
+        agree(counter, local(world.PEOPLE, "seen"))
+
+
+def test_an_error_on_a_worker_tells_nothing(frame: Any) -> None:
+    plan = replace(PLAN, mapping=Tells("secret-42"), looks=("sex", "age"))
+    with pytest.raises(Exception, match="could not be counted") as told:
+        SparkCounter(frame, world.CODING, world.RECORDS).count(plan)
+    assert "secret-42" not in repr(told.value) + str(told.value)
+    rows = ConfidentialRows(frame, world.CODING, world.RECORDS, SparkCounter)
+    with pytest.raises(TableMismatch, match="could not be read to its end") as refused:
+        rows.count(plan)
+    assert refused.value.__context__ is None and refused.value.__cause__ is None
+
+
+@pytest.mark.parametrize("quotes", ["rows", "run"])
+def test_an_error_of_a_database_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quotes: str) -> None:
+    """DuckDB's own errors quote values, as this one does."""
+
+    def fails(self: DuckDb, statement: str) -> None:
+        self._db.execute("SELECT CAST('secret-42' AS INTEGER)").fetchall()
+
+    database = DuckDb(world.in_duckdb(TABLE, tmp_path / "t.db"))
+    monkeypatch.setattr(DuckDb, quotes, fails)
+    with pytest.raises(Exception, match="secret-42|cannot be read"):
+        SqlCounter(database, world.CODING, world.RECORDS).count(PLAN)
+    rows = ConfidentialRows(database, world.CODING, world.RECORDS, SqlCounter)
+    for ask in (
+        (lambda: rows.count(PLAN), lambda: rows.fingerprint(b"k" * 16))
+        if quotes == "rows"
+        else (lambda: rows.count(PLAN),)
+    ):
+        with pytest.raises(TableMismatch, match="could not be read to its end") as refused:
+            ask()
+        assert "secret" not in str(refused.value) and refused.value.__context__ is None
+
+
+def test_a_frame_made_of_several_rows_is_refused(frame: Any) -> None:
+    from pyspark.sql import functions as f
+
+    must_be_rows(frame.where("age > 3").select("sex", "age"))
+    joined = frame.join(frame.select("id"), "id")
+    for odd in (joined, frame.groupBy("sex").count(), frame.sample(0.5), frame.limit(3), frame.select(f.max("age"))):
+        with pytest.raises(TableMismatch, match="is the result of"):
+            must_be_rows(odd)
+
+
+def test_an_absent_table_is_refused(spark: Any, tmp_path: Path) -> None:
+    for name in (tmp_path / "nowhere", "spark:no.such"):
+        with pytest.raises(JobError, match="Spark finds no table"):
+            module.table_of(spark, name)
+
+
+SCRIPT = """
+import sys
+from dataclasses import replace
+from hedgerow.engines.spark import SparkCounter, session
+from tests.engines.failing import Tells
+from tests.engines.test_spark import PLAN, world
+frame = session("local[1]").read.parquet(sys.argv[1])
+try:
+    plan = replace(PLAN, mapping=Tells("secret-42"), looks=("sex", "age"))
+    SparkCounter(frame, world.CODING, world.RECORDS).count(plan)
+except Exception as told:
+    print("failed", told)
+"""
+
+
+@pytest.mark.slow
+def test_logs_of_the_driver_and_of_workers_tell_nothing(tmp_path: Path) -> None:
+    folder = world.in_folder(TABLE, tmp_path / "folder")
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, check=False)
+    assert "failed" in done.stdout, done.stderr
+    assert "secret-42" not in done.stdout + done.stderr
