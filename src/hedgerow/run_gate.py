@@ -313,16 +313,13 @@ def open_table(job: JobValues) -> OpenTable:
         (open_confidential(table), LocalCounter) if here else open_engine(name, table, job.engine.master)
     )
 
-    def counting(*of: Any) -> Any:
-        made: Any = partial(counter, order=job.order)(*of)
-        if job.order and job.order not in made.columns:
-            raise TableMismatch(
-                f"The confidential table has no column {job.order} to order people's rows by. Correct [confidential]"
-                f" order\n(in Python: Person(..., order=...)), or leave it out. Only the header was read. {NOTHING}"
-            )
-        return made
-
-    return OpenTable(source, counting)
+    found = OpenTable(source, partial(counter, order=job.order))
+    if job.order and job.order not in found.columns:
+        raise TableMismatch(
+            f"The confidential table has no column {job.order} to order people's rows by. Correct [confidential]"
+            f" order\n(in Python: Person(..., order=...)), or leave it out. Only the header was read. {NOTHING}"
+        )
+    return found
 
 
 def opened(
