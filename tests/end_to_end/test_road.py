@@ -54,6 +54,16 @@ def test_plan_run_verify_sample_and_ledger(hedgerow: Command, job: Path) -> None
     assert hedgerow("ledger", "verify", "--url", job.parent / "ledger.db").code == 0
 
 
+def test_a_plan_in_json_says_what_the_cap_leaves(hedgerow: Command, job: Path) -> None:
+    assert json.loads(hedgerow("plan", job, "--json").out)["cap"] is None
+    url = job.parent / "ledger.db"
+    hedgerow("ledger", "cap", "toy", "--epsilon", "2", "--new", "--url", url)
+    told = json.loads(hedgerow("plan", job, "--json").out)["cap"]
+    assert told == {"epsilon_left": 2.0, "epsilon_left_after": 0.5, "admitted": True}
+    hedgerow("ledger", "cap", "toy", "--epsilon", "1", "--url", url)
+    assert not json.loads(hedgerow("plan", job, "--json").out)["cap"]["admitted"]
+
+
 def test_the_copies_of_a_seed_are_always_the_same(hedgerow: Command, job: Path) -> None:
     hedgerow("run", job, "--yes")
     release = job.parent / "release"

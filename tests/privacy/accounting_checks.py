@@ -14,7 +14,7 @@ import numpy as np
 from hedgerow.errors import JobError
 from hedgerow.ledger.book import BudgetExhausted, Ledger, RunAccount
 from hedgerow.private import Gate, urns
-from hedgerow.public.costs.accounting import Budget, Guarantee, noise_for
+from hedgerow.public.costs.accounting import Budget, Guarantee, noise_for, rho_for
 from hedgerow.public.costs.gaussian import BasicBudget, GaussianBudget
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
@@ -33,6 +33,7 @@ STREAMS: tuple[tuple[Budget, ...], ...] = (
     (Budget("0.1"), Budget("0.2", "1e-6")),
     (Budget("0.5"), Budget("0.5", "1e-6"), Budget("0.25")),
     (GaussianBudget("0.5", "1e-6"),),
+    (BasicBudget("0.4", "1e-7"), Budget("0.1", "1e-6")),
     (GaussianBudget("0.1", "1e-7"), Budget("0.3", "1e-6"), Budget("0.1")),
 )
 
@@ -82,13 +83,15 @@ def check_accounting() -> None:
     check_gaussian()
     check_basic()
     for stream in STREAMS:
-        for budget in (b for b in stream if b.delta):
+        for budget in (b for b in stream if b.delta and b.measure != "basic"):
             own = normal_delta(float(budget.epsilon), float(budget.total))
             assert own <= float(budget.delta), f"one run at {budget} has delta {own}"
         for cap in CAPS:
             made = admitted(cap, stream)
-            pure = [float(b.epsilon) for b in made if not b.delta]
-            rho = float(sum((b.total for b in made if b.delta), Fraction(0)))
+            half = [b for b in made if b.measure == "basic"]  # half of it epsilon, half of it Gaussian noise
+            pure = [float(b.epsilon) for b in made if not b.delta] + [float(b.epsilon) / 2 for b in half]
+            rho = float(sum((b.total for b in made if b.delta and b not in half), Fraction(0)))
+            rho += float(sum((rho_for(b.epsilon / 2, b.delta) for b in half), Fraction(0)))
             found = exact_delta(float(cap[0]), pure, rho)
             assert found <= float(cap[1]) + 1e-15, f"{len(made)} runs under the cap {cap} have delta {found}"
 

@@ -164,9 +164,10 @@ class Release:
         """
         found = self.verify(public=public, target=target)
         found.must_not_fail(self.folder)
+        signature = sign(self.folder, Path(key))
         if found.unchecked:
             warnings.warn(f"Signed, but not all was checked: {', '.join(found.unchecked)}.", stacklevel=2)
-        return sign(self.folder, Path(key))
+        return signature
 
     def sample(
         self, copies: int = 1, *, seed: int = 1, public: Any = None, target: Any = None

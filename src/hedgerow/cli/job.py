@@ -37,7 +37,13 @@ def plan(
         loaded = Job.load(job)
         prepared, found = loaded.prepare(), loaded.plan(watch=watch)
     if as_json:
-        show.echo(json.dumps({**found.to_json(), "ledger": prepared.books}, indent=2))
+        left = prepared.left()
+        cap = left and {
+            "epsilon_left": float(left[0]),
+            "epsilon_left_after": float(left[1]),
+            "admitted": left[1] >= 0,
+        }
+        show.echo(json.dumps({**found.to_json(), "ledger": prepared.books, "cap": cap}, indent=2))
     else:
         show.echo("\n".join([*show.ledger_lines(prepared), show.plan_text(found)]))
     if figure is not None:

@@ -11,6 +11,7 @@ import typer
 from hedgerow import __version__
 from hedgerow.cli import (
     demo,
+    doctor,
     experiment,
     interval,
     job,
@@ -32,6 +33,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 app.add_typer(schema.app, name="schema")
 app.command("plan")(job.plan)
 app.command("rehearse")(job.rehearse)

@@ -93,13 +93,14 @@ def sign(
         raise JobError(f"There is no folder {folder}. Name the folder of a release: hedgerow sign release --key FILE")
     found = verify_confined(folder, public=public, target=target)
     found.must_not_fail(folder)
-    for c in found.checks:
-        if c.held is None:
-            show.echo(f"{WORDS[None]} {c.name}: {c.detail}")
     if new_key:
         shared = create_key(key)
         show.echo(f"Made {key}: keep it secret, and a copy safe. Made {shared}: publish it where people trust you.")
-    show.echo(f"Signed: {signed(folder, key)}. Anyone checks it with: hedgerow verify {folder} --key PUBLIC_KEY")
+    signature = signed(folder, key)
+    for c in found.checks:
+        if c.held is None:
+            show.echo(f"{WORDS[None]} {c.name}: {c.detail}")
+    show.echo(f"Signed: {signature}. Anyone checks it with: hedgerow verify {folder} --key PUBLIC_KEY")
 
 
 def sample(

@@ -72,12 +72,37 @@ class Phases:
 
 @contextmanager
 def progress() -> Iterator[Phases]:
-    """Phases that are cleared away when the work is done."""
+    """Phases that are cleared away when the work is done; a word is said when loops are compiled meanwhile."""
     phases = Phases()
     try:
-        yield phases
+        with _word_of_compiling(phases):
+            yield phases
     finally:
         phases.pause()
+
+
+@contextmanager
+def _word_of_compiling(phases: Phases) -> Iterator[None]:
+    if not sys.stderr.isatty():
+        yield
+        return
+    from numba.core import event
+
+    class Word(event.Listener):  # type: ignore[misc]
+        said = False
+
+        def on_start(self, event: object) -> None:
+            if not self.said:
+                phases(
+                    "compiling the inner loops for this machine, which takes some 20 seconds and is kept for later"
+                )
+            self.said = True
+
+        def on_end(self, event: object) -> None:
+            """Others follow at once."""
+
+    with event.install_listener("numba:compile", Word()):
+        yield
 
 
 def confirm(yes: bool) -> None:

@@ -1,7 +1,6 @@
 """Private: the one gate. The only code that sees confidential rows or draws noise.
 
-An auditor reads this folder, PROOFS.md, what it imports of ours and, for promises in "gdp", costs/gaussian.py.
-The core, at most 1,000 lines that are not blank:
+An auditor reads this folder, PROOFS.md, what it imports of ours (for gdp costs/gaussian.py). The core, at most 1,000:
 
     entropy.py   random words from the operating system
     noise.py     exact whole-number noise and exact private choice

@@ -140,3 +140,10 @@ def test_a_delta_too_small_for_a_float_still_buys_something() -> None:
     tiny = Budget(1, "1e-400")
     assert 0 < tiny.total < Budget(1, "1e-300").total
     assert epsilon_of(tiny.total, tiny.delta) <= 1
+
+
+def test_a_misspelt_part_of_a_budget_is_refused_in_our_words() -> None:
+    for wrong in ({"epsilom": 1}, {"epsilon": 1, "detla": 0.1}):
+        with pytest.raises(JobError, match=f"does not have: {list(wrong)[-1]}") as refused:
+            Budget(**wrong)
+        assert "epsilon must be" in str(refused.value) and "nothing was spent" in str(refused.value)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import typer
 
+from hedgerow.api.release import Release
 from hedgerow.cli import release as command
 from hedgerow.errors import JobError, MissingExtra, VerifyFailed
 from hedgerow.release.bundle import BundleReader
@@ -113,6 +114,22 @@ def test_what_could_not_be_checked_is_signed_and_said(
     command.sign(forged, key)
     said = capsys.readouterr().out
     assert said.startswith("NOT CHECKED records were drawn from the answers") and "Signed" in said
+
+
+@only("pure")
+def test_what_was_not_signed_is_not_called_signed(
+    forged: Path, key: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    """With a bad key nothing is said of what could not be checked: there is nothing it was signed with."""
+    (bad := key.with_name("bad.key")).write_text("no key")
+    bad.chmod(0o600)
+    with pytest.raises(JobError, match="not an Ed25519 private key"):
+        command.sign(forged, bad)
+    with pytest.raises(JobError, match="not an Ed25519 private key"):
+        Release.read(forged).sign(bad)
+    assert capsys.readouterr().out == "" and not [w for w in recwarn if "Signed" in str(w.message)]
+    with pytest.warns(UserWarning, match="Signed, but not all was checked"):
+        Release.read(forged).sign(key)
 
 
 def test_a_key_that_others_can_read_or_that_is_none_is_refused(honest: Path, key: Path, tmp_path: Path) -> None:
