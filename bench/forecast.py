@@ -24,7 +24,7 @@ import polars as pl
 
 from bench import real_tables
 from hedgerow.pipeline import open_gate
-from hedgerow.public import Budget, CodedTable, Guarantee, PublicData, Schema, Tariff
+from hedgerow.public import Budget, CodedTable, Guarantee, PublicData, Schema, Statistic, Tariff
 from hedgerow.recipes import RECIPES
 from hedgerow.records import draw_one
 from hedgerow.simulate.personnel import personnel, personnel_schema
@@ -105,7 +105,8 @@ def measured(pair: Pair, name: str, drifts: list[float], real: int, epsilon: str
     bare = pair.secret.drop(*pair.private, *([pair.person] if pair.person else []))
     given = tuple(bare.columns) if attaches else ()
     target = CodedTable.read(bare, schema, role="target") if attaches else None
-    public = PublicData(schema, CodedTable.read(pair.public, schema), target, None, _tables(pair.uses))
+    known = CodedTable.read(pair.public, schema)
+    public = PublicData(schema, known, target, pair.rows, *_wanted(pair.uses))
     unit: dict[str, Any] = {"unit": "person", "rows_per_person": 4, "person": "person"} if pair.person else {}
     guarantee = Guarantee(relation=recipe.relation, public_columns=given, **unit)
     who = pair.public[pair.person].cast(pl.String) if pair.person else None
@@ -139,8 +140,10 @@ def measured(pair: Pair, name: str, drifts: list[float], real: int, epsilon: str
     return lines
 
 
-def _tables(uses: tuple[AbstractUse, ...]) -> tuple[tuple[str, ...], ...]:
-    return tuple(u.table for u in uses if u.table)
+def _wanted(uses: tuple[AbstractUse, ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[Statistic, ...]]:
+    """The tables and the figures that these uses are read from, as a job with them would say."""
+    tables = tuple(dict.fromkeys(u.table for u in uses if u.table and u.statistic is None))
+    return tables, tuple(dict.fromkeys(u.statistic for u in uses if u.statistic is not None))
 
 
 def _real(pair: Pair, recipe: Any, public: PublicData, guarantee: Guarantee, budget: Budget) -> list[float]:

@@ -345,7 +345,9 @@ def carry_out(check: ModelCheck, out: Path) -> Answer:
             known = kept[0].measurements[0] if kept else None
             found = known or verify_model(gate, claim, check.parts, budget.total)
         except LedgerError as lost:
-            raise LedgerError(f"{lost}\n{account.standing()}") from lost
+            raise LedgerError(
+                f"{lost}\n{account.standing()}\nOnce it can be used, the same command goes on."
+            ) from lost
         agreement = AgreementPosterior(int(found.counts[0]), check.parts, found.noise)
         answer = Answer(claim.text, agreement, budget, _unit(road), job.table, run)
         journal.write(out, json.dumps(answer.to_json(), indent=2) + "\n")

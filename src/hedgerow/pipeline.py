@@ -406,7 +406,10 @@ def run(
             asked = replace(recording(gate, kept, job.table, name), keep=record.replies.append, tell=watch)
             fitted = job.recipe.fit(asked, prepared.public)
         except LedgerError as lost:
-            raise LedgerError(f"{lost}\n{account.standing()}") from lost
+            raise LedgerError(
+                f"{lost}\n{account.standing()}\nOnce it can be used again, go on without paying twice: the same "
+                "command with --resume (in Python: job.run(..., resume=True))."
+            ) from lost
         drawn = write_copies(
             fitted, prepared.public, journal.drawing(), copies=job.copies, seed=job.seed, watch=watch
         )

@@ -98,6 +98,13 @@ def test_without_a_public_table_tables_are_made_up_from_the_schema_and_it_says_s
     plan = hedgerow("plan", played, "--json")
     rehearsed = json.loads((played.parent / "release-rehearsal" / "rehearsal.json").read_text())
     assert json.loads(plan.out)["uses"] == rehearsed["points"][0]["uses"]
+    assert "on tables made up from the schema" in hedgerow("plan", played).out.replace("\n  ", " ")
+
+
+def test_the_terminal_says_what_forecasts_rest_on(hedgerow: Command, played: Path) -> None:
+    for command in (("plan", played), ("rehearse", played, "--workers", 1, "--epsilons", "1.5")):
+        said = hedgerow(*command).out.replace("\n  ", " ")
+        assert said.count("forecast from 9 runs on two parts of the public table, drifted apart as past tables") == 1
 
 
 def test_a_plan_says_what_a_rehearsal_made_after_it_says(hedgerow: Command, played: Path) -> None:

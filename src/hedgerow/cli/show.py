@@ -223,7 +223,8 @@ def _later(plan: "Plan") -> str:
 
 
 def use_lines(rows: "Iterable[UseRow]") -> list[str]:
-    """The table of intended uses: tolerance, error and its band, as what sample, verdict."""
+    """The table of intended uses: tolerance, error and its band, as what sample, verdict; what they rest on below."""
+    rows = list(rows)
     head = ("intended use", "tolerance", "forecast", "8 runs in 10", "like a", "")
     shown = [
         (
@@ -236,7 +237,9 @@ def use_lines(rows: "Iterable[UseRow]") -> list[str]:
         )
         for u in rows
     ]
-    return aligned(head, shown, left=(0, 5))
+    basis = dict.fromkeys(u.note.rstrip(".") for u in rows if u.kind != "open" and u.note)
+    below = [line for note in basis for line in wrap(one_line(note), 110, subsequent_indent="  ")]
+    return [*aligned(head, shown, left=(0, 5)), *below]
 
 
 def _fates(plan: "Plan") -> list[str]:

@@ -201,7 +201,9 @@ def carry_out(choosing: Choosing, folder: Path) -> ChoiceStatement:
             known = _saved(journal, account, choice.price(road.guarantee, budget.total))
             chosen = known or choose_run(gate, choice, trial, budget.total)
         except LedgerError as lost:
-            raise LedgerError(f"{lost}\n{account.standing()}") from lost
+            raise LedgerError(
+                f"{lost}\n{account.standing()}\nOnce it can be used, the same command goes on."
+            ) from lost
         made = _publish(choosing, folder, journal.bundle, run, account.anchor(), chosen)
         journal.finish()
     if chosen.made is None:

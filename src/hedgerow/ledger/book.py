@@ -300,12 +300,15 @@ class Ledger:
     def standing(self, run: str) -> str:
         """What is booked for ``run`` as far as this process knows, in words; nothing if it has promised nothing."""
         if not (mine := self._of(run)):
-            return "Nothing is booked for this run."
+            return "Booked for this run, as last seen: nothing."
         drawn, spends = (sum(e.kind == kind for e in mine) for kind in ("draw", "spend"))
-        said, of = (f"{float(x):.6g}" for x in (_sum(mine, "cost"), Fraction(mine[0].facts["total"])))
-        unit = "epsilon" if mine[0].facts["measure"] in ("pure", "basic") else "rho"
+        facts = mine[0].facts
+        said, of, epsilon = (
+            f"{float(Fraction(x)):.6g}" for x in (_sum(mine, "cost"), facts["total"], facts["epsilon"])
+        )
+        unit = "epsilon" if facts["measure"] in ("pure", "basic") else "rho"
         return (
-            f"Booked for this run on {mine[0].tab}: epsilon {float(Fraction(mine[0].facts['epsilon'])):g} promised; "
+            f"Booked for this run on {mine[0].tab}, as last seen: epsilon {epsilon} promised; "
             f"of {unit} {of}, {said} is spent on {spends} request{'s' * (spends != 1)}, {drawn} answered."
         )
 
