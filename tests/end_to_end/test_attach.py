@@ -65,7 +65,7 @@ def test_panels_of_a_release_score_its_private_columns_alone(hedgerow: Command, 
     rows = [(sex, race, pay, area, who) for sex, race, _, _, who in ROWS for pay in pays[sex or "F"] for area in "ns"]
     private = ["sex", "race"]
     for name, less in (("secret", []), ("public", []), ("target", private)):
-        told = rows * 5 if name == "secret" else rows[::-1] * 5  # a byte copy of the secret is refused as public
+        told = rows * 5 if name == "secret" else rows[1:] * 5  # the secret's own rows are refused as public
         frame(tuple(told)).drop(less).write_csv(folder / f"{name}.csv")
     done = hedgerow("run", attach, "--yes")
     assert done.code == 0, done.err

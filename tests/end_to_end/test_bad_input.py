@@ -167,11 +167,10 @@ def test_verify_of_a_folder_that_is_not_there_says_so_in_one_line(hedgerow: Comm
 
 def test_tables_in_duckdb_files_are_found_beside_the_job(hedgerow: Command, job: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
-    for name in ("secret", "public"):
+    for name, rows in (("secret", 60), ("public", 59)):  # the secret's own rows, all of them, are refused as public
         with duckdb.connect(str(job.parent / f"{name}.db")) as db:
-            db.execute(
-                f"CREATE TABLE people AS SELECT * FROM read_csv('{job.parent / 'secret.csv'}', all_varchar=true)"
-            )
+            source = f"read_csv('{job.parent / 'secret.csv'}', all_varchar=true)"
+            db.execute(f"CREATE TABLE people AS SELECT * FROM {source} LIMIT {rows}")
     _edit('table = "secret.csv"', 'table = "duckdb:secret.db#people"')(job)
     _edit("[budget]", '[public]\ntable = "duckdb:public.db#people"\n[budget]')(job)
     _edit('file = "schema.toml"', 'file = "schema.toml"\noutside = 0.5')(job)
