@@ -221,6 +221,7 @@ def test_the_same_values_by_other_libraries_hold_and_the_check_says_how_far(rele
     if (contents := read_bundle(release)).counts is not None:
         return  # tables of counts must have the bytes of this version, whoever made them
     path = tmp_path / "r" / "records-1.parquet"
+    path.unlink()  # a second name of the release's own file
     whole(contents.records[0]).write_parquet(path, compression="snappy")
     held, detail = drawn(tmp_path / "r", **tables(release))
     assert held and "the same values; bytes not compared" in detail and "(polars)" in detail
@@ -237,7 +238,7 @@ def test_a_table_hidden_as_metadata_of_a_file_is_caught(
         return
     secret = b64encode((release.parent / "confidential.parquet").read_bytes()).decode()
     rows = pl.read_parquet(path)
-    path.unlink()  # it is the release's own file, by a second name
+    path.unlink()  # a second name of the release's own file
     rows.write_parquet(path, metadata={"x": secret})
     rehash(tmp_path / "r")
     failed = {c.name: c.detail for c in verify(tmp_path / "r", **tables(release)) if c.held is False}

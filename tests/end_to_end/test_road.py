@@ -17,6 +17,7 @@ from hedgerow.errors import VerifyFailed
 from hedgerow.ledger.book import Ledger
 from hedgerow.pipeline import PreparedJob
 from hedgerow.private import noise
+from hedgerow.private.local import LocalCounter
 from hedgerow.private.rows import ConfidentialRows
 from hedgerow.release import redraw
 from hedgerow.release.bundle import BundleReader
@@ -90,7 +91,7 @@ def test_a_cap_that_is_used_up_refuses_before_reading(
     def never(*args: object) -> None:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(ConfidentialRows, "_kept", never)
+    monkeypatch.setattr(LocalCounter, "_read", never)
     refused = hedgerow("run", job, "--yes", "--out", job.parent / "second")
     assert refused.code == 4
     assert "0.5 of 2 is left" in refused.err
@@ -111,7 +112,7 @@ def test_a_crash_after_the_answers_is_resumed_at_no_cost(
     def never(*args: object) -> None:
         raise AssertionError("rows were read again")
 
-    monkeypatch.setattr(ConfidentialRows, "_kept", never)
+    monkeypatch.setattr(LocalCounter, "_read", never)
     resumed = hedgerow("run", job, "--yes", "--resume")
     assert resumed.code == 0, resumed.err
     assert _spends(hedgerow, job) == paid
