@@ -271,7 +271,7 @@ def test_two_tabs_an_editor_and_a_restart(tmp_path: Path, browser: Any) -> None:
     job = root / "job.toml"
     job.write_text(job.read_text("utf-8").replace("epsilon = 1.0", "epsilon = 1.5"), "utf-8")  # in an editor
     for tab in (one, two):
-        sync_api.expect(tab.locator("#epsilon")).to_have_value("1.5")
+        sync_api.expect(tab.locator("#epsilon")).to_have_value("1.5", timeout=PATIENCE)
     two.get_by_label("epsilon", exact=True).fill("0.7")  # begun in one tab, and saved in the other
     one.get_by_label("epsilon", exact=True).fill("2")
     one.get_by_role("button", name="Save", exact=True).click()
