@@ -43,7 +43,7 @@ from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import Contents, flatten, given_columns, software, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.release.words import Promise, promise_of
-from hedgerow.run_gate import Journal, Ledger, account_of, open_table, opened, recording
+from hedgerow.run_gate import Journal, Ledger, account_of, open_table, opened, recording, spread_of
 from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, persons
@@ -410,8 +410,9 @@ def run(
                 f"{lost}\n{account.standing()}\nOnce it can be used again, go on without paying twice: the same "
                 "command with --resume (in Python: job.run(..., resume=True))."
             ) from lost
+        place, spread = journal.drawing(), spread_of(job)
         drawn = write_copies(
-            fitted, prepared.public, journal.drawing(), copies=job.copies, seed=job.seed, watch=watch
+            fitted, prepared.public, place, copies=job.copies, seed=job.seed, watch=watch, spread=spread
         )
         watch("writing the release")
         contents = _contents(prepared, record, name, drawn, plan.verdicts, account.anchor())

@@ -1,23 +1,26 @@
 """Synthetic data from what a recipe made of its answers: records, private columns on given rows, or counts.
 
 Records come in shards.  Their number depends on that of the records alone, each has a generator of its own, and one
-is in memory at a time: any number of records can be drawn, and a file is the same on every machine.  A shard makes up
-for what those before it are off by, so many shards are as near to the model as one.
+is in memory at a time: any number of records can be drawn, and a file is the same on every machine.  They come in
+waves: shards of one wave know nothing of each other, so that an engine may draw them on several machines, and make up
+for what those of the waves before are off by; the last shard is a wave by itself.
 
 A record that breaks a structural zero or a rule is drawn again from the model; the confidential rows are not asked.
 The seed here is harmless: the model is already public.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar, final, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, final, runtime_checkable
 
 import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabulation, Fitted, shards_of
+from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabulation, Fitted, shards_of, waves_of
 from hedgerow.public import Codes, PublicData, RecordFile, Schema, Table, decode, violations, write_pieces
 
 _ROUNDS = 30
@@ -94,27 +97,54 @@ def draw_one(fitted: Fitted, public: PublicData, rng: np.random.Generator, copy:
     return Copy(pl.concat(draw_shards(fitted, public, rng)))
 
 
+Work = Callable[[tuple[Any, ...]], tuple[pl.DataFrame, Any]]
+Spread = Callable[[Work, Iterable[tuple[Any, ...]]], Iterable[tuple[pl.DataFrame, Any]]]
+"""Carries work out on some values, here or on many machines, and gives the results in order, as ``map`` does."""
+
+
 def draw_shards(
-    fitted: AbstractModel | AbstractAttachment, public: PublicData, rng: np.random.Generator
+    fitted: AbstractModel | AbstractAttachment, public: PublicData, rng: np.random.Generator, spread: Spread = map
 ) -> Iterator[pl.DataFrame]:
     """One synthetic copy of records, shard by shard; the generators of several shards are made by ``rng``."""
+    parts, streams, work = iter(()), [rng], _attached  # type: tuple[Iterator[Any], list[np.random.Generator], Work]
     if isinstance(fitted, AbstractModel):
-        streams = _streams(rng, shards_of(fitted.total))
-        for codes, stream in zip(fitted.draw_shards(streams), streams, strict=True):
-            yield _allowed(codes, fitted, public.schema, stream)
-        return
-    if not isinstance(fitted, AbstractAttachment):
+        streams, work = _streams(rng, shards_of(fitted.total)), partial(_drawn, fitted, public.schema)
+        parts = ((part,) for part in fitted.shards(streams))
+    elif not isinstance(fitted, AbstractAttachment):
         raise JobError(
             "A recipe's fit must return an AbstractModel, an AbstractAttachment or an AbstractTabulation; this one\n"
             f"returned a {type(fitted).__name__}. Correct it. If a run had begun, its answers are kept: go on with\n"
             "--resume (in Python: job.run(..., resume=True)) at no cost."
         )
-    if public.target is None:
+    elif public.target is None:
         raise JobError(
             "This recipe writes columns onto given rows: name them with [target] table = '...' (in\n"
             "Python: target=Target(...))."
         )
-    yield from fitted.attach_shards(public.target, _streams(rng, shards_of(public.target.rows)))
+    else:
+        streams = _streams(rng, shards_of(public.target.rows))
+        found = fitted.shards(public.target, len(streams))
+        parts, streams = iter(found), streams[: len(found)]
+    spread, over = spread if len(streams) > 1 else map, None
+    tasks = ((*part, stream) for part, stream in zip(parts, streams, strict=True))
+    for size in waves_of(len(streams)):
+        share, wave, over = None if over is None else over / size, islice(tasks, size), None
+        for frame, off in spread(work, ((*task, share) for task in wave)):
+            over = off if over is None else over + off
+            yield frame
+
+
+def _drawn(model: AbstractModel, schema: Schema, task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:
+    """A shard of records, by its part, its stream and what it is to make up for; and what it is off by."""
+    codes, off = model.draw_shard(*task)
+    return _allowed(codes, model, schema, task[1]), off
+
+
+def _attached(task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:
+    """A shard of rows with attached columns, by what attaches, the rows, the stream and what it is to make up for."""
+    attachment, *rest = task
+    frame, off = attachment.attach_shard(*rest)
+    return frame, off
 
 
 def _streams(rng: np.random.Generator, shards: int) -> list[np.random.Generator]:
@@ -149,8 +179,12 @@ def write_copies(
     copies: int,
     seed: int,
     watch: Callable[[str], None] = lambda phase: None,
+    spread: Spread = map,
 ) -> Copies[RecordFile]:
-    """The same copies; records are written to ``folder`` as they are drawn, with one shard in memory at a time."""
+    """The same copies; records are written to ``folder`` as they are drawn, with one shard in memory at a time.
+
+    ``spread`` says who draws the shards; the files do not depend on it.
+    """
     n, records, counts = copies_of(fitted, copies), list[RecordFile](), list[pl.DataFrame]()
     for copy, rng in _generators(fitted, copies, seed):
         watch("drawing synthetic data" + f", copy {copy + 1} of {n}" * (n > 1))
@@ -158,7 +192,7 @@ def write_copies(
             counts.append(fitted.counts(rng, copy))
             continue
         records.append(RecordFile(folder / f"drawn-{copy + 1}.parquet"))
-        write_pieces(draw_shards(fitted, public, rng), records[-1].path)
+        write_pieces(draw_shards(fitted, public, rng, spread), records[-1].path)
     return Copies(tuple(records), tuple(counts), _margins(fitted, counts))
 
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.counting import hash_rows, sealed
-from hedgerow.engines import open_engine
+from hedgerow.engines import open_engine, shard_map
 from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError, TableMismatch, VerifyFailed
 from hedgerow.job import JobValues
 from hedgerow.ledger.book import Ledger as Ledger
@@ -320,6 +320,11 @@ def open_table(job: JobValues) -> OpenTable:
             f" order\n(in Python: Person(..., order=...)), or leave it out. Only the header was read. {NOTHING}"
         )
     return found
+
+
+def spread_of(job: JobValues) -> Any:
+    """Who draws the shards of a job's records: where its confidential rows are counted, if that is on a cluster."""
+    return shard_map(job.engine.of(job.confidential.table), job.engine.master)
 
 
 def opened(

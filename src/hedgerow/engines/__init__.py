@@ -4,6 +4,7 @@ sql.py          coding and counting in SQL, the same for every database
 duckdb.py       how DuckDB is spoken to
 postgresql.py   how PostgreSQL is spoken to
 spark.py        coding and counting on the workers of Spark, by the kernel of files
+shards.py       records drawn on the workers of Spark; no confidential row is touched
 """
 
 from pathlib import Path
@@ -29,3 +30,13 @@ def open_engine(name: str, table: Any, master: str = "") -> tuple[Any, Any]:
 
     open_confidential(table)  # refuses a view
     return DuckDb(str(table)), SqlCounter
+
+
+def shard_map(name: str, master: str = "") -> Any:
+    """Who draws shards of records: as ``map`` does, here or on the executors of Spark."""
+    if name != "spark":
+        return map
+    from hedgerow.engines.shards import on_executors
+    from hedgerow.engines.spark import session
+
+    return on_executors(session(master))

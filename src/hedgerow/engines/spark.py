@@ -70,7 +70,7 @@ class SparkCounter:
         coder, total = self._coder, np.zeros(plan.size, np.int64)
         pieces = _mapped(self._coded, lambda batches: coder.count(plan, batches), _SUM)
         if plan.size > _FEW:
-            with _without_remarks():
+            with without_remarks():
                 pieces = pieces.groupBy("piece").applyInArrow(_added, _SUM)
         for piece, counts in pieces.collect():
             part = np.frombuffer(counts, np.int64)
@@ -222,7 +222,7 @@ class _Coder:
 def session(master: str = "") -> Any:
     """The Spark session of this process, or a new one: no pages, no logs of events, files on disks encrypted."""
     try:
-        with _without_remarks():
+        with without_remarks():
             from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra(needed_for="Counting in Spark", extra="spark") from None
@@ -231,7 +231,7 @@ def session(master: str = "") -> Any:
     for name, value in _SETTINGS.items():
         asked = asked.config(name, value)
     try:
-        with _without_remarks():
+        with without_remarks():
             made = (asked.master(master) if master else asked).getOrCreate()
         made.sparkContext.setLogLevel("OFF")
     except Exception:  # of many kinds, and with long texts about the machine
@@ -285,7 +285,7 @@ def _forget(frame: Any) -> None:
 
 
 @contextmanager
-def _without_remarks() -> Iterator[None]:
+def without_remarks() -> Iterator[None]:
     """PySpark warns about versions of pandas, which is not used here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
@@ -294,7 +294,7 @@ def _without_remarks() -> Iterator[None]:
 
 def _mapped(frame: Any, work: _Work, gives: str) -> Any:
     """What ``work`` makes of every partition, as a frame."""
-    with _without_remarks():
+    with without_remarks():
         return frame.mapInArrow(_quiet(work), gives)
 
 

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +14,8 @@ from hedgerow.public import CodedTable, Codes, Marginal
 Expected = npt.NDArray[np.float64]
 SHARD = 1 << 19
 """The most records that are drawn at a time."""
+WAVE = 8
+"""The most shards that are drawn without knowing of each other."""
 
 
 def shards_of(total: int) -> int:
@@ -23,6 +27,18 @@ def shards_of(total: int) -> int:
     return max(-(-total // SHARD), 1)
 
 
+def waves_of(shards: int) -> list[int]:
+    """How many shards each wave has, ``WAVE`` at most, and fewer to the end: little is left that none makes up for.
+
+    >>> waves_of(1), waves_of(20)
+    ([1], [8, 6, 3, 2, 1])
+    """
+    found = list[int]()
+    while left := shards - sum(found):
+        found.append(min(WAVE, -(-left // 2)))
+    return found
+
+
 def shard_sizes(total: int, shards: int) -> list[int]:
     """How many records each shard has: they differ by one at most and add up to ``total``.
 
@@ -30,6 +46,15 @@ def shard_sizes(total: int, shards: int) -> list[int]:
     [3, 4, 4]
     """
     return [(total + i) // shards for i in range(shards)]
+
+
+def row_ranges(rows: int, shards: int) -> list[tuple[int, int]]:
+    """The first row of each shard, and that after its last.
+
+    >>> row_ranges(11, 3)
+    [(0, 3), (3, 7), (7, 11)]
+    """
+    return list(pairwise(accumulate(shard_sizes(rows, shards), initial=0)))
 
 
 class AbstractModel(ABC):
@@ -49,14 +74,17 @@ class AbstractModel(ABC):
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         """``n`` coded records: the codes of every attribute of the schema."""
 
-    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
-        """``total`` records in as many shards as there are generators, each drawn with its own.
+    def shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Any]:
+        """What ``draw_shard`` is to be told of each of as many shards as there are generators: how many records."""
+        return iter(shard_sizes(self.total, len(rngs)))
 
-        One shard is in memory at a time.  Here each has the expectations of the whole by itself; a model that can
-        lets a shard make up for what those before it are off by.
+    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
+        """One shard of ``total`` records, and what it is off by; shards may be drawn on different machines.
+
+        What the shards of a wave are off by is added up, and divided among those of the next, which are told their
+        part of it as ``over``, make up for it, and count it in.  None: this model's shards stand by themselves.
         """
-        for size, rng in zip(shard_sizes(self.total, len(rngs)), rngs, strict=True):
-            yield self.draw(size, rng)
+        return self.draw(part, rng), None
 
 
 class AbstractAttachment(ABC):
@@ -70,9 +98,18 @@ class AbstractAttachment(ABC):
     def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of ``target``, in order, with synthetic private columns."""
 
-    def attach_shards(self, target: CodedTable, rngs: Sequence[np.random.Generator]) -> Iterator[pl.DataFrame]:
-        """The same in as many shards as there are generators, one after another; in one, if it knows no better."""
-        yield self.attach(target, rngs[0])
+    def shards(self, target: CodedTable, most: int) -> Sequence[tuple["AbstractAttachment", CodedTable]]:
+        """Parts of the target in order, ``most`` at most, each with what is needed to attach to it and no more.
+
+        In one, if it knows no better.
+        """
+        return [(self, target)]
+
+    def attach_shard(
+        self, target: CodedTable, rng: np.random.Generator, over: Any = None
+    ) -> tuple[pl.DataFrame, Any]:
+        """The same as ``attach`` for a part, and what it is off by, as of ``AbstractModel.draw_shard``."""
+        return self.attach(target, rng), None
 
 
 class AbstractTabulation(ABC):

@@ -14,6 +14,7 @@ The local counter, at most 400, reads, codes and caps rows once: local.py counti
 The fingerprint, at most 140, of all counters: counting/fingerprint.py
 
 Engines, at most 300 each, in its place: engines/sql.py engines/duckdb.py engines/postgresql.py engines/spark.py
+(engines/shards.py draws records on Spark's workers, and meets no row)
 
 Readers, at most 250, through which every row comes (a test follows rows to find them): public/files.py
 

@@ -117,6 +117,18 @@ class CodedTable:
         whole, places = (self, rows) if self._taken is None else (self._taken[0], self._taken[1][rows])
         return CodedTable(self.schema, frame, self.name, self.sha256, _taken=(whole, places))
 
+    def part(self, low: int, high: int) -> "CodedTable":
+        """The rows from ``low`` to before ``high`` as a table that does not hold the others.
+
+        What is said of a column as a whole, that it departs from the schema, is said of the part too.
+        """
+        columns = [c.name for c in self.schema.columns if c.name in self.frame.columns]
+        counts = None if self.counts is None else self.counts[low:high]
+        made = CodedTable(self.schema, self.frame[low:high], self.name, self.sha256, counts)
+        made._departs.update({n: self.departs(n) for n in columns})
+        made._codes.update({n: codes[low:high] for n, codes in self._codes.items()})
+        return made
+
     def with_frame(self, frame: pl.DataFrame) -> "CodedTable":
         """The same table with other values; nothing that was worked out of it is kept."""
         return CodedTable(self.schema, frame, self.name, self.sha256, self.counts)

@@ -7,8 +7,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import combinations
-from typing import ClassVar, final
+from itertools import combinations, pairwise
+from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
@@ -76,13 +76,15 @@ class ProductModel(AbstractModel):
             out[name] = rng.permutation(column).astype(code_type(len(share)))
         return out
 
-    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
-        """Records in shards, whose whole counts of every attribute add up to those of one drawing."""
+    def shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, npt.NDArray[np.int64]]]:
+        """The whole counts of every attribute in each shard: they add up to those of one drawing."""
         parts = {n: systematic_shards(s, self.total, len(rngs), rngs[0]) for n, s in self.shares.items()}
-        for rng in rngs:
-            counts = {n: next(part) for n, part in parts.items()}
-            columns = {n: np.repeat(np.arange(len(c)), c).astype(code_type(len(c))) for n, c in counts.items()}
-            yield {n: rng.permutation(column) for n, column in columns.items()}
+        return ({n: next(part) for n, part in parts.items()} for _ in rngs)
+
+    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
+        """Records with such counts, each attribute in an order of its own."""
+        columns = {n: np.repeat(np.arange(len(c)), c).astype(code_type(len(c))) for n, c in part.items()}
+        return {n: rng.permutation(column) for n, column in columns.items()}, None
 
     def _attributes_of(self, columns: Sequence[str]) -> list[str]:
         joined = {p: j.name for j in self.coding.joined for p in j.parts if j.name in self.shares}
@@ -135,11 +137,10 @@ class BlendModel(AbstractDrawnModel):
         """``n`` coded records in random order."""
         return self._drawn(n, rng, None)
 
-    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
-        """Records in shards, each fitted to its share of the targets and to what those before it are off by."""
-        over = self.targets.nothing_over()
-        for size, rng in zip(shard_sizes(self.total, len(rngs)), rngs, strict=True):
-            yield self._drawn(size, rng, over)
+    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
+        """Records fitted to their share of the targets, less what is over."""
+        residual = self.targets.nothing_over() if over is None else over.copy()
+        return self._drawn(part, rng, residual), residual
 
     def _drawn(self, n: int, rng: np.random.Generator, over: npt.NDArray[np.float32] | None) -> Mapping[str, Codes]:
         fitted = descend(self.tree.draw(n, rng), self.targets, rng, sweeps=self.sweeps, over=over)
@@ -174,12 +175,16 @@ class SupportModel(AbstractDrawnModel):
         """``n`` coded records: equal steps along the sorted support, which adds hardly any error of its own."""
         return self._drawn(systematic_counts(self.weights[self._sorted], n, rng), rng, None)
 
-    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
-        """Records in shards: of the steps along the support each takes every so-many-th, then as ``BlendModel``."""
-        over = None if self.targets is None else self.targets.nothing_over()
-        parts = systematic_shards(self.weights[self._sorted], self.total, len(rngs), rngs[0])
-        for copies, rng in zip(parts, rngs, strict=True):
-            yield self._drawn(copies, rng, over)
+    def shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[npt.NDArray[np.int64]]:
+        """Of the steps along the support each shard takes every so-many-th: how often it has each row."""
+        return systematic_shards(self.weights[self._sorted], self.total, len(rngs), rngs[0])
+
+    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
+        """These rows, then as ``BlendModel``."""
+        if self.targets is None:
+            return self._drawn(part, rng, None), None
+        residual = self.targets.nothing_over() if over is None else over.copy()
+        return self._drawn(part, rng, residual), residual
 
     def _drawn(
         self, copies: npt.NDArray[np.int64], rng: np.random.Generator, over: npt.NDArray[np.float32] | None
@@ -223,9 +228,14 @@ class CrossedModel(AbstractModel):
         """``n`` coded records, the cross split into its columns."""
         return self._split(self.inner.draw(n, rng))
 
-    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
-        """The shards of the inner model, the cross split."""
-        return map(self._split, self.inner.draw_shards(rngs))
+    def shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Any]:
+        """The shards of the inner model."""
+        return self.inner.shards(rngs)
+
+    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
+        """A shard of the inner model, the cross split."""
+        codes, off = self.inner.draw_shard(part, rng, over)
+        return self._split(codes), off
 
     def _split(self, drawn: Mapping[str, Codes]) -> Mapping[str, Codes]:
         codes = dict(drawn)
@@ -266,11 +276,15 @@ class WiderTables(AbstractDrawnModel):
         """``n`` coded records in random order."""
         return self._weighed(self.inner.draw(n, rng), n, rng)
 
-    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
-        """The shards of the inner model, each weighed by itself."""
-        sizes = shard_sizes(self.total, len(rngs))
-        for codes, n, rng in zip(self.inner.draw_shards(rngs), sizes, rngs, strict=True):
-            yield self._weighed(codes, n, rng)
+    def shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Any]:
+        """The shards of the inner model, each with its size."""
+        return zip(self.inner.shards(rngs), shard_sizes(self.total, len(rngs)), strict=True)
+
+    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
+        """A shard of the inner model, weighed by itself."""
+        inner, n = part
+        codes, off = self.inner.draw_shard(inner, rng, over)
+        return self._weighed(codes, n, rng), off
 
     def _weighed(self, codes: Mapping[str, Codes], n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
         sets = [set(columns) for columns, _ in self.tables]
@@ -343,15 +357,18 @@ class GroupedModel(AbstractModel):
         """``n`` coded records, each group in proportion to its size. The same with any number of threads."""
         return self._drawn(self._sizes(n, rng), rng)
 
-    def draw_shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[Mapping[str, Codes]]:
-        """Records in shards of whole groups, as far as these are not larger than a shard."""
+    def shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[npt.NDArray[np.int64]]:
+        """The records of every group in each shard: groups whole, as far as they are not larger than a shard."""
         ends = np.cumsum(self._sizes(self.total, rngs[0]))
         cuts = np.cumsum([0, *shard_sizes(self.total, len(rngs))])
         for i in range(1, len(rngs)):
             near = ends[np.searchsorted(ends, cuts[i])]
             cuts[i] = near if near - cuts[i] <= SHARD // 2 else cuts[i]
-        for low, high, rng in zip(cuts, cuts[1:], rngs, strict=False):
-            yield self._drawn(np.diff(np.clip([0, *ends], low, high)), rng)
+        return (np.diff(np.clip([0, *ends], low, high)) for low, high in pairwise(cuts))
+
+    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
+        """So many records of each group."""
+        return self._drawn(part, rng), None
 
     def _sizes(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
         """The records of every group, of ``n`` in all."""

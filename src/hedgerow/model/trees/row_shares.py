@@ -1,7 +1,7 @@
 """Private columns for given public rows: a share of each label for each row, and draws from them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -10,7 +10,7 @@ import polars as pl
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
-from hedgerow.model.base import AbstractAttachment, Expected, shard_sizes
+from hedgerow.model.base import AbstractAttachment, Expected, row_ranges
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.public import BINNED, CodedTable, Marginal, Schema, decode, violations
 
@@ -31,6 +31,7 @@ class RowShares(AbstractAttachment):
         groups: numbers per row, the first those of its stratum: the labels in every group of rows come out close to
             the sum of their shares.
         target: the rows that were planned for.
+        group_counts: how many groups of each kind there are, in all rows.
     """
 
     schema: Schema
@@ -38,6 +39,11 @@ class RowShares(AbstractAttachment):
     shares: npt.NDArray[np.float32]
     groups: tuple[npt.NDArray[Any], ...]
     target: CodedTable
+    group_counts: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.group_counts:
+            object.__setattr__(self, "group_counts", count_groups(self.groups))
 
     def expected(self, question: Marginal) -> Expected:
         """The counts expected of the target's rows, flat, last column fastest."""
@@ -58,19 +64,27 @@ class RowShares(AbstractAttachment):
 
     def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of the target, in order, with synthetic private columns: every column of the schema."""
-        return pl.concat(self.attach_shards(target, [rng]))
+        return self.attach_shard(target, rng)[0]
 
-    def attach_shards(self, target: CodedTable, rngs: Sequence[np.random.Generator]) -> Iterator[pl.DataFrame]:
-        """The same in shards of rows; each makes up for what the groups of those before it are off by."""
+    def shards(self, target: CodedTable, most: int) -> Sequence[tuple["RowShares", CodedTable]]:
+        """Parts of the target, each with the shares and groups of its own rows."""
+        found = []
+        for low, high in row_ranges(target.rows, most):
+            part, groups = target.part(low, high), tuple(g[low:high] for g in self.groups)
+            found.append((replace(self, shares=self.shares[low:high], groups=groups, target=part), part))
+        return found
+
+    def attach_shard(
+        self, target: CodedTable, rng: np.random.Generator, over: Any = None
+    ) -> tuple[pl.DataFrame, Any]:
+        """The same; the labels make up for those that were drawn for rows of other parts of the same groups."""
         if target.rows != len(self.shares):
             raise JobError(
                 f"The shares are for {len(self.shares):,} rows, the target has {target.rows:,}. Use the same one.\n"
                 "No confidential row was read and nothing was spent."
             )
-        tally = GroupTally.of(self.groups, self.shares.shape[1])
-        ends = np.cumsum([0, *shard_sizes(target.rows, len(rngs))]).tolist()
-        for low, high, rng in zip(ends, ends[1:], rngs, strict=False):
-            yield with_columns(target, self.schema, self._labels(tally, rng), rng, rows=(low, high))
+        tally = GroupTally.of(self.group_counts, self.shares.shape[1]) + over
+        return with_columns(target, self.schema, self._labels(tally, rng), rng), tally
 
     def _labels(self, tally: "GroupTally", rng: np.random.Generator) -> "DrawLabels":
         """Draws labels, the first time on top of what was drawn before; what is drawn again stands by itself."""
@@ -163,10 +177,25 @@ class GroupTally:
     spread: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, groups: Sequence[npt.NDArray[Any]], label_count: int) -> "GroupTally":
-        """Before anything is drawn for rows of these groups."""
-        many = [(int(g.max()) + 1 if len(g) else 0) * label_count for g in groups]
+    def of(cls, group_counts: Sequence[int], label_count: int) -> "GroupTally":
+        """Before anything is drawn for rows of so many groups of each kind."""
+        many = [n * label_count for n in group_counts]
         return cls(tuple(np.cumsum([0, *many[:-1]]).tolist()), np.zeros(sum(many)), np.zeros(sum(many)))
+
+    def __add__(self, other: "GroupTally | None") -> "GroupTally":
+        """What was drawn for two sets of rows together."""
+        if other is None:
+            return self
+        return GroupTally(self.start, self.off + other.off, self.spread + other.spread)
+
+    def __truediv__(self, parts: int) -> "GroupTally":
+        """What each of several sets of rows is to make up for."""
+        return GroupTally(self.start, self.off / parts, self.spread / parts)
+
+
+def count_groups(groups: Sequence[npt.NDArray[Any]]) -> tuple[int, ...]:
+    """How many groups of each kind there are."""
+    return tuple(int(g.max()) + 1 if len(g) else 0 for g in groups)
 
 
 def balance(
@@ -186,7 +215,7 @@ def balance(
     """
     n, label_count = shares.shape
     cells = cells.copy()
-    tally = GroupTally.of(groups, label_count) if tally is None else tally
+    tally = GroupTally.of(count_groups(groups), label_count) if tally is None else tally
     begin = zip(tally.start, groups, strict=True)
     cell_at = np.stack([(s + g.astype(np.int64) * label_count) for s, g in begin], axis=1)
     _distance(shares, cell_at, cells, tally.off, tally.spread)
@@ -233,22 +262,19 @@ def with_columns(
     schema: Schema,
     draw_labels: DrawLabels,
     rng: np.random.Generator,
-    *,
-    rows: tuple[int, int] | None = None,
 ) -> pl.DataFrame:
     """The target's rows with what ``draw_labels`` gives them; rows that break a rule are drawn again.
 
     Every column of the schema, in its order.  A target's own value stays as it is when the schema allows it,
-    and otherwise becomes one of the cell it was counted in.  ``rows`` are the first one and that after the last.
+    and otherwise becomes one of the cell it was counted in.
     """
-    low, high = rows or (0, target.rows)
-    cells: Mapping[str, Any] = draw_labels(np.arange(low, high))
+    cells: Mapping[str, Any] = draw_labels(np.arange(target.rows))
     given = [a for a in schema.attributes if a not in cells]
-    public = {a: codes[low:high] for a, codes in target.codes(given).items()}
+    public = target.codes(given)
     made = [p for a in cells for p in schema.coding.needs([a])]
     made += [c.name for c in schema.columns if c.determined_by and set(c.determined_by) & set(made)]
     made += [c.name for c in schema.columns if c.name not in target.frame.columns and c.name not in made]
-    kept = _kept(target, schema, [c.name for c in schema.columns if c.name not in made], rng, low, high)
+    kept = _kept(target, schema, [c.name for c in schema.columns if c.name not in made], rng)
 
     def built(which: npt.NDArray[Any], codes: Mapping[str, Any]) -> pl.DataFrame:
         every = {a: public[a][which] for a in given} | dict(codes)
@@ -256,26 +282,24 @@ def with_columns(
         mine = kept if len(which) == len(kept) else kept[which]
         return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
 
-    frame = built(np.arange(high - low), cells)
+    frame = built(np.arange(target.rows), cells)
     for _ in range(GUIDED_TREE.rule_redraws if schema.zeros or schema.rules else 0):
         bad = np.flatnonzero(violations(schema, frame).to_numpy())
         if not len(bad):
             break
-        again = built(bad, draw_labels(low + bad))
+        again = built(bad, draw_labels(bad))
         place = np.arange(len(frame))
         place[bad] = len(frame) + np.arange(len(bad))
         frame = pl.concat([frame, again])[place]
     return frame
 
 
-def _kept(
-    target: CodedTable, schema: Schema, names: Sequence[str], rng: np.random.Generator, low: int, high: int
-) -> pl.DataFrame:
+def _kept(target: CodedTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
     """The target's own columns, values outside the schema replaced by one of the cell they fall in."""
-    frame = target.frame.select(names)[low:high]
+    frame = target.frame.select(names)
     for name in (n for n in names if target.departs(n) or _other_type(schema, frame, n)):
         column = schema.column(name)
-        codes = {a: target.codes([a])[a][low:high] for a in schema.attributes if a == name}
+        codes = {a: target.codes([a])[a] for a in schema.attributes if a == name}
         if not codes:
             continue
         inside = decode(schema, codes, rng, columns=[name])[name]

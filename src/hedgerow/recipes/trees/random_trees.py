@@ -1,9 +1,9 @@
 """``random_trees``: the variable-depth random decision trees of the RDT papers, with their true cost."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import Any, ClassVar, Literal, final
 
@@ -15,7 +15,7 @@ from hedgerow.answers import Answers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.counting.relabel import TICKETS, LabelLaw, check_lines
 from hedgerow.errors import JobError, Refused, TableMismatch
-from hedgerow.model.base import AbstractAttachment, Expected, shard_sizes
+from hedgerow.model.base import AbstractAttachment, Expected, row_ranges
 from hedgerow.model.trees.random_tree import (
     Combine,
     clip_to_shares,
@@ -187,7 +187,8 @@ class RandomTrees(AbstractRecipe):
             answers = iter(
                 gate.measure_relabelled(asked, laws, cost) if laws else gate.measure(asked, cost, law="laplace")
             )
-            filled = filled.plus((s, tuple(next(answers) for _ in s.trees)) for s in steps)
+            more = ((s, tuple(next(answers) for _ in s.trees)) for s in steps)
+            filled = replace(filled, steps=(*filled.steps, *more))
         return filled
 
 
@@ -337,24 +338,26 @@ class Forest(AbstractAttachment):
         public: what anyone may know.
         open_columns: what is declared public row by row.
         steps: the draws in order, each with the noisy leaves of its trees.
+        leaves: what the leaves of each step's trees hold; worked out of the target where it is not given.
     """
 
     recipe: RandomTrees
     public: PublicData
     open_columns: tuple[str, ...]
     steps: tuple[tuple[TreeStep, tuple[Measurement, ...]], ...]
+    leaves: tuple[list[npt.NDArray[np.float64]], ...] = ()
 
-    def plus(self, steps: Iterable[tuple[TreeStep, tuple[Measurement, ...]]]) -> "Forest":
-        """The forest with further steps."""
-        return replace(self, steps=(*self.steps, *steps))
+    @cached_property
+    def _leaves(self) -> tuple[list[npt.NDArray[np.float64]], ...]:
+        filled = ([(s, t, a) for t, a in zip(s.trees, given, strict=True)] for s, given in self.steps)
+        least = self.recipe.leaf_min
+        return self.leaves or tuple([leaf_counts(t, self._noisy(s, t, a), least) for s, t, a in f] for f in filled)
 
-    def shares(
-        self, step: TreeStep, answers: Sequence[Measurement], codes: Mapping[str, Codes]
-    ) -> npt.NDArray[np.float32]:
+    def shares(self, number: int, codes: Mapping[str, Codes]) -> npt.NDArray[np.float32]:
         """The share of each label of a step for rows of these codes."""
         counts, leaves, noise = [], [], []
-        for tree, answer in zip(step.trees, answers, strict=True):
-            held = leaf_counts(tree, self._noisy(step, tree, answer), self.recipe.leaf_min)
+        step, answers = self.steps[number]
+        for tree, answer, held in zip(step.trees, answers, self._leaves[number], strict=True):
             for way in in_every_tree(codes, self.recipe):
                 counts.append(held)
                 leaves.append(leaf_of(tree, way))
@@ -367,11 +370,10 @@ class Forest(AbstractAttachment):
         That is the mean of the trees' proportions.  Shares are whole numbers here, the largest taking up the rest.
         """
         out = []
-        for step, answers in self.steps:
+        for (step, _), filled in zip(self.steps, self._leaves, strict=True):
             weights = []
-            for tree, answer in zip(step.trees, answers, strict=True):
-                shares = clip_to_shares(leaf_counts(tree, self._noisy(step, tree, answer), self.recipe.leaf_min))
-                whole = np.floor(shares.astype(np.float64) * TICKETS).astype(np.int64)
+            for held in filled:
+                whole = np.floor(clip_to_shares(held).astype(np.float64) * TICKETS).astype(np.int64)
                 whole[np.arange(len(whole)), whole.argmax(axis=1)] += TICKETS - whole.sum(axis=1)
                 weights.append(whole)
             out.append(LabelLaw(step.labels[0], step.trees, tuple(weights)))
@@ -400,21 +402,19 @@ class Forest(AbstractAttachment):
 
     def attach(self, target: CodedTable, rng: np.random.Generator) -> pl.DataFrame:
         """The rows of ``target``, in order, with synthetic private columns."""
-        return pl.concat(self.attach_shards(target, [rng]))
+        return with_columns(target, self.public.schema, partial(self._drawn, target, rng), rng)
 
-    def attach_shards(self, target: CodedTable, rngs: Sequence[np.random.Generator]) -> Iterator[pl.DataFrame]:
-        """The same in shards of rows: each row is drawn by itself."""
-        ends = np.cumsum([0, *shard_sizes(target.rows, len(rngs))]).tolist()
-        for low, high, rng in zip(ends, ends[1:], rngs, strict=False):
-            draw_labels = partial(self._drawn, target, rng)
-            yield with_columns(target, self.public.schema, draw_labels, rng, rows=(low, high))
+    def shards(self, target: CodedTable, most: int) -> Sequence[tuple["Forest", CodedTable]]:
+        """Parts of the target: each row is drawn by itself, from leaves that are worked out once."""
+        alone = replace(self, public=PublicData(self.public.schema), leaves=self._leaves)
+        return [(alone, target.part(*rows)) for rows in row_ranges(target.rows, most)]
 
     def _drawn(self, target: CodedTable, rng: np.random.Generator, rows: npt.NDArray[Any]) -> dict[str, Any]:
         cells: dict[str, Any] = {}
-        for step, answers in self.steps:
+        for number, (step, _) in enumerate(self.steps):
             names = step.trees[0].columns
             codes = {c: cells[c] if c in cells else target.codes([c])[c][rows] for c in names}
-            picked = draw_each(self.shares(step, answers, codes), rng)
+            picked = draw_each(self.shares(number, codes), rng)
             made = np.unravel_index(picked, self.public.schema.shape(step.labels))
             cells |= {a: m.astype(np.uint16) for a, m in zip(step.labels, made, strict=True)}
         return cells
