@@ -135,10 +135,10 @@ def _watched(seen: Seen, tape: Seen | None) -> Iterator[None]:
     below, draw, measure, count = entropy.below, noise.draw, Gate.measure, ConfidentialRows.count
     inside = [0]
 
-    def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
+    def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str, *delta: Fraction) -> None:
         seen.steps.append("book")
         seen.booked += cost
-        spend(self, run, request, cost, what)
+        spend(self, run, request, cost, what, *delta)
 
     def watched_mark(self: Ledger, run: str, request: str, answer: str = "") -> None:
         seen.steps.append("mark")

@@ -130,14 +130,14 @@ def year_beyond_the_bins_in_the_outer_one(patch: Patch) -> None:
 
 def unknown_combination_as_the_first_known_one(patch: Patch) -> None:
     """A combination that the join does not know is coded as one that it knows."""
-    original = Coding.encode
+    original = Coding.join
 
-    def encode(self: Coding, frame: pl.DataFrame, names: Any) -> Any:
+    def join(self: Coding, codes: Any, names: Any) -> Any:
         joins = {j.name: j.size - 1 for j in self.joined}
-        found = original(self, frame, names)
+        found = original(self, codes, names)
         return {n: np.where(c == joins[n], 0, c) if n in joins else c for n, c in found.items()}
 
-    patch.setattr(Coding, "encode", encode)
+    patch.setattr(Coding, "join", join)
 
 
 def schema_without_a_place_is_let_through(patch: Patch) -> None:

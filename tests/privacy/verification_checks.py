@@ -117,10 +117,10 @@ def _watched(seen: Seen, parts: list[int], split: bool) -> Iterator[None]:
     spend, mark, read = Ledger.spend, Ledger.mark_drawn, Source.batches
     draw, agreeing = noise.draw, verification.agreeing
 
-    def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str) -> None:
+    def watched_spend(self: Ledger, run: str, request: str, cost: Fraction, what: str, *delta: Fraction) -> None:
         seen.steps.append("book")
         seen.cost += cost
-        spend(self, run, request, cost, what)
+        spend(self, run, request, cost, what, *delta)
 
     def watched_mark(self: Ledger, run: str, request: str, answer: str = "") -> None:
         seen.steps.append("mark")
