@@ -11,6 +11,7 @@ from typing import Any, final
 _WORK = "bounds work or memory"
 _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted and acs_by_state"
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
+_STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
 _TABLES = "chosen on simulated tables (Poisson, gamma, log-normal) and three crosses of hd_adult"
@@ -74,6 +75,23 @@ class PublicBlendConstants(BlendConstants):
     public_trace: float = chosen(0.003, "share", "of independence in a public pair", _LOOKED)
     foreign_trust: float = chosen(
         0.5, "share of trust", "below it, and further apart, a public column is of other people", _LOOKED
+    )
+    least_association: float = chosen(
+        0.002, "mean squared Cramer's V", "below it the columns of a public table count as independent", _STRANGERS
+    )
+    stranger_part: float = chosen(
+        0.5, "of even shares' distance", "beyond it public one-way tables are a stranger's", _STRANGERS
+    )
+    stranger_distance: float = chosen(
+        0.05, "squared distance a column", "the least of a stranger's one-way tables", _STRANGERS
+    )
+    few_chance: float = chosen(0.12, "L1 of pairs", "of sampling, above which public rows may be too few", _STRANGERS)
+    few_noise: float = chosen(0.3, "of that chance", "noise of measured pairs below which they are", _STRANGERS)
+    unlike_trust: float = chosen(
+        0.5, "share of trust", "below it in all its pairs a public column is of other people", _STRANGERS
+    )
+    support_trust: float = chosen(
+        0.5, "trust times rows per record", "below it records start from a tree of the estimates", _STRANGERS
     )
     tail_weight: float = chosen(0.01, "of all weight", "on the extra rows before they are raked", _LOOKED)
     light_raking: tuple[int, float] = chosen(

@@ -153,6 +153,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "measured_more": f"{len(measured) - _MOST_TABLES:,}" if len(measured) > _MOST_TABLES else "",
         "notes": words.notes(contents.verdicts),
         "ones": tuple(_column_panel(contents, one) for one in ones),
+        "relative": words.relative_sentence(contents),
         "settings": _settings(contents),
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),

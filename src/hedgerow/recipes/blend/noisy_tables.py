@@ -1,7 +1,7 @@
 """All noisy tables of a run together: totals, margins, a tree, and pairs shrunk towards it; rare values merged."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import final
@@ -31,13 +31,16 @@ class NoisyTables:
     tables: dict[Key, list[Measurement]]
     rows: int | None = None
     rare: float = 0.0  # in pairs, values that count less than so many standard deviations of noise are one
+    one_ways: Callable[["NoisyTables"], list[Floats]] | None = (
+        None  # how they are estimated, if not from answers alone
+    )
 
     def plus(self, more: Mapping[Key, Measurement]) -> "NoisyTables":
         """The same with further answers."""
         tables = {k: list(v) for k, v in self.tables.items()}
         for key, m in more.items():
             tables.setdefault(key, []).append(m)
-        return NoisyTables(self.axes, tables, self.rows, self.rare)
+        return replace(self, tables=tables)
 
     @cached_property
     def pooled(self) -> dict[Key, tuple[Floats, float]]:
@@ -91,7 +94,13 @@ class NoisyTables:
         return found
 
     def margins(self) -> list[Floats]:
-        """The counts of every attribute, projected to possible ones."""
+        """The counts of every attribute: possible ones."""
+        return self._margins
+
+    @cached_property
+    def _margins(self) -> list[Floats]:
+        if self.one_ways is not None:
+            return self.one_ways(self)
         return [project(counts, self.total) for counts, _ in self.noisy_margins]
 
     def pairs(self) -> list[Pair]:

@@ -4,12 +4,12 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import combinations
 from math import prod
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, PUBLIC_BLEND
 from hedgerow.model.records import (
+    BlendModel,
     PairTargets,
     Records,
     SupportModel,
@@ -42,10 +43,20 @@ from hedgerow.model.tables import (
 )
 from hedgerow.public import BINNED, Budget, Column, Measure, PublicData, Spend, Tariff, shares, total_variation
 from hedgerow.recipes.base import pair_cells
-from hedgerow.recipes.blend.allocation import Price, Stakes, shares_by_error
+from hedgerow.recipes.blend.allocation import Price, Stakes, moved, shares_by_error
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.base import AbstractBlend, strong_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer, tree_pairs
+from hedgerow.recipes.blend.tree_blend import TreeBlend, one_way_weights
+from hedgerow.recipes.blend.trust import (
+    Doubt,
+    association,
+    chance_of_pairs,
+    clipped_slope,
+    is_stranger,
+    linked,
+    regression,
+)
 
 
 @final
@@ -88,18 +99,30 @@ class PublicBlend(AbstractBlend):
         return "gdp"
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
-        """The first look: all one-way and two-way tables. The second depends on the answers."""
+        """The first look at all one-way tables. Pairs follow, all of them if the public table seems a relative."""
         axes = self._axes(public)
-        keys = _tables(len(axes.names))
-        cost = budget.total * Fraction(str(self.first_share))
-        alone = [s ** (2 / 3) for s in axes.shape]
-        pairs = max(len(keys) - len(axes.names), 1)
-        weights = [
-            self.one_way_share * alone[k[0]] / sum(alone) if len(k) == 1 else (1 - self.one_way_share) / pairs
-            for k in keys
-        ]
-        questions = [axes.question(k) for k in keys]
-        return (tariff.measure_all(questions, cost, weights=[Fraction(w).limit_denominator(10**6) for w in weights]),)
+        questions = [axes.question((i,)) for i in range(len(axes.names))]
+        cost = budget.total * self._one_way_part(tariff)
+        return (tariff.measure_all(questions, cost, weights=one_way_weights(axes)),)
+
+    def _one_way_part(self, tariff: Tariff) -> Fraction:
+        """The part of the budget for one-way tables before it is known whether there is a relative.
+
+        No more than without a public table, lest a stranger cost something; more follows with the pairs.  Laplace
+        noise has no second look for free: there all is asked at once.
+        """
+        part = Fraction(str(self.first_share)) * Fraction(str(self.one_way_share))
+        return part if tariff.measure == "pure" else min(part, Fraction(str(TreeBlend.one_way_share)))
+
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """What the public rows alone tell of their use, after what is measured for uses."""
+        said = super().remarks(tariff, budget, public)
+        if self._association(public) < PUBLIC_BLEND.least_association:
+            return (
+                *said,
+                "the columns of the public table are independent of each other: only its one-way tables help",
+            )
+        return said
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them; the public rows and their tail are weighed."""
@@ -111,16 +134,25 @@ class PublicBlend(AbstractBlend):
         return super().memory(public, rows) + allocating + weighing
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
-        """Ask twice, estimate every table, and weigh the public rows and a tail accordingly."""
+        """Ask, estimate every table, and weigh the public rows and a tail accordingly.
+
+        One-way tables first: they and the public rows tell whether there is a relative.  Without one, go on as
+        ``tree_blend`` does.
+        """
         axes = self._axes(public)
         assert public.relative is not None
         rows = axes.rows(public.relative)
         answers = self._first_answers(gate, public)
-        noisy = NoisyTables(axes, {k: [m] for k, m in zip(_tables(len(axes.names)), answers, strict=True)}, self.rows)
+        noisy = NoisyTables(axes, {(i,): [m] for i, m in enumerate(answers)}, self.rows)
+        prior = partial(PublicPrior, public=rows, chosen=public.memo.setdefault(("smoothing", axes.names), {}))
+        if doubt := self._doubt(gate, public, prior(noisy)):
+            one_ways = None if doubt == "stranger" else lambda known: prior(known).margins
+            tree = self._without_relative(gate)
+            return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways))
+        noisy = self._first_pairs(gate, noisy)
         kept, price = float(gate.left) * self.table_share, Price(gate.tariff)
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *self._triples(public, rows, axes))))
-        prior = partial(PublicPrior, public=rows, chosen=public.memo.setdefault(("smoothing", axes.names), {}))
         codes, part = public.relative.codes(public.schema.attributes), Fraction(str(self.figure_share))
         first = prior(noisy)
         figures = self._figures(axes, public, codes, first.margins, price, float(gate.left * part))
@@ -130,8 +162,54 @@ class PublicBlend(AbstractBlend):
         weights = [*again.values(), *(part / len(figures) for _ in figures)]
         second = gate.measure(questions, gate.left, weights=weights)
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
-        model = prior(noisy).model(self.tail, refine=self.refine)
+        model = prior(noisy).without_unlike().model(self.tail, refine=self.refine)
         return self._with_tables(model, noisy, chosen, second[len(again) :])
+
+    def _doubt(self, gate: Answers, public: PublicData, prior: "PublicPrior") -> Doubt:
+        """Why the public table is not used for pairs, by its rows and the noisy one-way tables."""
+        noisy = prior.noisy
+        pairs = list(combinations(range(len(noisy.shape)), 2))
+        if not pairs:
+            return ""
+        if is_stranger(prior.said_alone, noisy.noisy_margins):
+            return "stranger"
+        if self._association(public) < PUBLIC_BLEND.least_association:
+            return "unlinked"
+        sd = Price(gate.tariff).variance(float(gate.left) / len(pairs)) ** 0.5
+        noise = float(np.mean([moved(outer(prior.margins, *p), sd) for p in pairs]))
+        chance = chance_of_pairs(prior.public, noisy.shape)
+        return "few" if chance > max(PUBLIC_BLEND.few_chance, noise / PUBLIC_BLEND.few_noise) else ""
+
+    def _association(self, public: PublicData) -> float:
+        """That of the public rows, worked out once."""
+        axes = self._axes(public)
+        assert public.relative is not None
+        key = "association", axes.names
+        if key not in public.memo:
+            public.memo[key] = association(axes.rows(public.relative), axes.shape)
+        return float(public.memo[key])
+
+    def _without_relative(self, gate: Answers) -> TreeBlend:
+        """What goes on without a public table; choosing triples takes noise that is not Gaussian."""
+        shared: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(AbstractBlend)}
+        return TreeBlend(**shared) if gate.tariff.measure != "gdp" else TreeBlend(**shared, triples=0)
+
+    def _first_pairs(self, gate: Answers, noisy: NoisyTables) -> NoisyTables:
+        """All pairs alike, and the one-way tables again, with what is left of the first look."""
+        axes, alone = noisy.axes, Fraction(str(self.one_way_share))
+        pairs = [(i, j) for i, j in combinations(range(len(axes.names)), 2)]
+        cost = Fraction(str(self.first_share))
+        again = cost * alone - self._one_way_part(gate.tariff)
+        singles = [(i,) for i in range(len(axes.names))] if again > 0 else []
+        known = one_way_weights(axes)
+        weights = [again * w / sum(known) for w in known[: len(singles)]]
+        weights += [cost * (1 - alone) / len(pairs) for _ in pairs]
+        keys: list[Key] = [*singles, *pairs]
+        if not keys:
+            return noisy
+        asked = [axes.question(k) for k in keys]
+        answers = gate.measure(asked, gate.budget.total * sum(weights, Fraction(0)), weights=weights)
+        return noisy.plus(dict(zip(keys, answers, strict=True)))
 
     def _shares(
         self, gate: Answers, noisy: NoisyTables, stakes: Stakes, chosen: Sequence[Key], figures: Fraction
@@ -167,11 +245,6 @@ class PublicBlend(AbstractBlend):
         return super()._axes(public)
 
 
-def _tables(columns: int) -> list[Key]:
-    """Every column and every pair."""
-    return [*((i,) for i in range(columns)), *combinations(range(columns), 2)]
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class PublicPrior:
@@ -181,11 +254,21 @@ class PublicPrior:
         noisy: every noisy table so far.
         public: the public rows in codes.
         chosen: how public tables of pairs are smoothed, as far as that is known: it does not depend on noise.
+        unlike: further columns that are taken to be of other people.
     """
 
     noisy: NoisyTables
     public: Records
     chosen: dict[Key, Widths] = field(default_factory=dict)
+    unlike: tuple[int, ...] = ()
+
+    def without_unlike(self) -> "PublicPrior":
+        """The same without the columns whose public pairs, all together, fit less than the tree's do."""
+        sums = [
+            np.sum([s for k, s in self._regressed.items() if i in k], axis=0) for i in range(len(self.noisy.shape))
+        ]
+        odd = [i for i, s in enumerate(sums) if np.size(s) and clipped_slope(*s) < PUBLIC_BLEND.unlike_trust]
+        return replace(self, unlike=tuple(odd)) if odd else self
 
     def stakes(self) -> Stakes:
         """What the tilted public table expects of every table, and how far the truth seems to be from it."""
@@ -196,20 +279,23 @@ class PublicPrior:
         alone = [d.variance(m) + 1e-3 * m for d, m in zip(self._margin_drifts, self._public_margins, strict=True)]
         return Stakes(e.shape, means, spread, self.margins, alone)
 
-    def model(self, tail: float, *, refine: bool) -> SupportModel:
-        """Public rows and a tail, raked to the estimates."""
+    def model(self, tail: float, *, refine: bool) -> AbstractModel:
+        """Public rows and a tail, raked to the estimates; records of a tree of these where few rows are trusted."""
         e, keys = self.noisy, self._keys
         estimates = self.estimates
-        rows, start = self.rows, self._tilted
+        pairs = {k: estimates[k] for k in keys if len(k) == 2}
+        targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
+        trusted = self._trust_of_all * min(1.0, len(self.rows) / e.total)
+        if targets is not None and trusted < PUBLIC_BLEND.support_trust:
+            return BlendModel(e.total, e.axes.names, e.axes.coding, self._tree(estimates), targets)
+        rows, start = linked(self.rows, e.shape, self._foreign, estimates), self._tilted
         extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
         if extra and len(e.axes.names) > 1:
             rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
-            new = max(PUBLIC_BLEND.tail_weight, 1 - self._trust_of_all * min(1.0, len(self.rows) / e.total))
+            new = max(PUBLIC_BLEND.tail_weight, 1 - trusted)
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
         sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
         raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
-        pairs = {k: estimates[k] for k in keys if len(k) == 2}
-        targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
         return SupportModel(e.total, e.axes.names, e.axes.coding, rows, raked, targets)
 
     @cached_property
@@ -251,20 +337,21 @@ class PublicPrior:
     @cached_property
     def _foreign(self) -> list[int]:
         """The columns whose public values are of other people."""
-        apart = [total_variation(shares(s), shares(m)) for s, m in zip(self._said_alone, self.margins, strict=True)]
-        return [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
+        apart = [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
+        far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
+        return sorted({*far, *self.unlike})
 
     @cached_property
     def _margin_trust(self) -> list[float]:
         """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
         found = []
-        for said, (table, noise) in zip(self._said_alone, self.noisy.noisy_margins, strict=True):
+        for said, (table, noise) in zip(self.said_alone, self.noisy.noisy_margins, strict=True):
             even = float(said.sum()) / len(said)
             found.append(clipped_slope(*regression(table, noise, said, even)))
         return found
 
     @cached_property
-    def _said_alone(self) -> list[Floats]:
+    def said_alone(self) -> list[Floats]:
         """The public one-way tables, smoothed and scaled to the number of records."""
         total, shape = float(self.noisy.total), self.noisy.shape
         each = np.ones(len(self.public))
@@ -275,7 +362,7 @@ class PublicPrior:
     @cached_property
     def _public_margins(self) -> list[Floats]:
         """What is expected of each one-way table before its own noisy counts."""
-        return [t * m + (1 - t) * m.sum() / len(m) for t, m in zip(self._margin_trust, self._said_alone, strict=True)]
+        return [t * m + (1 - t) * m.sum() / len(m) for t, m in zip(self._margin_trust, self.said_alone, strict=True)]
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
@@ -396,20 +483,6 @@ class PublicPrior:
         strength = {k: float(np.abs(t - np.outer(t.sum(axis=1), t.sum(axis=0))).sum()) for k, t in square.items()}
         edges = spanning_forest(len(e.axes.names), strength)
         return TreeModel(margins, {k: square[k] for k in edges})
-
-
-def regression(table: Floats, noise: float, said: Floats, other: Floats | float) -> tuple[float, float]:
-    """The two sums of a weighted regression of table - other on said - other: what fits, and how much there is to."""
-    weight, apart = 1 / (noise + 2 * (said + other)), said - other
-    return float((weight * apart * (table - other)).sum()), float((weight * apart**2).sum())
-
-
-def clipped_slope(above: float, below: float) -> float:
-    """The slope ``above`` / ``below`` of a weighted regression plus two standard errors, clipped to 0 to 1.
-
-    So a share is less than 1 only by what two standard errors do not explain.
-    """
-    return min(max((above + 2 * below**0.5) / below, 0.0), 1.0) if below > 0 else 1.0
 
 
 def in_order(column: Column) -> int:

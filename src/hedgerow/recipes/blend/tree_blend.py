@@ -70,11 +70,15 @@ class TreeBlend(AbstractBlend):
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""
-        axes, total = self._axes(public), gate.budget.total
         ones = self._first_answers(gate, public)
-        noisy = NoisyTables(axes, {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
-        price = Price(gate.tariff)
-        cost = total * self._part(self.first_share)
+        noisy = NoisyTables(self._axes(public), {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
+        return self.go_on(gate, public, noisy)
+
+    def go_on(self, gate: Answers, public: PublicData, noisy: NoisyTables) -> AbstractModel:
+        """All that follows the one-way tables: what is left of the budget, and records fitted to what came back."""
+        axes, price = noisy.axes, Price(gate.tariff)
+        ones = [axes.question((i,)) for i in range(len(axes.names))]
+        cost = gate.budget.total * self._part(self.first_share)
         margins = noisy.margins()
         independent = {(i, j): outer(margins, i, j) for i, j in combinations(range(len(axes.names)), 2)}
         chosen = worth_measuring(independent, price, float(cost), bearable=self.bearable)
@@ -96,7 +100,7 @@ class TreeBlend(AbstractBlend):
         if chosen:
             noisy = self._second_look(gate, noisy, rest)
         elif rest > 0:
-            again = gate.measure([m.question for m in ones], rest, weights=one_way_weights(axes))
+            again = gate.measure(ones, rest, weights=one_way_weights(axes))
             noisy = noisy.plus({(i,): m for i, m in enumerate(again)})
         if required:
             answers = gate.measure([noisy.axes.question(k) for k in required], kept)
