@@ -3,6 +3,6 @@
 import os
 from pathlib import Path
 
-from hedgerow.reproduce.rdt_2018 import make_tables
+from hedgerow.reproduce.tables import tables_of_1988
 
-make_tables(Path(__file__).parent, quick=bool(os.environ.get("QUICK")))
+tables_of_1988(Path(__file__).parent, quick=bool(os.environ.get("QUICK")))

@@ -277,12 +277,20 @@ class PreparedJob:
         return cap and cap.around(made, budget or self.job.budget)
 
 
-def must_differ(secret: Path, other: Path, role: str) -> None:
-    """Refuse a table that is called public or target and is the confidential one, or a copy of it."""
-    if same_file(secret, other):
+def must_differ(secret: Path | str, other: Path | str, role: str) -> None:
+    """Refuse a table that is called public or target and is the confidential one, a part, or a copy of it."""
+    files = isinstance(secret, Path) and isinstance(other, Path) and same_file(secret, other)
+    if secret == other or files:  # a text is an address on a server
         raise JobError(
             f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
             "hash is published. Name another table. No confidential row was read and nothing was spent."
+        )
+    if not isinstance(secret, Path) or not isinstance(other, Path):
+        return
+    if secret.resolve() in other.resolve().parents or other.resolve() in secret.resolve().parents:
+        raise JobError(
+            f"[{role}] and the confidential table lie in one another: a folder of Parquet files is one table. Name\n"
+            "a table that lies elsewhere. No confidential row was read and nothing was spent."
         )
     if _equal_bytes(secret, other):
         raise JobError(

@@ -1,4 +1,4 @@
-"""Every command of the how-to guides works as it stands, on simulated tables of the shape that they name."""
+"""Every command of the tutorials and how-to guides works as it stands, on simulated tables of the shape they name."""
 
 import os
 import re
@@ -12,7 +12,8 @@ import pytest
 from hedgerow.cli.main import app
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
-GUIDES = sorted((Path(__file__).parents[2] / "docs/howto").glob("*.md"))
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDES = [*sorted(DOCS.glob("tutorial*.md")), *sorted((DOCS / "howto").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ROWS = 1500
 

@@ -23,6 +23,10 @@ def reproduce(
     if as_json:
         show.echo(json.dumps(done.to_json(), indent=2))
         return
-    rows = [(where, n.what, n.paper, n.ours, n.word) for where, n in done.numbers]
-    show.echo("\n".join(show.aligned(("where", "number", "paper", "here", ""), rows, left=(0, 1, 4))))
+    rows = [(n.word, where, n.what, *map(_short, (n.paper, n.ours))) for where, n in done.numbers]
+    show.echo("\n".join(show.aligned(("", "where", "number", "paper", "here"), rows, left=(0, 1, 2, 3, 4))))
     show.echo(f"\nopen       {done.page}   {len(done.paper.exhibits)} exhibits, {done.seconds:.0f} s of CPU")
+
+
+def _short(said: str) -> str:
+    return said if len(said) <= 32 else f"{said[:29]}..."

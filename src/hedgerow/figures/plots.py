@@ -106,10 +106,9 @@ def log_lines(
     y = Axis(min(values) / 1.25, max(values) * 1.25, ground, top, logarithmic=True)
     out = [line("grid", x.start, y(t), x.end, y(t)) for t in y.marks]
     out += [text(x.start - 6, y(t) + 4, show(t), "tick", "end") for t in y.marks]
-    out += [
-        text(x(v), ground + 18, number(v), "tick", "middle")
-        for v in (places[i] for i in _apart([x(v) for v in places], 34))
-    ]
+    for v in (places[i] for i in _apart([x(v) for v in places], 34)):
+        half = 4.2 * len(number(v))  # of its width in a common font: a label at the edge stays whole
+        out.append(text(min(x(v), wide - half), ground + 18, number(v), "tick", "middle"))
     out.append(text((x.start + wide) / 2, ground + 36, axes[0], "tick", "middle"))
     areas, above = _areas(traces, x, y), _lines(traces, x, y, show, radius=4)
     if limit is not None:

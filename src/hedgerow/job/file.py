@@ -51,7 +51,7 @@ class _Job(_Part):
     title: str = ""
     copies: Annotated[int, Field(ge=1, le=1000)] = 1
     memory_gb: Annotated[float, Field(gt=0)] | None = None
-    formats: tuple[Literal["csv", "dta", "sav", "arrow", "xpt"], ...] = ("csv",)
+    formats: tuple[Literal["csv", "dta", "sav", "arrow", "xpt", "xlsx"], ...] = ("csv",)
     csv: Literal["exact", "spreadsheet"] = "exact"
 
 

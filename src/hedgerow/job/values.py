@@ -6,9 +6,11 @@ Tables are paths or frames.  Nothing is read here but the header of a frame.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
+from hedgerow.errors import MissingExtra
 from hedgerow.figures import value_in_words
 from hedgerow.job.places import Engine, absolute, file_exists, refuse
 from hedgerow.job.recipe import FOREIGN, name_of, recipe_of
@@ -30,7 +32,7 @@ from hedgerow.recipes import RECIPES, AbstractRecipe, person_facts
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import AbstractUse
 
-FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
+FORMATS = ("csv", "dta", "sav", "arrow", "xpt", "xlsx")
 """The formats of records besides Parquet, which is always written."""
 
 
@@ -116,6 +118,8 @@ class JobValues:
         self._set("formats", name_list("Job: formats", self.formats))
         unknown = [f for f in self.formats if f not in FORMATS]
         refuse(bool(unknown), f"Job: no format {', '.join(unknown)}: choose among {', '.join(FORMATS)}.")
+        if "xlsx" in self.formats and find_spec("xlsxwriter") is None:  # not after the budget is spent
+            raise MissingExtra(needed_for="formats = ['xlsx']", extra="excel")
         refuse(
             self.csv not in ("exact", "spreadsheet"),
             f"Job: csv is {value_in_words(self.csv)}; choose 'exact', or 'spreadsheet' for files that one may open.",

@@ -13,6 +13,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, final
@@ -20,7 +21,7 @@ from typing import Any, final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from hedgerow.errors import JobError
+from hedgerow.errors import JobError, MissingExtra
 from hedgerow.public.pieces import PIECE, Table, pieces
 from hedgerow.public.schema import LISTED, Column, Schema
 
@@ -104,13 +105,17 @@ def _as_text_cell(cells: pl.Series) -> pl.Series:
 
 
 def _csv(rows: Pieces, path: Path, schema: Schema | None) -> None:
-    columns = schema.columns if schema is not None else ()
-    formats = {c.name: c.format for c in columns if c.kind == "date"}
+    separator = "\t" if path.suffix.lower() == ".tsv" else ","
     with path.open("wb") as file:
         for i, frame in enumerate(rows):
-            dates = [n for n, kind in frame.schema.items() if kind == pl.Date and n in formats]
-            written = frame.with_columns(pl.col(n).dt.strftime(formats[n]) for n in dates)
-            written.write_csv(file, separator="\t" if path.suffix.lower() == ".tsv" else ",", include_header=i == 0)
+            _dated(frame, schema).write_csv(file, separator=separator, include_header=i == 0)
+
+
+def _dated(frame: pl.DataFrame, schema: Schema | None) -> pl.DataFrame:
+    """The table with dates written as the schema says."""
+    formats = {c.name: c.format for c in schema.columns if c.kind == "date"} if schema is not None else {}
+    dates = [n for n, kind in frame.schema.items() if kind == pl.Date and n in formats]
+    return frame.with_columns(pl.col(n).dt.strftime(formats[n]) for n in dates)
 
 
 def _parquet(rows: Pieces, path: Path, schema: Schema | None) -> None:
@@ -135,6 +140,55 @@ def _parquet(rows: Pieces, path: Path, schema: Schema | None) -> None:
 
 def _arrow(rows: Pieces, path: Path, schema: Schema | None) -> None:
     pl.concat(rows).write_ipc(path, compression="zstd")
+
+
+_SHEET = 1_048_575
+"""The most rows of a sheet besides its header."""
+
+
+def _write_excel(rows: Pieces, path: Path, schema: Schema | None) -> None:
+    """Sheets of records, as many as they need, and one of descriptions and labels; no text is a formula or a link."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise MissingExtra(needed_for="An Excel file", extra="excel") from None
+    options = {"constant_memory": True, "tmpdir": str(path.parent), "default_date_format": "yyyy-mm-dd"}
+    options |= dict.fromkeys(("strings_to_formulas", "strings_to_urls", "strings_to_numbers"), False)
+    try:
+        with xlsxwriter.Workbook(str(path), options) as book:
+            _fill(book, rows, schema)
+    except xlsxwriter.exceptions.XlsxWriterException as wrong:
+        raise OSError(str(wrong)) from None
+
+
+def _fill(book: Any, rows: Pieces, schema: Schema | None) -> None:
+    book.set_properties({"created": datetime(1970, 1, 1)})  # equal tables give equal files
+    sheet, place = None, 1
+    for frame in rows:
+        for row in _dated(frame, schema).fill_nan(None).iter_rows():
+            if sheet is None or place > _SHEET:
+                sheet, place = _sheet(book, frame.columns), 1
+            sheet.write_row(place, 0, row)
+            place += 1
+        sheet = sheet or _sheet(book, frame.columns)
+    about = book.add_worksheet("columns")
+    for i, line in enumerate([("column", "description", "value", "label"), *_described(schema)]):
+        about.write_row(i, 0, line)
+
+
+def _sheet(book: Any, names: Iterable[str]) -> Any:
+    known = len(book.worksheets())
+    sheet = book.add_worksheet("records" if not known else f"records {known + 1}")
+    sheet.write_row(0, 0, names)
+    return sheet
+
+
+def _described(schema: Schema | None) -> Iterator[tuple[str, ...]]:
+    """What the schema says of columns and values, a line for each."""
+    for column in schema.columns if schema is not None else ():
+        yield column.name, column.description, "", ""
+        for value, label in _labels(column).items():
+            yield column.name, "", value, label
 
 
 _RESERVED = re.compile(
@@ -302,5 +356,6 @@ WRITERS: Mapping[str, Write] = {
     ".dta": _write_stata,
     ".sav": _write_spss,
     ".xpt": _write_sas,
+    ".xlsx": _write_excel,
 }
 """How to write a file with this suffix."""

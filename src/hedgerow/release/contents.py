@@ -41,7 +41,7 @@ from hedgerow.release.measurements import Answers
 from hedgerow.stand_in import Rehearsal
 from hedgerow.uses import Verdict
 
-FORMATS = ("csv", "dta", "sav", "arrow", "xpt")
+FORMATS = ("csv", "dta", "sav", "arrow", "xpt", "xlsx")
 """The formats of records besides Parquet, which is always written."""
 
 FIGURES = ("count", "standard_error", "low", "high")

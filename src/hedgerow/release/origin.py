@@ -300,7 +300,7 @@ def opening(tables: Collection[str], records: object) -> list[tuple[str, str]]:
     if not records:
         return [("R", 'd <- read.csv("counts.csv")'), ("Python", 'd = polars.read_parquet("counts.parquet")')]
     stem = "records" if "records.parquet" in tables else "records-1"
-    has = {k for k in ("dta", "sav", "xpt", "csv") if f"{stem}.{k}" in tables}
+    has = {k for k in ("dta", "sav", "xpt", "csv", "xlsx") if f"{stem}.{k}" in tables}
     labelled = next((k for k in ("sav", "dta") if k in has), "")  # Stata has no labels for texts
     plain = f'd <- read.csv("{stem}.csv", stringsAsFactors = TRUE)'
     plain = plain if "csv" in has else f'd <- arrow::read_parquet("{stem}.parquet")'
@@ -313,7 +313,7 @@ def opening(tables: Collection[str], records: object) -> list[tuple[str, str]]:
         "Python": f'd, meta = pyreadstat.read_{labelled}("{stem}.{labelled}", apply_value_formats=True)'
         if labelled
         else f'd = polars.read_parquet("{stem}.parquet")',
-        "Excel": f"open {stem}.csv" * ("csv" in has),
+        "Excel": f"open {stem}.{'xlsx' if 'xlsx' in has else 'csv'}" * bool({"xlsx", "csv"} & has),
     }
     return [(program, line) for program, line in lines.items() if line]
 

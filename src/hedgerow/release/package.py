@@ -39,6 +39,7 @@ _MEDIA = {
     "dta": "application/x-stata-dta",
     "sav": "application/x-spss-sav",
     "xpt": "application/x-sas-xport",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
 

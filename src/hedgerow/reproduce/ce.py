@@ -318,10 +318,11 @@ def _relatives(counts: list[int], made: dict[str, list[int]]) -> Exhibit:
         numbers=[
             Beside(
                 "gamma-Poisson with unequal rates, three areas",
-                f"{plain:.4f}",
+                f"{plain:.4f} by equation (12)",
                 f"{unequal:.4f}",
                 False,
-                "the formula log(1 + S / alpha) is too small when pi differ between areas; in whole numbers "
+                "no number of the lecture's: its formula log(1 + S / alpha) is too small when pi differ; in "
+                "whole numbers "
                 f"(a = 1, pi = 2/5, 4/9, 8/17, {many(4, 'count')} drawn)",
             )
         ],

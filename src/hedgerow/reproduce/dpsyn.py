@@ -18,6 +18,7 @@ import polars as pl
 from hedgerow.api.job import Job
 from hedgerow.figures import Bar, Drawing, Key, Section, Shade, abreast, bars, small, tiles
 from hedgerow.recipes.dpsyn.budget import PAIRS, PaperRule, split_budget
+from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 from hedgerow.reproduce.paper import Beside, Exhibit, Listing, Paper, Task
 
 THETA, DELTA = 7, 2.5e-5
@@ -33,8 +34,9 @@ YEARS = (2012, 2013, 2014, 2015, 2016, 2017, 2018)
 PERSON = "sim_individual_id"
 _CLASSES = 6
 _SIZES = {
-    "SEX": 2, "MARST": 6, "AGE": 12, "RACE": 7, "HISPAN": 3, "EDUC": 9, "OWNERSHP": 2, "FAMSIZE": 7, "POVERTY": 6,
-    "INCTOT": 10, "WORKEDYR": 3, "WRKLSTWK": 3, "ABSENT": 3, "LOOKING": 3, "AVAILBLE": 4, "WRKRECAL": 3,
+    "SEX": 2, "MARST": 6, "AGE": 12, "RACE": 7, "HISPAN": 3, "CITIZEN": 4, "SPEAKENG": 5, "EDUC": 9, "GQ": 3,
+    "HHWT": 6, "PERWT": 6, "POVERTY": 6, "INCTOT": 10, "INCWAGE": 8, "INCWELFR": 3, "INCINVST": 4, "INCEARN": 8,
+    "DEPARTS": 6, "ARRIVES": 6, "WORKEDYR": 3, "WRKLSTWK": 3, "ABSENT": 3, "LOOKING": 3, "AVAILBLE": 4, "WRKRECAL": 3,
     "EMPSTATD": 8,
 }  # fmt: skip
 _INSURANCE = ("HCOVPRIV", "HINSEMP", "HINSCAID", "HINSCARE")
@@ -47,6 +49,14 @@ JOINED = {
     "AVAILBLE_WRKRECAL": ("AVAILBLE", "WRKRECAL"),
 }
 """What the paper encodes as one attribute each."""
+_JOINS = (
+    ("SEX_MARST", "12", "domains as in the challenge; a cell more where merged codes occur"),
+    ("INSURANCE", "13 of 32", "simulated: any insurance follows from the four kinds, and an employer's is private"),
+    ("WORKED", "28", "simulated, three values each; two columns of three values cannot have 28"),
+    ("ABSENT_LOOKING", "9", "three values of each, as in the challenge"),
+    ("AVAILBLE_WRKRECAL", "12", "four and three values, as in the challenge"),
+)
+"""What the paper counts of joined columns, and what to note of ours."""
 DETERMINED = {"EMPSTAT": "EMPSTATD", "LABFORCE": "EMPSTATD"}
 
 
@@ -158,7 +168,7 @@ def temporal_schema(areas: Sequence[str]) -> str:
 
 def paper(task: Task) -> Paper:
     """The encoding, the rule, each regime, and the map."""
-    rows, areas = (8_000, 6) if task.quick else (60_000, 24)
+    rows, areas = (5_000, 4) if task.quick else (60_000, 24)
     task.watch("simulating a survey by area and year, with persons")
     made = make_tables(task.folder, rows, areas)
     truth = made.confidential.drop(PERSON)
@@ -233,33 +243,26 @@ def _encoding(task: Task) -> Exhibit:
     ]
     rows += [(name, f"determined by {of}", "-", "-") for name, of in DETERMINED.items()]
     attributes = [a for a in schema.attributes if a not in ("PUMA", "YEAR")]
+    pairs = len(attributes) * (len(attributes) - 1) // 2
     return Exhibit(
         "Extracting information from the public dataset",
         "columns encoded as one, values that never appear left out",
         "Joined columns keep the combinations that the public table has; determined columns are not measured; "
         "codes of the code book that the public table lacks are merged into one cell (collapse).",
         numbers=[
-            Beside(
-                "values of SEX x MARST",
-                "12",
-                str(schema.size(["SEX_MARST"])),
-                None,
-                "12 where both domains are as in the challenge; a cell more where merged codes occur",
+            *(
+                Beside(
+                    f"values of {' x '.join(JOINED[name])}",
+                    paper,
+                    (ours := str(schema.size([name]))),
+                    ours == paper or None,
+                    why,
+                )
+                for name, paper, why in _JOINS
             ),
-            Beside(
-                "combinations of five insurance columns",
-                "13 of 32",
-                f"{schema.size(['INSURANCE'])} of 32",
-                None,
-                "simulated: any insurance follows from the four kinds, and an employer's is private",
-            ),
-            Beside(
-                "two-way tables",
-                str(PAIRS),
-                str(len(attributes) * (len(attributes) - 1) // 2),
-                None,
-                f"the challenge's file has 23 attributes besides PUMA and year, this one {len(attributes)}",
-            ),
+            Beside("attributes after the encoding", "25", str(len(attributes) + 2), len(attributes) + 2 == 25),
+            Beside("one-way tables, without PUMA and year", "23", str(len(attributes)), len(attributes) == 23),
+            Beside("two-way tables", str(PAIRS), str(pairs), pairs == PAIRS),
         ],
         tables=[Listing("", ("attribute", "columns", "cells", "combinations"), rows)],
         deviations=(
@@ -285,6 +288,7 @@ def _thresholds() -> Exhibit:
         rows.append(
             (f"{epsilon:g}", f"{n:,.0f}", s.regime, *(f"{x:.4g}" for x in (s.total, s.group, s.tables)), scales)
         )
+    of_a_million = split_budget(1.0, delta=DELTA, theta=THETA, rows=1_000_000)
     two = split_budget(1.0, delta=DELTA, theta=1, rows=1_000_000)
     noise = two.scales(1, DELTA)["two_way_gaussian"]
     return Exhibit(
@@ -296,6 +300,13 @@ def _thresholds() -> Exhibit:
             Beside("epsilon 1 = theta / 50", f"{THETA / 50:g}", f"{e1:g}", e1 == THETA / 50),
             Beside("epsilon 2 = theta / 35", f"{THETA / 35:g}", f"{e2:g}", e2 == THETA / 35),
             Beside("epsilon 3 = theta / 25", f"{THETA / 25:g}", f"{e3:g}", e3 == THETA / 25),
+            Beside(
+                "tau 1 = 1500 theta / N, tau 2 = 6 tau 1, for a million rows",
+                f"{1500 * THETA / 1e6:g}, {9000 * THETA / 1e6:g}",
+                f"{of_a_million.tau1:g}, {of_a_million.tau2:g}",
+                (of_a_million.tau1, of_a_million.tau2) == (1500 * THETA / 1e6, 6 * 1500 * THETA / 1e6),
+            ),
+            Beside("records that groups are sampled from", "10,000", f"{DPSyn().pool:,}", DPSyn().pool == 10_000),
             Beside(
                 "sigma of 253 two-way tables by the footnote, epsilon 1, theta 1, a million rows",
                 "formula",
@@ -366,7 +377,8 @@ def _map(runs: dict[tuple[str, str], Run], areas: tuple[str, ...]) -> Exhibit:
     return Exhibit(
         "The temporal map",
         "scores and sizes by area and year",
-        f"One tile for each area; left its score, right by how much its number of records is off. Variant repaired, "
+        "One tile for each area; left its score, right by how much its number of records is off (a colour each up to "
+        f"{', '.join(f'{100 * e:g}' for e in _ERRORS)} %, and beyond). Variant repaired, "
         f"epsilon {run.epsilon:g}. All numbers: " + ", ".join(r.csv for r in runs.values()) + ".",
         sections=[Section("", charts, keys=keys)],
         tables=[Listing("Mean score by year", ("variant, regime", *map(str, YEARS)), rows)],

@@ -9,6 +9,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any, final
 
+from markupsafe import Markup
+
 from hedgerow import __version__
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import Section, legend, render
@@ -56,6 +58,15 @@ class Listing:
     caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    @property
+    def looks(self) -> list[str]:
+        """For each column the class of its cells: numbers stand at the right, words at the left.
+
+        >>> Listing("", ("race", "count", "what"), [("White", "816", "a word"), ("Black", "-", "and more")]).looks
+        ['', 'n', '']
+        """
+        return ["n" if all(map(_is_number, column)) else "" for column in zip(*self.rows, strict=True)]
 
 
 @final
@@ -149,6 +160,20 @@ class Reproduction:
         }
 
 
+def _is_number(cell: str) -> bool:
+    return cell == "-" or cell.lstrip("+-")[:1].isdigit()
+
+
+def marked(text: str) -> Markup:
+    """A sentence with what stands between backticks as code.
+
+    >>> print(marked("a `plan` < 3"))
+    a <code>plan</code> &lt; 3
+    """
+    parts = text.split("`")
+    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
+
+
 def reproduce(
     name: str, folder: str | Path, *, quick: bool = False, watch: Watch = lambda phase: None
 ) -> Reproduction:
@@ -187,6 +212,7 @@ def _page(name: str, done: Reproduction, quick: bool) -> str:
         "quick": quick,
         "seconds": f"{done.seconds:,.0f}",
         "legend": legend,
+        "marked": marked,
         "files": [(p.name, p.read_text("utf-8")) for p in jobs],
     }
     return render("hedgerow.reproduce", "paper.html.j2", names)

@@ -45,6 +45,15 @@ SUFFIXES = tuple(
 _LEFT_OUT = ("-INSIDE-ONLY", ".run")
 
 
+def is_served(table: str) -> bool:
+    """Whether a table is on a server or a cluster, named by an address: the studio opens none, a run does.
+
+    >>> is_served("spark:office.personnel"), is_served("postgresql://db/office#people"), is_served("people.csv")
+    (True, True, False)
+    """
+    return table.startswith("spark:") or "://" in table
+
+
 class ChangedMeanwhile(JobError):
     """A file is not as the page has shown it: somebody has changed it, in an editor or another tab."""
 
@@ -172,16 +181,23 @@ class Folder:
             return ""
 
     def tables(self) -> list[str]:
-        """The files that may be tables, here and one folder down; nothing of them is read."""
-        found = []
+        """The files that may be tables, here and one folder down, and folders of Parquet; nothing of them is read."""
+        found = self._parquet_folders()
         for name in self._files():
             if name.lower().endswith(".duckdb"):
                 from hedgerow.public import duckdb_tables
 
                 found += [f"duckdb:{name}#{table}" for table in duckdb_tables(self.root / name)]
-            elif name.lower().endswith(SUFFIXES):
+            elif name.lower().endswith(SUFFIXES) and name.partition("/")[0] not in found:
                 found.append(name)
-        return found
+        return sorted(found)
+
+    def _parquet_folders(self) -> list[str]:
+        """The folders that hold Parquet files and nothing else, as engines write them: each is one table."""
+        files = list(self._files())
+        held = {name.partition("/")[0] for name in files if "/" in name}
+        pieces = {h: [n for n in files if n.startswith(f"{h}/") and not n.startswith(f"{h}/_")] for h in held}
+        return sorted(h for h, p in pieces.items() if len(p) > 1 and all(n.endswith(".parquet") for n in p))
 
     def books(self) -> list[str]:
         """The files that may be code books."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 _BARS, _WIDE, _HIGH, _LEFT = 60, 520, 96, 8
-_MOST_VALUES, _MOST_HANDLES = 60, 40
+_MOST_VALUES, _MOST_HANDLES, _NAMED = 60, 40, 8
 
 
 def screen(visit: Visit) -> Response:
@@ -114,6 +114,13 @@ class Card:
     def listed(self) -> bool:
         """Whether its values are listed."""
         return self.column.kind in LISTED
+
+    @property
+    def says(self) -> str:
+        """Its values in a line, for a card that is folded."""
+        named = [label or value for value, label, _ in self.values[:_NAMED]]
+        rest = len(self.column.values) - len(named)
+        return ", ".join(named) + (f", and {rest} more" if rest > 0 else "") if self.listed else ""
 
     @property
     def mode(self) -> str:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.pipeline import must_differ
 from hedgerow.public import file_of, open_source, same_file
-from hedgerow.studio.folder import Folder, set_key
+from hedgerow.studio.folder import Folder, is_served, set_key
 from hedgerow.studio.page import Visit, page
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def screen(visit: Visit) -> Response:
 
 def _show(visit: Visit) -> Response:
     secret, public, target = (_Blank(visit.part(p)) for p in PARTS)
-    kind = kind_of(visit)
+    kind, served = kind_of(visit), is_served(str(secret["table"]))
+    columns = {part: header(visit.folder, visit.part(part).get("table", "")) for part in PARTS}
     names = {
         "files": visit.folder.tables(),
         "kind": kind,
@@ -52,7 +53,9 @@ def _show(visit: Visit) -> Response:
         "chosen": visit.part(recipe_of(visit)).get("columns", []),
         "outcomes": visit.part(recipe_of(visit)).get("outcomes", []),
         "recipes": _RECIPES,
-        "columns": {part: header(visit.folder, visit.part(part).get("table", "")) for part in PARTS},
+        "columns": columns | ({"confidential": columns["public"]} if served else {}),
+        "served": served,
+        "master": visit.part("engine").get("master", ""),
         "problem": "" if not secret.get("table") else trouble(visit, schema_counts=False),
         "unsaid": bool(secret["table"]) and needs_columns(visit),
         "schema_there": visit.folder.read(visit.schema_name).there,
@@ -84,7 +87,7 @@ def recipe_of(visit: Visit) -> str:
 
 def header(folder: Folder, table: str) -> tuple[str, ...]:
     """The columns of a table in the folder; no row is read. None when it cannot be opened."""
-    if not isinstance(table, str) or not table:
+    if not isinstance(table, str) or not table or is_served(table):
         return ()
     try:
         folder.place(table)
@@ -114,6 +117,7 @@ def trouble(visit: Visit, *, schema_counts: bool = True) -> str:
 def _save(visit: Visit) -> Response:
     file, folder = visit.shown_file(), visit.folder
     chosen = {part: visit.said(part) for part in PARTS}
+    chosen["confidential"] = _address(visit) or chosen["confidential"]
     kind = visit.said("kind", "records")
     if kind != "attach":
         chosen["target"] = ""
@@ -121,10 +125,10 @@ def _save(visit: Visit) -> Response:
         raise JobError(f"Say which file is confidential: the one to protect. {NOTHING}")
     known = folder.tables()
     for part, table in chosen.items():
-        if table and table not in known:
+        if table and table not in known and not (part == "confidential" and is_served(table)):
             raise JobError(f"There is no table {table} in this folder, for [{part}]. {NOTHING}")
     for part in ("public", "target"):
-        if chosen[part]:
+        if chosen[part] and not is_served(chosen["confidential"]):
             secret, other = (Path(_absolute(folder, chosen[p])) for p in ("confidential", part))
             must_differ(secret, other, part)
     if kind == "attach" and not chosen["target"]:
@@ -148,6 +152,17 @@ def _save(visit: Visit) -> Response:
     return visit.go("tables#columns" if needs_columns(after) else "schema")
 
 
+def _address(visit: Visit) -> str:
+    """The address of a confidential table on a server, as the form says it; empty when it is a file."""
+    said = visit.said("confidential_address")
+    if said and not is_served(said):
+        raise JobError(
+            f"{said!r} is no address of a table: write spark:TABLE, postgresql://HOST/DATABASE#TABLE or another\n"
+            f"scheme://PATH. A file of this folder is chosen above. {NOTHING}"
+        )
+    return said
+
+
 def needs_columns(visit: Visit) -> bool:
     """Whether the job does not say yet which columns it is about, or which one tells people apart."""
     unnamed = visit.part("confidential").get("unit") == "person" and not visit.part("confidential").get("person")
@@ -167,6 +182,7 @@ def _settle(document: "TOMLDocument", visit: Visit, chosen: dict[str, str], kind
     for part in PARTS:
         _settle_part(document, visit, part, chosen[part])
     _settle_unit(document, visit)
+    _settle_engine(document, visit, served=is_served(chosen["confidential"]))
     table = recipe or ("guided_tree" if kind == "attach" else "")
     for name in (*COUNTS, *ATTACH):
         if name != table:
@@ -191,11 +207,21 @@ def _settle_part(document: "TOMLDocument", visit: Visit, part: str, table: str) 
             set_key(document, part, key, visit.said(f"{part}_{key}"))
 
 
+def _settle_engine(document: "TOMLDocument", visit: Visit, *, served: bool) -> None:
+    """Where Spark is, of a table that is not in a file."""
+    if "master" in visit.form:
+        set_key(document, "engine", "master", visit.said("master") if served else "")
+        if not document.get("engine", True):
+            document.pop("engine")
+
+
 def _settle_unit(document: "TOMLDocument", visit: Visit) -> None:
     """Who is protected, and about how many rows there are."""
     by_person = visit.said("unit") == "person"
     set_key(document, "confidential", "unit", "person" if by_person else "")
     set_key(document, "confidential", "person", visit.said("person") if by_person else "")
+    if "order" in visit.form:
+        set_key(document, "confidential", "order", visit.said("order") if by_person else "")
     rows = _whole(visit.said("rows_per_person"), "rows of one person", default=1)
     set_key(document, "confidential", "rows_per_person", rows if by_person and rows > 1 else None)
     if "assumed_rows" in visit.form:

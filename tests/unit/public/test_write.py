@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fastexcel
 import numpy as np
 import polars as pl
 import pyreadstat
@@ -149,7 +150,7 @@ def test_a_table_without_rows_can_be_written(suffix: str, tmp_path: Path) -> Non
 
 def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(JobError, match=r"choose one of the suffixes \.csv"):
-        write_table(made(), tmp_path / "x.xlsx", SCHEMA)
+        write_table(made(), tmp_path / "x.ods", SCHEMA)
 
 
 def test_a_folder_that_is_not_there_is_said_so(tmp_path: Path) -> None:
@@ -183,3 +184,27 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> Non
     subprocess.run([sys.executable, "-c", FULL, *map(str, paths)], check=True)
     assert {p.read_bytes() for p in paths} == {b"old"}
     assert len(os.listdir(tmp_path)) == len(paths)
+
+
+def test_excel_files_hold_values_as_they_are_labels_and_as_many_sheets_as_rows_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "_SHEET", 2)
+    frame = pl.DataFrame(
+        {
+            "sex": ["F", "=1+2", None],
+            "pay": [1.5, float("nan"), 3.0],
+            "day": [dt.date(2001, 2, 3)] * 3,
+            "ok": [True] * 3,
+        }
+    )
+    for name in ("a.xlsx", "b.xlsx"):
+        write_table(frame, tmp_path / name, SCHEMA)
+    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
+    book = fastexcel.read_excel(tmp_path / "a.xlsx")
+    assert book.sheet_names == ["records", "records 2", "columns"]
+    first, rest, about = (book.load_sheet(s).to_polars() for s in book.sheet_names)
+    day = dt.datetime(2001, 2, 3)
+    assert first.rows() == [("F", 1.5, day, True), ("=1+2", None, day, True)]
+    assert rest.height == 1 and rest["pay"].to_list() == [3.0]
+    assert ("sex", None, "F", "Female") in about.rows() and about["description"][0] == "Sex of the employee"

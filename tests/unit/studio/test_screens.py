@@ -12,6 +12,7 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from hedgerow.api.job import Job
@@ -126,6 +127,41 @@ def test_kinds_of_jobs_take_their_recipes(tmp_path: Path, started: list[list[str
     assert "recipe" not in found["job"] and "integer_counts" not in found
     text = (tmp_path / "job.toml").read_text("utf-8")
     assert "# Kept: a comment of the steward's." in text and "# kept: beside a key" in text
+
+
+def test_a_table_on_a_server_is_named_and_not_opened(tmp_path: Path, started: list[list[str]]) -> None:
+    studio = Studio(a_folder(tmp_path))
+    form = {"kind": "records", "public": "public.csv", "confidential": "", "unit": "person", "person": "person"}
+    form |= {"rows_per_person": "4", "order": "year", "master": "local[2]"}
+    assert send(studio, "tables", {**form, "confidential_address": "../secret.csv"}) == 409
+    assert said(tmp_path)["confidential"]["table"] == "confidential.csv"
+    assert send(studio, "tables", {**form, "confidential_address": "spark:office.personnel"}) == 303
+    told = said(tmp_path)
+    assert told["confidential"]["table"] == "spark:office.personnel" and told["engine"] == {"master": "local[2]"}
+    assert told["confidential"]["order"] == "year" and "# kept: beside a key" in (tmp_path / "job.toml").read_text()
+    page = studio.ask("job/job.toml/tables").text
+    assert 'value="spark:office.personnel"' in page and "Its header" not in page and "cannot be read" not in page
+    assert "<option selected>person</option>" in page, "columns are those of the public table"
+    assert "spend 1 on personnel" in studio.ask("job/job.toml/run").text, (
+        "nothing is asked of a cluster before the run"
+    )
+    assert send(studio, "tables", {**form, "confidential": "confidential.csv", "confidential_address": ""}) == 303
+    assert said(tmp_path)["confidential"]["table"] == "confidential.csv" and "engine" not in said(tmp_path)
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path, started: list[list[str]]) -> None:
+    studio = Studio(a_folder(tmp_path))
+    (tmp_path / "people").mkdir()
+    for i in range(2):
+        pl.read_csv(tmp_path / "confidential.csv").write_parquet(tmp_path / f"people/part-{i}.parquet")
+    (tmp_path / "people/_SUCCESS").touch()
+    assert studio.folder.tables() == ["confidential.csv", "people", "public.csv", "target.csv"]
+    assert send(studio, "tables", {"kind": "records", "confidential": "people", "public": "public.csv"}) == 303
+    assert "Its header: person, year" in studio.ask("job/job.toml/tables").text
+    job = tmp_path / "job.toml"
+    job.write_text(job.read_text("utf-8").replace('"public.csv"', '"people/part-0.parquet"'), "utf-8")
+    for screen in ("schema", "uses", "run"):
+        assert "lie in one another" in html.unescape(studio.ask(f"job/job.toml/{screen}").text), screen
 
 
 def test_saving_again_while_the_draft_is_made_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

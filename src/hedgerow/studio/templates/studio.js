@@ -152,6 +152,7 @@
     const store = (list) => {
       if (fields) { fields.forEach((f, i) => { f.value = write(list[i]); }); } else { form.elements.edges.value = list.map(write).join(", "); }
       begun = true;
+      form.querySelector("details.change").open = true;
     };
     figure.dataset.mode = select.value;
     figure.classList.add("live");
