@@ -181,7 +181,7 @@ _THREE = ("public", "confidential", "target")
 
 @final
 @dataclass(frozen=True)
-class Claim:
+class SlopeClaim:
     """What the report says of two settings: that the second fits better, or that there is no difference.
 
     Attributes:
@@ -236,7 +236,7 @@ class Pair:
     title: str
     two: tuple[Settings, Settings]
     labels: tuple[str, str]
-    claims: tuple[Claim, ...]
+    claims: tuple[SlopeClaim, ...]
     printed: tuple[str, int] | None = None
 
 
@@ -249,7 +249,7 @@ _FIGURES = (
         "effect of collapsing",
         (_COLLAPSED, _WIDER),
         ("collapse 10, 0, 0", "collapse 25, 500, 200"),
-        tuple(Claim(f"slopes of {c}", "improvements are observed", True, c) for c in ("agency", "occupation")),
+        tuple(SlopeClaim(f"slopes of {c}", "improvements are observed", True, c) for c in ("agency", "occupation")),
         ("0.6779, 0.5813", 1),
     ),
     Pair(
@@ -257,14 +257,14 @@ _FIGURES = (
         "effect of ensemble size",
         (_BASE, _WIDER),
         ("5 trees", "10 trees"),
-        (Claim("difference between five and ten trees", "not significant"),),
+        (SlopeClaim("difference between five and ten trees", "not significant"),),
     ),
     Pair(
         "Figure 6",
         "effect of the weight of agency, collapsed",
         (_NOISY, replace(_NOISY, weights=AGENCY)),
         _WEIGHTS,
-        (Claim("fit of slopes when agency is weighted 60", "a significant difference", True, "agency"),),
+        (SlopeClaim("fit of slopes when agency is weighted 60", "a significant difference", True, "agency"),),
         ("0.6391, 0.577", 0),
     ),
     Pair(
@@ -272,7 +272,7 @@ _FIGURES = (
         "effect of the weight of agency, pay alone collapsed",
         (_SOLE, replace(_SOLE, weights=AGENCY)),
         _WEIGHTS,
-        (Claim("fit of slopes when agency is weighted 60", "no significant difference", of="agency"),),
+        (SlopeClaim("fit of slopes when agency is weighted 60", "no significant difference", of="agency"),),
         ("0.6365, 0.5743", 0),
     ),
     Pair(
@@ -281,8 +281,8 @@ _FIGURES = (
         (_NOISY, _BASE),
         ("epsilon 0.1", "epsilon 0.4"),
         (
-            Claim("difference between epsilon 0.1 and 0.4", "not significant"),
-            Claim("slopes of agency", "better at 0.1, 'counterintuitive': chance", None, "agency"),
+            SlopeClaim("difference between epsilon 0.1 and 0.4", "not significant"),
+            SlopeClaim("slopes of agency", "better at 0.1, 'counterintuitive': chance", None, "agency"),
         ),
     ),
     Pair(
@@ -290,7 +290,7 @@ _FIGURES = (
         "effect of n_B",
         (_BASE, replace(_BASE, n_b=2000)),
         ("n_B 1,000", "n_B 2,000"),
-        (Claim("difference between n_B 1,000 and 2,000", "not significant"),),
+        (SlopeClaim("difference between n_B 1,000 and 2,000", "not significant"),),
     ),
 )
 

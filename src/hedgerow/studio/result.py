@@ -19,7 +19,7 @@ from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.figures import script_hash
 from hedgerow.studio.guard import file_policy
 from hedgerow.studio.page import Visit, page
-from hedgerow.studio.tables import protects
+from hedgerow.studio.tables import kind_of, protects
 
 _KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -48,6 +48,7 @@ def _show(visit: Visit) -> Response:
     names: dict[str, Any] = {
         "there": there,
         "out": name,
+        "drawn": "counts" if kind_of(visit) == "counts" else "records",
         "facts": _facts(out) if there else {},
         "files": [(p.name, _size(p)) for p in published(visit)] if there else [],
         "verified": visit.work.latest("verify", visit.name),
