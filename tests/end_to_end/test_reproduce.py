@@ -187,6 +187,8 @@ def test_scores_and_sizes_of_every_area_and_year_are_in_a_file(page: Reproductio
         assert table.columns == ["PUMA", "YEAR", "score", "rows", "synthetic_rows", "size_error"]
         assert table["rows"].sum() == truth.height and table["score"].is_between(0, 1000).all()
         assert (table["synthetic_rows"] % 10 == 0).all(), "multiples of K"
+        off = (table["synthetic_rows"] - table["rows"]).abs() / table["rows"]
+        assert np.allclose(table["size_error"], off), "fewer records than there are is an error too"
     text = page.page.read_text("utf-8")
     assert "regime two_way" in text and "the paper&#39;s scales" in text
 

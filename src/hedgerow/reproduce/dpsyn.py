@@ -230,6 +230,7 @@ class Run:
             sizes[1], ["PUMA", "YEAR"], how="left", suffix="_made"
         )
         table = table.rename({"len": "rows", "len_made": "synthetic_rows"}).fill_null(0)
+        table = table.with_columns(pl.col("rows", "synthetic_rows").cast(pl.Int64))  # differences have signs
         off = (pl.col("synthetic_rows") - pl.col("rows")).abs() / pl.max_horizontal(pl.col("rows"), 1)
         self.table = table.with_columns(size_error=off).sort("PUMA", "YEAR")
         self.csv = f"scores-{self.name}.csv"
