@@ -256,10 +256,12 @@ def outline(
     told, or the size of the public table, or of the target.  A plan that needs more than ``limit`` bytes of memory is
     refused.
     """
-    requests = recipe.requests(tariff, budget, public)
     assumed = rows or next((n for n in _public_sizes(recipe, public) if n), None)
-    cells = sum(a.cells for r in requests for a in r.asked)
     size = assumed or 1_000_000
+    # what to ask may be worked out on arrays as wide as those of the run
+    check_fits(recipe.memory(public, size), limit, public.schema, size, lighter=recipe.lighter(public, size))
+    requests = recipe.requests(tariff, budget, public)
+    cells = sum(a.cells for r in requests for a in r.asked)
     most = size + recipe.surplus(requests)
     memory = 200_000_000 + 40 * cells + recipe.memory(public, most)
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))

@@ -12,6 +12,7 @@ from hedgerow.answers import Answers
 from hedgerow.errors import JobError
 from hedgerow.figures import value_in_words
 from hedgerow.model.base import SHARD, Fitted
+from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.public import Budget, Measure, PublicData, Relation, Schema, Spend, Tariff, law_of
 
 _NOTHING = "Nothing was read or spent."
@@ -175,7 +176,17 @@ class AbstractRecipe(ABC):
 
     def memory(self, public: PublicData, rows: int) -> int:
         """About how many bytes the recipe holds at its widest, for a table of ``rows`` rows; from public facts."""
-        return len(public.schema.columns) * (24 * min(rows, SHARD) + 3 * rows)  # one shard decoded; codes of all
+        target = public.target.rows if public.target is not None else rows
+        shares = self.labels(public) * (16 * target + 24 * min(rows, GUIDED_TREE.public_rows))  # of labels
+        return len(public.schema.columns) * (24 * min(rows, SHARD) + 3 * rows) + shares  # one shard decoded; codes
+
+    def labels(self, public: PublicData) -> int:
+        """How many cells the private columns that are drawn at once have; 0 if it attaches none."""
+        if not self.attaches or public.target is None:
+            return 0
+        schema, had = public.schema, set(public.target.frame.columns)
+        lacks = [a for a in schema.attributes if not set(schema.coding.needs([a])) <= had]
+        return schema.size([a for a in self.private_columns if a in schema.attributes] or lacks)
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """How many records more than the table has rows the noise of ``requests`` may make; 0 if it makes none."""
@@ -183,7 +194,12 @@ class AbstractRecipe(ABC):
 
     def lighter(self, public: PublicData, rows: int) -> str:
         """Which of the recipe's own settings make it need less memory, if any do; for a refusal."""
-        return ""
+        if (labels := self.labels(public)) < 1000:
+            return ""
+        return (
+            f"Its private columns are drawn at once, in {labels:,} cells for every row: attach them in several\n"
+            "jobs, or with [random_trees] sequence = 'chain', one after another."
+        )
 
     def seconds(self, public: PublicData, rows: int) -> float:
         """About how many CPU seconds the recipe takes for a table of ``rows`` rows; from public facts."""

@@ -48,8 +48,6 @@ from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import NOTHING, code_rows, columns_of, cross, open_columns, target_of
 
 _SEQUENCES = {
-    "joint": "",
-    "chain": "",
     "papers-2018": "the 2018 paper's sequence, trained on synthetic labels: private, but the association between the "
     "private columns is lost",
     "papers-2019": "the 2019 paper's sequence: routes rows by a private column, which is declared public here",
@@ -137,8 +135,7 @@ class RandomTrees(AbstractRecipe):
     @property
     def stated(self) -> str:
         """The recipe as a statement names it: the papers' own sequences are marked as what they are."""
-        said = _SEQUENCES[self.sequence]
-        return f"{self.name} ({said})" if said else self.name
+        return f"{self.name} ({_SEQUENCES[self.sequence]})" if self.sequence in _SEQUENCES else self.name
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """Every tree of every step, at equal cost, in one request; those of the 2018 paper's sequence one by one."""
@@ -175,9 +172,13 @@ class RandomTrees(AbstractRecipe):
         pure = float(many * floor_sqrt(2 * budget.total / many)) if budget.measure == "zcdp" else inf
         if pure < budget.epsilon:
             lines.append(f"the same noise is worth epsilon {pure:.4g} with delta = 0: a delta buys nothing here")
-        if said := _SEQUENCES[self.sequence]:
+        if said := _SEQUENCES.get(self.sequence):
             lines.append(f"sequence = {self.sequence!r}: {said}")
         return tuple(lines)
+
+    def labels(self, public: PublicData) -> int:
+        """The cells of all private columns together, unless they are drawn in turn."""
+        return super().labels(public) if self.sequence == "joint" else 0
 
     def fit(self, gate: Answers, public: PublicData) -> "Forest":
         """Draw the trees, ask for their leaves, and keep what came back."""
@@ -243,10 +244,8 @@ def plan_steps(recipe: RandomTrees, guarantee: Guarantee, public: PublicData) ->
         return grower.step((first,), (*rest, second), ()), grower.step((second,), (*rest, first), (first,))
     if recipe.sequence == "joint":
         return (grower.step(columns.private, columns.given, ()),)
-    turns = enumerate(columns.private)
-    return tuple(
-        grower.step((label,), (*columns.given, *columns.private[:i]), columns.private[:i]) for i, label in turns
-    )
+    given, private = columns.given, columns.private
+    return tuple(grower.step((a,), (*given, *private[:i]), private[:i]) for i, a in enumerate(private))
 
 
 @final
