@@ -53,10 +53,8 @@ fuzz: $(VENV)/.dev  ## 1,000 mutated jobs, schemas, tables, grids and bundles ag
 kills: $(VENV)/.dev  ## kill 1,000 runs at every call on a file or the ledger, and see that nothing is lost
 	$(BIN)/python -m tests.privacy.kills 1000
 
-bench: $(VENV)/.dev  ## ratios measured within one run
-	$(BIN)/python bench/count.py
-	$(BIN)/python bench/counter.py
-	$(BIN)/python bench/noise.py
+bench: $(VENV)/.dev  ## speed, in under a quarter of an hour: bench/results/bench.md and bench.json
+	$(BIN)/python -m bench
 
 coverage: $(VENV)/.dev  ## how often nominal 95 % intervals hold the truth, over simulated worlds; goes on where it was
 	$(BIN)/python -m bench.inference --worlds 0-99

@@ -1,6 +1,6 @@
 """Peak memory of drawing and writing copies, and how far shards lie from the tables beside one piece.
 
-    python bench/draw.py [ROWS] [COLUMNS]
+    python bench/draw.py [ROWS] [COLUMNS] [--json]
 
 Every measurement is a process of its own: peak memory of 1 and of 5 copies (bar: at most 1.2 times), and of four
 times the rows.  Then 100,000 records in shards of 20,000 and in one piece: mean L1 distance of all two-way tables.
@@ -73,17 +73,25 @@ def main() -> None:
     if sys.argv[1:2] == ["one"]:
         one(*map(int, sys.argv[2:5]))
         return
-    rows, columns = (*map(int, sys.argv[1:3]), *(1_000_000, 60)[len(sys.argv) - 1 :])
+    given = [a for a in sys.argv[1:] if a != "--json"]
+    rows, columns = (*map(int, given[:2]), *(1_000_000, 60)[len(given) :])
     first, five, more = peak(rows, columns, 1), peak(rows, columns, 5), peak(4 * rows, columns, 1)
-    print(f"{rows:,} x {columns}: 1 copy {first['mb']:.0f} MB, 5 copies {five['mb']:.0f} MB, ratio "
-          f"{five['mb'] / first['mb']:.2f} (bar 1.2); four times the rows {more['mb']:.0f} MB")  # fmt: skip
     sizes = (5, 12, 40, 60, 3, 8, 100, 20, 7, 30)
     model, schema, made = model_of(100_000, sizes, 100_000)
     piece = draw_one(model, PublicData(schema), np.random.default_rng(1)).frame
     base.SHARD = 20_000
     shards = draw_one(model, PublicData(schema), np.random.default_rng(1)).frame
-    print(f"100,000 records: one piece {distance(piece, made, sizes):.5f}, five shards "
-          f"{distance(shards, made, sizes):.5f}")  # fmt: skip
+    off = {"one piece": distance(piece, made, sizes), "five shards": distance(shards, made, sizes)}
+    ratio = five["mb"] / first["mb"]
+    if "--json" in sys.argv:
+        sizes_of = {"1 copy": first, "5 copies": five, "four times the rows": more}
+        print(
+            json.dumps({"rows": rows, "columns": columns, "ratio": ratio, "bar": 1.2, "runs": sizes_of, "off": off})
+        )
+        return
+    print(f"{rows:,} x {columns}: 1 copy {first['mb']:.0f} MB, 5 copies {five['mb']:.0f} MB, ratio {ratio:.2f} "
+          f"(bar 1.2); four times the rows {more['mb']:.0f} MB")  # fmt: skip
+    print(f"100,000 records: one piece {off['one piece']:.5f}, five shards {off['five shards']:.5f}")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.regression_tree import BinaryTree, Shares, grow_rows
 
+_TILE = 512  # rows that go through all trees together
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -58,11 +60,13 @@ def fit_boosted_trees(
     truth, known = labels[order[:some]], labels[order[some:]]
     start = _start(known, label_count)
     scores, judged = np.tile(start, (len(known), 1)), np.tile(start, (len(truth), 1))
-    shares, seen = np.empty_like(scores), np.empty_like(judged)
+    shares, rest, seen = np.empty_like(scores), np.empty_like(scores), np.empty_like(judged)
     trees = list[tuple[BinaryTree, npt.NDArray[np.float32]]]()
     best, loss = 0, _loss(_softmax(judged, seen), truth)
     for i in range(GUIDED_TREE.boosting_rounds):
-        tree, steps = _step(rows=kept, labels=known, form=(sizes, ordered), scores=scores, shares=shares)
+        _residuals(scores, shares, known, rest)
+        tree, leaf = grow_rows(kept, rest, sizes, ordered, GUIDED_TREE.boosting_leaf, GUIDED_TREE.boosting_depth)
+        steps = _steps(tree, leaf, rest, shares, scores)
         trees.append((tree, steps))
         _add_steps(held, np.array([0, len(steps)]), tree.look, tree.low, tree.side, steps, judged)
         if (now := _loss(_softmax(judged, seen), truth)) < loss:
@@ -76,30 +80,17 @@ def _filled(rows: Any, labels: Any, label_count: int, trees: Sequence[BinaryTree
     """Trees that stand with the steps that ``rows`` give them, one after another."""
     start, made = _start(labels, label_count), list[tuple[BinaryTree, npt.NDArray[np.float32]]]()
     scores, leaf = np.tile(start, (len(labels), 1)), np.zeros(len(labels), np.int64)
-    shares = np.empty_like(scores)
+    shares, rest = np.empty_like(scores), np.empty_like(scores)
     for tree in trees:
-        rest = _residuals(scores, shares, labels)
+        _residuals(scores, shares, labels, rest)
         _walk(rows, tree.look, tree.low, tree.side, leaf)
         made.append((tree, _steps(tree, leaf, rest, shares, scores)))
     return BoostedTrees(start, tuple(made))
 
 
-def _step(
-    *, rows: Any, labels: Any, form: Any, scores: Any, shares: Any
-) -> tuple[BinaryTree, npt.NDArray[np.float32]]:
-    """One tree on the residuals; ``scores`` move by its steps."""
-    rest = _residuals(scores, shares, labels)
-    sizes, ordered = form
-    limits = GUIDED_TREE.boosting_leaf, GUIDED_TREE.boosting_depth
-    tree, leaf = grow_rows(rows, rest, sizes, ordered, *limits)
-    return tree, _steps(tree, leaf, rest, shares, scores)
-
-
-def _residuals(scores: Any, shares: Any, labels: Any) -> npt.NDArray[np.float32]:
-    """A 1 for each label less the shares, which are written to ``shares``."""
-    rest = -_softmax(scores, shares)
-    rest[np.arange(len(labels)), labels] += 1
-    return np.asarray(rest)
+def _residuals(scores: Any, shares: Any, labels: Any, rest: Any) -> None:
+    """A 1 for each label less the shares, which are written to ``shares``; in ``rest``, whatever it held."""
+    _take_from_labels(_softmax(scores, shares), labels, rest)
 
 
 def _steps(tree: BinaryTree, leaf: Any, rest: Any, shares: Any, scores: Any) -> npt.NDArray[np.float32]:
@@ -156,14 +147,28 @@ def _to_shares(up: Any, least: Any) -> None:
 
 @compiled
 def _add_steps(codes: Any, ends: Any, look: Any, low: Any, side: Any, steps: Any, scores: Any) -> None:
-    """Let every row fall through trees that stand one after another, and add the step of each leaf to its scores."""
-    for r in range(len(codes)):
+    """Let every row fall through trees that stand one after another, and add the step of each leaf to its scores.
+
+    Some rows at a time, so that both they and a tree stay in the first caches.
+    """
+    for first in range(0, len(codes), _TILE):
         for t in range(len(ends) - 1):
-            base, at = ends[t], 0
-            while look[base + at] >= 0:
-                at = low[base + at] + side[base + at, codes[r, look[base + at]]]
-            for k in range(scores.shape[1]):
-                scores[r, k] += steps[base + at, k]
+            base = ends[t]
+            for r in range(first, min(first + _TILE, len(codes))):
+                at = 0
+                while look[base + at] >= 0:
+                    at = low[base + at] + side[base + at, codes[r, look[base + at]]]
+                score, step = scores[r], steps[base + at]  # lines by themselves: several labels are added at once
+                for k in range(len(step)):
+                    score[k] += step[k]
+
+
+@compiled
+def _take_from_labels(shares: Any, labels: Any, rest: Any) -> None:
+    for r in range(len(labels)):
+        for k in range(shares.shape[1]):
+            rest[r, k] = -shares[r, k]
+        rest[r, labels[r]] += np.float32(1)
 
 
 @compiled
@@ -178,13 +183,16 @@ def _walk(codes: Any, look: Any, low: Any, side: Any, leaf: Any) -> None:
 @compiled
 def _gradient_sums(leaf: Any, rest: Any, shares: Any, top: Any, bottom: Any) -> None:
     for r in range(len(leaf)):
-        for k in range(rest.shape[1]):
-            top[leaf[r], k] += rest[r, k]
-            bottom[leaf[r], k] += shares[r, k] * (1 - shares[r, k])
+        above, below, left, share = top[leaf[r]], bottom[leaf[r]], rest[r], shares[r]
+        for k in range(len(left)):
+            above[k] += left[k]
+        for k in range(len(left)):
+            below[k] += share[k] * (1 - share[k])
 
 
 @compiled
 def _move(leaf: Any, steps: Any, scores: Any) -> None:
     for r in range(len(leaf)):
-        for k in range(scores.shape[1]):
-            scores[r, k] += steps[leaf[r], k]
+        score, step = scores[r], steps[leaf[r]]
+        for k in range(len(step)):
+            score[k] += step[k]

@@ -35,6 +35,7 @@ from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.regression_tree import Shares
 
 Floats = npt.NDArray[np.float64]
+Sums = tuple[Floats, Floats]
 _TINY = 1e-30
 _DENSE = 1 << 25  # cells that are counted in an array of all of them; more are sorted
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))  # the mean distance of a normal variable of variance 1
@@ -46,7 +47,7 @@ class LabelCounts:
     """Noisy label counts of groups of rows, on the scale of these rows.
 
     Attributes:
-        group: the group of each row.
+        group: the group of each row, in 32 bits: compiled loops know no other kind.
         counts: for each group the noisy count of each label.
         variance: for each group that of the noise on one of its counts, as a column.
         label: for each share of a row the label it counts for; each for one of its own when None.
@@ -85,7 +86,7 @@ def to_target(
     spread = max(float(strays / max((guess**2 * weight).sum(), _TINY)), 0.0) * guess**2
     size = np.maximum(guess + (totals - guess) * spread / (spread + noise + _TINY), 0.5)
     scale = (rows / size)[:, None]
-    return LabelCounts(group, noisy * scale, np.maximum(variance * scale**2, 1e-9), label)
+    return LabelCounts(group.astype(np.int32), noisy * scale, np.maximum(variance * scale**2, 1e-9), label)
 
 
 def label_totals(counts: Sequence[LabelCounts]) -> LabelCounts:
@@ -93,7 +94,7 @@ def label_totals(counts: Sequence[LabelCounts]) -> LabelCounts:
     sums = np.stack([e.counts.sum(axis=0) for e in counts])
     precision = 1 / np.array([float(e.variance.sum()) for e in counts])
     mean = precision @ sums / precision.sum()
-    return LabelCounts(np.zeros(len(counts[0].group), np.int8), mean[None], np.array([[1 / precision.sum()]]))
+    return LabelCounts(np.zeros(len(counts[0].group), np.int32), mean[None], np.array([[1 / precision.sum()]]))
 
 
 def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCounts:
@@ -102,29 +103,35 @@ def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCo
     counts, variance = np.zeros((groups, leaves.counts.shape[1])), np.zeros((groups, 1))
     np.add.at(counts, of_leaf, leaves.counts)
     np.add.at(variance, of_leaf, leaves.variance)
-    return LabelCounts(of_leaf[leaves.group], counts, variance)
+    return LabelCounts(of_leaf.astype(np.int32)[leaves.group], counts, variance)
 
 
 def apply_drift(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
     """``shares`` moved by the drift that all ``counts`` together show, label by label, until they show no more."""
-    for _ in range(GUIDED_TREE.drift_passes):
-        phi = drift([(e, *_sums(shares, e)) for e in counts])
+    out, sums = shares, [_sums(shares, e) for e in counts]
+    for left in reversed(range(GUIDED_TREE.drift_passes)):
+        phi = drift([(e, *s) for e, s in zip(counts, sums, strict=True)])
         if not phi.any():
             break
-        shares = _drift_step(shares, counts, phi)
-    return shares
+        out = shares.copy() if out is shares else out
+        first = _drift_step(out, counts, phi, sums[0])
+        sums = [first, *(_sums(out, e) for e in counts[1:])] if left else []
+    return out
 
 
-def _drift_step(shares: Shares, counts: Sequence[LabelCounts], phi: Floats) -> Shares:
-    """``shares`` moved by the posterior mean of the drift ``phi``, on the scale of log shares."""
-    out, moved = shares.copy(), [np.zeros(e.counts.shape) for e in counts]
+def _drift_step(shares: Shares, counts: Sequence[LabelCounts], phi: Floats, sums: Sums) -> Sums:
+    """Move ``shares`` by the posterior mean of the drift ``phi``, on the scale of log shares.
+
+    ``sums`` are those of the first of ``counts``, and so is what is given back, after all moves.
+    """
+    moved = [np.zeros(e.counts.shape) for e in counts]
     for _ in range(GUIDED_TREE.drift_rounds):
-        for e, done in zip(counts, moved, strict=True):
-            fitted, spread = _sums(out, e)
+        for e, done, then in zip(counts, moved, (*counts[1:], counts[0]), strict=True):
+            fitted, spread = sums
             ready = phi * fitted.sum(axis=1, keepdims=True) / (e.variance + spread)
             step = (ready * (e.counts - fitted) - done) / (1 + ready * np.minimum(2 * spread, fitted))
-            _move(out, e, done, step)
-    return out
+            sums = _move(shares, e, done, step, then)
+    return sums
 
 
 def drift(parts: Sequence[tuple[LabelCounts, Floats, Floats]]) -> Floats:
@@ -156,31 +163,53 @@ def drift(parts: Sequence[tuple[LabelCounts, Floats, Floats]]) -> Floats:
 def posterior_mode(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
     """The posterior mode of the shares, ``shares`` being their prior: dual coordinate ascent, table by table."""
     out, moved = shares.copy(), [np.zeros(e.counts.shape) for e in counts]
+    fitted, spread = _sums(out, counts[0])
     for _ in range(GUIDED_TREE.mode_sweeps):
-        for e, done in zip(counts, moved, strict=True):
-            fitted, spread = _sums(out, e)
+        for e, done, then in zip(counts, moved, (*counts[1:], counts[0]), strict=True):
             step = ((e.counts - fitted) / e.variance - done) / (1 + np.minimum(2 * spread, fitted) / e.variance)
             most = np.sqrt(2 / e.variance)  # 1 / b for Laplace noise of this variance
-            _move(out, e, done, np.clip(done + step, -most, most) - done)
+            fitted, spread = _move(out, e, done, np.clip(done + step, -most, most) - done, then)
     return out
 
 
-def _sums(shares: Shares, e: LabelCounts) -> tuple[Floats, Floats]:
+def _sums(shares: Shares, e: LabelCounts) -> Sums:
     """For each group the summed shares s of each label, and the sums of s (1 - s)."""
     fitted, spread = np.zeros(e.counts.shape), np.zeros(e.counts.shape)
-    _add_up(shares, e.group, e.label_of(shares.shape[1]), fitted, spread)
+    if e.label is None:
+        _add_up(shares, e.group, fitted, spread)
+    else:
+        _add_up_labels(shares, e.group, e.label, fitted, spread)
     return fitted, spread
 
 
-def _move(shares: Shares, e: LabelCounts, done: Floats, step: Floats) -> None:
-    """Every row's log shares moved by the step of its group. 2 s (1 - s) bounds the curvature: no overshooting."""
+def _move(shares: Shares, e: LabelCounts, done: Floats, step: Floats, then: LabelCounts) -> Sums:
+    """Every row's log shares moved by the step of its group. 2 s (1 - s) bounds the curvature: no overshooting.
+
+    Gives the sums of ``then``, the counts that are looked at next: rows pass through the processor once for both.
+    """
     step = np.clip(step, -GUIDED_TREE.largest_step, GUIDED_TREE.largest_step)
     done += step
-    _scale(shares, e.group, np.exp(step)[:, e.label_of(shares.shape[1])])
+    factor = np.exp(step)[:, e.label_of(shares.shape[1])]
+    if then.label is not None:
+        _scale(shares, e.group, factor)
+        return _sums(shares, then)
+    fitted, spread = np.zeros(then.counts.shape), np.zeros(then.counts.shape)
+    _scale_and_add_up(shares, e.group, factor, then.group, fitted, spread)
+    return fitted, spread
 
 
 @compiled
-def _add_up(shares: Any, group: Any, label: Any, fitted: Any, spread: Any) -> None:
+def _add_up(shares: Any, group: Any, fitted: Any, spread: Any) -> None:
+    for r in range(len(group)):
+        g = group[r]
+        for k in range(shares.shape[1]):
+            s = float(shares[r, k])
+            fitted[g, k] += s
+            spread[g, k] += s * (1 - s)
+
+
+@compiled
+def _add_up_labels(shares: Any, group: Any, label: Any, fitted: Any, spread: Any) -> None:
     whole = np.zeros(fitted.shape[1])
     for r in range(len(group)):
         g = group[r]
@@ -199,8 +228,24 @@ def _scale(shares: Any, group: Any, factor: Any) -> None:
         for k in range(shares.shape[1]):
             shares[r, k] *= factor[g, k]
             total += shares[r, k]
+        one = 1 / total  # to divide every share takes twice as long
         for k in range(shares.shape[1]):
-            shares[r, k] /= total
+            shares[r, k] *= one
+
+
+@compiled
+def _scale_and_add_up(shares: Any, group: Any, factor: Any, then: Any, fitted: Any, spread: Any) -> None:
+    for r in range(len(group)):
+        g, h, total = group[r], then[r], 0.0
+        for k in range(shares.shape[1]):
+            shares[r, k] *= factor[g, k]
+            total += shares[r, k]
+        one = 1 / total
+        for k in range(shares.shape[1]):
+            shares[r, k] *= one
+            s = float(shares[r, k])
+            fitted[h, k] += s
+            spread[h, k] += s * (1 - s)
 
 
 @final

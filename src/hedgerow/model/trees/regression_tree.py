@@ -114,17 +114,19 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
     error, side = np.zeros(most), np.zeros((most, widest), np.uint8)
     order, spare, start = np.arange(n), np.empty(n, np.int64), np.zeros(most, np.int64)
     leaf = np.zeros(n, np.int64)
-    total, square = np.zeros((most, label_count)), np.zeros(most)
+    total, square, squares = np.zeros((most, label_count)), np.zeros(most), np.zeros(n)
     # of each slot, for every code of every column, the summed labels of a node's rows, and their number at last
     kept, slot, free = np.zeros((slots, cells, label_count + 1)), np.full(most, -1, np.int64), np.arange(slots)
     unused = slots
     own = np.zeros((1, widest, label_count + 1))
     seen, score, best_side = np.empty(widest, np.int64), np.empty(widest), np.zeros(widest, np.uint8)
     left, way, fresh = np.zeros(label_count), np.zeros(label_count), np.zeros(label_count)
+    apart = np.empty((widest, label_count))
     dense = 4 * cells // len(sizes)  # rows from which a pass over them costs more than one over all codes
     stack, waiting = np.zeros(most, np.int64), 1
     rows[0], count = n, 1
-    _sum_labels(labels, order, total[0], square)
+    _square_labels(labels, squares)
+    square[0] = _sum_labels(labels, squares, order, total[0])
     if n > dense:
         unused -= 1
         slot[0] = free[unused]
@@ -165,7 +167,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
                     for i in range(present):
                         score[there[i]] = there[i]
                 else:
-                    _direction(there, tally, sums / m, way, fresh)
+                    _direction(there, tally, sums / m, way, fresh, apart)
                     for i in range(present):
                         c, along = there[i], 0.0
                         for k in range(label_count):
@@ -173,7 +175,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
                         score[c] = along / (tally[c, label_count] + _SMOOTH)
                 ranked = there[np.argsort(score[there], kind="mergesort")]
                 left[:] = 0.0
-                behind = 0.0
+                behind, cut, light = 0.0, -1, False
                 for i in range(present - 1):
                     c = ranked[i]
                     behind += tally[c, label_count]
@@ -183,13 +185,15 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
                         rest = sums[k] - left[k]
                         gain += left[k] * left[k] / behind + rest * rest / (m - behind)
                     if gain > best and behind >= smallest and m - behind >= smallest:
-                        best, pick = gain, a
-                        best_side[:] = 1 if behind < m - behind else 0
-                        for j in range(present):
-                            best_side[ranked[j]] = 0 if j <= i else 1
-                        if ordered[a]:
-                            for j in range(widest):
-                                best_side[j] = 0 if j <= ranked[i] else 1
+                        best, cut, light = gain, i, behind < m - behind
+                if cut >= 0:
+                    pick = a
+                    best_side[:] = 1 if light else 0
+                    for j in range(present):
+                        best_side[ranked[j]] = 0 if j <= cut else 1
+                    if ordered[a]:
+                        for j in range(widest):
+                            best_side[j] = 0 if j <= ranked[cut] else 1
                 if slot[node] < 0:
                     for i in range(present):
                         own[0, there[i]] = 0.0
@@ -203,19 +207,18 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
         look[node], low[node] = pick, count
         side[node] = best_side
         zeros, ones = 0, 0
-        for r in here:
-            if best_side[codes[r, pick]] == 0:
-                order[start[node] + zeros] = r  # never ahead of where it is read
-                zeros += 1
-            else:
-                spare[ones] = r
-                ones += 1
+        for r in here:  # each row is written to both sides and stays on its own: there is nothing to guess
+            order[start[node] + zeros] = r  # never ahead of where it is read
+            spare[ones] = r
+            one = np.int64(best_side[codes[r, pick]])
+            zeros += 1 - one
+            ones += one
         order[start[node] + zeros : start[node] + zeros + ones] = spare[:ones]
         start[count], rows[count], depth[count] = start[node], zeros, depth[node] + 1
         start[count + 1], rows[count + 1], depth[count + 1] = start[node] + zeros, ones, depth[node] + 1
         less, more = (count, count + 1) if zeros <= ones else (count + 1, count)
         fewer = order[start[less] : start[less] + rows[less]]
-        _sum_labels(labels, fewer, total[less], square[less : less + 1])
+        square[less] = _sum_labels(labels, squares, fewer, total[less])
         for k in range(label_count):
             total[more, k] = sums[k] - total[less, k]
         square[more] = square[node] - square[less]
@@ -242,13 +245,23 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
 
 
 @compiled
-def _sum_labels(labels, which, total, square):  # type: ignore[no-untyped-def]  # annotations would be checked
-    """The summed labels of some rows, and their summed squares in ``square[0]``."""
-    for r in which:
+def _square_labels(labels, squares):  # type: ignore[no-untyped-def]  # annotations would be checked
+    """The summed squares of the labels of every row."""
+    for r in range(len(labels)):
         for k in range(labels.shape[1]):
             x = float(labels[r, k])
-            total[k] += x
-            square[0] += x * x
+            squares[r] += x * x
+
+
+@compiled
+def _sum_labels(labels, squares, which, total):  # type: ignore[no-untyped-def]  # annotations would be checked
+    """Adds the labels of some rows to ``total``; gives their summed squares."""
+    square = 0.0
+    for r in which:
+        square += squares[r]
+        for k in range(labels.shape[1]):
+            total[k] += labels[r, k]
+    return square
 
 
 @compiled
@@ -273,23 +286,25 @@ def _take_off(tally, part):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _direction(seen, tally, mean, way, fresh):  # type: ignore[no-untyped-def]  # annotations would be checked
+def _direction(seen, tally, mean, way, fresh, apart):  # type: ignore[no-untyped-def]  # annotations would be checked
     """The leading direction of the label shares among the codes: eight steps of power iteration."""
     label_count = len(way)  # where the number of rows stands, after the labels
-    for k in range(label_count):
-        way[k] = 0.0
-        for c in seen:
-            away = tally[c, k] - tally[c, label_count] * mean[k]
-            way[k] += away * away / tally[c, label_count]
-        way[k] = np.sqrt(way[k]) * (1.0 if k % 2 == 0 else -1.0)
+    way[:] = 0.0
+    for i in range(len(seen)):
+        c = seen[i]
+        for k in range(label_count):
+            apart[i, k] = tally[c, k] - tally[c, label_count] * mean[k]
+            way[k] += apart[i, k] * apart[i, k] / tally[c, label_count]
+    way[:] = np.sqrt(way)
+    way[1::2] *= -1.0
     for _ in range(8):
         fresh[:] = 0.0
-        for c in seen:
-            along = 0.0
+        for i in range(len(seen)):
+            along, rows = 0.0, tally[seen[i], label_count]
             for k in range(label_count):
-                along += (tally[c, k] - tally[c, label_count] * mean[k]) * way[k]
+                along += apart[i, k] * way[k]
             for k in range(label_count):
-                fresh[k] += (tally[c, k] - tally[c, label_count] * mean[k]) * along / tally[c, label_count]
+                fresh[k] += apart[i, k] * along / rows
         size = 0.0
         for k in range(label_count):
             size += fresh[k] * fresh[k]
