@@ -118,6 +118,10 @@ def measured(path: Path, rounds: int) -> tuple[dict[str, float], dict[str, float
     numbers, lookup, line = whole.to_numpy(), np.arange(WHOLE[0], dtype=np.uint8), np.empty(len(whole), np.uint8)
     known = Lookup(lambda values: encode(CODING.columns[len(LABELS)], values))
 
+    def code_often() -> None:
+        for _ in range(20):
+            known.fill(whole, line)
+
     def run(guarantee: Guarantee, *, hashed: bool = False) -> None:
         counter = LocalCounter(source, CODING, guarantee)
         if hashed:
@@ -131,7 +135,7 @@ def measured(path: Path, rounds: int) -> tuple[dict[str, float], dict[str, float
             "fingerprint and count": lambda: run(Guarantee(), hashed=True),
             "count with a person cap": lambda: run(PERSON),
             "take, 20 times": lambda: [lookup.take(numbers) for _ in range(20)],  # a millisecond each
-            "integer coding, 20 times": lambda: [known.fill(whole, line) for _ in range(20)],
+            "integer coding, 20 times": code_often,
         },
         rounds,
     )

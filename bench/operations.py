@@ -50,7 +50,7 @@ def watched(secret: Path, seen: Counter[str]) -> Iterator[None]:
         seen[f"coded {rule.name}"] += len(column)
         return code(rule, column)
 
-    Source.batches, local.encode = batches, encode  # type: ignore[method-assign]
+    Source.batches, local.encode = batches, encode  # type: ignore[method-assign,assignment]
     guided_tree.fit_boosted_trees, guided_tree.grow = (
         told("boosted models", boost),
         told("trees grown to ask by", grow),

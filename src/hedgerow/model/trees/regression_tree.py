@@ -210,7 +210,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
         for r in here:  # each row is written to both sides and stays on its own: there is nothing to guess
             order[start[node] + zeros] = r  # never ahead of where it is read
             spare[ones] = r
-            one = np.int64(best_side[codes[r, pick]])
+            one = 1 if best_side[codes[r, pick]] else 0
             zeros += 1 - one
             ones += one
         order[start[node] + zeros : start[node] + zeros + ones] = spare[:ones]
