@@ -21,16 +21,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from bench import real_tables
 from bench.forecast import REAL
-from hedgerow.answers import StandInGate
-from hedgerow.inference import Estimate, Evidence, estimates
-from hedgerow.public import Budget, CodedTable, Guarantee, Measurement, PublicData, Schema, Tariff
-from hedgerow.recipes import RECIPES
+from hedgerow.answers import RecordedAnswers, StandInGate
+from hedgerow.inference import Estimate, Evidence, estimates, replicate
+from hedgerow.model.base import Fitted
+from hedgerow.public import Budget, CodedTable, Guarantee, PublicData, Schema, Tariff
+from hedgerow.recipes import RECIPES, AbstractRecipe
 from hedgerow.records import draw_one
 from hedgerow.release.evidence import rows_of_counts
 from hedgerow.simulate.personnel import PUBLIC_YEARS, YEARS, personnel, personnel_schema
@@ -118,25 +120,34 @@ def _real(name: str, rows: int) -> World:
     return World(whole, secret_rows, relative, declared, others, (group, other))
 
 
-@dataclass
-class Listening:
-    """A gate that remembers its answers."""
+@dataclass(frozen=True)
+class Released:
+    """One release of a world: what its recipe was told and may know, and which uses its job declares."""
 
-    gate: StandInGate
-    heard: list[Measurement]
+    recipe: AbstractRecipe
+    public: PublicData
+    answers: RecordedAnswers
+    evidence: Evidence
+    declared: tuple[AbstractUse, ...]
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.gate, name)
+    def replicates(self, count: int, seed: int) -> list[CodedTable]:
+        """So many replicates of its records."""
+        made = []
+        for i in range(count):
+            rng = np.random.default_rng([seed, 4, i])
+            known = RecordedAnswers(self.answers.tariff, self.answers.budget, list(self.answers.record))
+            made.append(_drawn(replicate(self.recipe, known, self.public, rng), self.public, rng))
+        return made
 
-    def measure(self, *asked: Any, **how: Any) -> tuple[Measurement, ...]:
-        """What the gate answers."""
-        answers = self.gate.measure(*asked, **how)
-        self.heard += answers
-        return answers
+
+def _drawn(fitted: Fitted, public: PublicData, rng: np.random.Generator) -> CodedTable:
+    copy = draw_one(fitted, public, rng)
+    made = CodedTable.of_counts(public.schema, copy.frame) if copy.counted else CodedTable(public.schema, copy.frame)
+    return rows_of_counts(made) if copy.counted else made
 
 
-def evidence_in(world: World, name: str, epsilon: str, seed: int) -> tuple[Evidence, tuple[AbstractUse, ...]]:
-    """One release of the world's confidential rows, and which uses its job declares."""
+def release_in(world: World, name: str, epsilon: str, seed: int) -> Released:
+    """One release of the world's confidential rows."""
     schema, kind = world.schema, RECIPES[name]
     declared = COUNTS if name == "integer_counts" else tuple(u.on(schema) for u in world.declared)
     recipe = kind(columns=COUNTED) if name == "integer_counts" else kind()
@@ -154,11 +165,11 @@ def evidence_in(world: World, name: str, epsilon: str, seed: int) -> tuple[Evide
     budget, rng = Budget(Fraction(epsilon)), np.random.default_rng([seed, 3])
     guarantee = Guarantee(relation=recipe.relation, public_columns=given)
     tariff = Tariff(schema.coding, guarantee, budget.measure)
-    gate = Listening(StandInGate(tariff, budget, world.secret, world.secret.rows, rng), [])
-    copy = draw_one(recipe.fit(gate, public), public, rng)
-    made = CodedTable.of_counts(schema, copy.frame) if copy.counted else CodedTable(schema, copy.frame)
-    records = rows_of_counts(made) if copy.counted else made
-    return Evidence(schema, tuple(gate.heard), records, public.relative, given), declared
+    gate = StandInGate(tariff, budget, world.secret, world.secret.rows, rng)
+    answers = RecordedAnswers(tariff, budget, [], gate, relabel=gate.measure_relabelled)
+    records = _drawn(recipe.fit(answers, public), public, rng)
+    evidence = Evidence(schema, tuple(answers.heard), records, public.relative, given)
+    return Released(recipe, public, answers, evidence, declared)
 
 
 def entry(evidence: Evidence, use: AbstractUse, world: World) -> dict[str, Any]:
@@ -224,11 +235,56 @@ def own_halves(use: AbstractUse, table: CodedTable) -> np.ndarray:
     return np.array(halves)
 
 
-def measured(world: World, recipe: str, epsilon: str, seed: int) -> list[dict[str, Any]]:
+def entry_of_replicates(
+    records: CodedTable, replicates: list[CodedTable], use: AbstractUse, world: World
+) -> dict[str, Any]:
+    """How the intervals of one use fared that the released file and its replicates give.
+
+    They are what combine.R makes: the file's own variance, and the mean squared distance of the replicates.
+    """
+    truth, own, half = use.figures(world.population), use.figures(world.secret), own_halves(use, world.secret)
+    scaled = [_scaled(use, t) for t in (world.population, world.secret, records, *replicates)]
+    within = (own_halves(use, records) / Z) ** 2
+    spread = np.nanmean((np.stack(scaled[3:]) - scaled[2]) ** 2, axis=0)
+    line = dict.fromkeys(("asked", "told", "population", "table"), 0) | {"width": 0.0, "own": 0.0}
+    for i in np.flatnonzero(np.isfinite(scaled[0]) & (truth.sizes > 0)):
+        line["asked"] += 1
+        if not np.isfinite(within[i]) or not np.isfinite(spread[i]) or not np.isfinite(scaled[2][i]):
+            continue
+        line["told"] += 1
+        total, m = float(within[i] + spread[i]), len(replicates)
+        wide = student(0.975, m / max(float(spread[i]) / max(total, 1e-300), 1e-3) ** 2) * sqrt(total)
+        line["population"] += int(abs(scaled[2][i] - scaled[0][i]) <= wide + 1e-9)
+        line["table"] += int(abs(scaled[2][i] - scaled[1][i]) <= student(0.975, m) * sqrt(spread[i]) + 1e-9)
+        if np.isfinite(half[i]):
+            line["width"] += wide
+            line["own"] += float(half[i])
+    assert len(own.values) == len(truth.values)
+    return {"use": use.name, **line}
+
+
+def _scaled(use: AbstractUse, table: CodedTable) -> np.ndarray:
+    values = use.figures(table).values
+    return np.asarray(values / values.sum() if isinstance(use, Table) else values)
+
+
+def student(share: float, freedom: float) -> float:
+    """A quantile of Student's t (Hill 1970, to three digits from 3 degrees of freedom on)."""
+    z = NormalDist().inv_cdf(share)
+    n = max(freedom, 3.0)
+    a, b = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + a / n + b / n**2 + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / n**3
+
+
+def measured(world: World, recipe: str, epsilon: str, seed: int, replicates: int) -> list[dict[str, Any]]:
     """An entry for every use."""
-    evidence, declared = evidence_in(world, recipe, epsilon, seed)
+    release = release_in(world, recipe, epsilon, seed)
     other = () if recipe == "integer_counts" else tuple(u.on(world.schema) for u in world.other)
-    return [entry(evidence, u, world) for u in (*declared, *other)]
+    uses = (*release.declared, *other)
+    if replicates:
+        made = release.replicates(replicates, seed)
+        return [entry_of_replicates(release.evidence.records, made, u, world) for u in uses]
+    return [entry(release.evidence, u, world) for u in uses]
 
 
 def summary(file: Path) -> str:
@@ -266,6 +322,9 @@ def main() -> None:
     parser.add_argument("--relatives", default="good,drifted")
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument(
+        "--replicates", type=int, default=0, help="so many, and the intervals that they give, not those of answers"
+    )
     parser.add_argument("--summary", action="store_true")
     options = parser.parse_args()
     if options.summary:
@@ -290,7 +349,7 @@ def main() -> None:
                     world = world or world_of(name, relative, options.rows)
                     began = time.process_time()
                     number = int(name) if name.isdigit() else int(name.partition(":")[2] or 0)
-                    uses = measured(world, recipe, epsilon, number)
+                    uses = measured(world, recipe, epsilon, number, options.replicates)
                     line = dict(zip(("world", "recipe", "epsilon", "relative", "rows"), key, strict=True))
                     with options.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(line | {"uses": uses}) + "\n")

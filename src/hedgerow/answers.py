@@ -222,6 +222,61 @@ class RecordedAnswers:
 
 @final
 @dataclass
+class NoisierAnswers:
+    """The answers that ``known`` gives, with fresh noise of the same law on top; for replicates.
+
+    They lie as far from the known answers, in law, as these lie from the truth.  A recipe whose questions depend on
+    answers asks ``known``, and passes what it heard through ``noisier`` before it makes anything of it.
+    """
+
+    known: Answers
+    rng: np.random.Generator
+    tariff: Tariff = field(init=False)
+    budget: Budget = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tariff, self.budget = self.known.tariff, self.known.budget
+
+    @property
+    def left(self) -> Fraction:
+        """What of the budget has not been used."""
+        return self.known.left
+
+    def noisier(self, m: Measurement) -> Measurement:
+        """One answer with fresh noise on top."""
+        return replace(m, counts=m.counts + law_of(m.noise).sample(self.rng, len(m.counts)))
+
+    def measure(
+        self,
+        questions: Sequence[Marginal],
+        cost: Fraction,
+        *,
+        weights: Sequence[Fraction] | None = None,
+        law: Law | None = None,
+    ) -> tuple[Measurement, ...]:
+        """Known counts, noisier."""
+        return tuple(map(self.noisier, self.known.measure(questions, cost, weights=weights, law=law)))
+
+    def measure_relabelled(
+        self, questions: Sequence[Marginal], laws: Sequence[LabelLaw], cost: Fraction
+    ) -> tuple[Measurement, ...]:
+        """Known counts, noisier; what drawing labels added to them is not drawn again."""
+        return tuple(map(self.noisier, self.known.measure_relabelled(questions, laws, cost)))
+
+    def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
+        """The known choice."""
+        return self.known.select(estimates, cost)
+
+    def draw_urn(self, question: Marginal, urn: Urn, cost: Fraction) -> tuple[Measurement, ...]:
+        """Refused: a drawn table has no noise that could be drawn again without its true counts."""
+        raise Refused(
+            f"A table that was drawn from urns has no replicates: {question}. Its own copies, which the budget pays\n"
+            "for, show how far drawing goes. Nothing confidential was read or spent."
+        )
+
+
+@final
+@dataclass
 class StandInGate:
     """Answers as the gate would if ``stand_in``, scaled up to ``rows`` rows, were the confidential table.
 

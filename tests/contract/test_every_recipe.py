@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from hedgerow.answers import RecordedAnswers, StandInGate
+from hedgerow.errors import Refused
+from hedgerow.inference import replicate
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
@@ -71,6 +73,27 @@ def test_any_size_and_budget_gives_a_release_inside_the_schema(name: str, rows: 
         assert records.height >= 1
         outside = CodedTable.read(records, public.schema).outside()
         assert [c for c in outside if public.schema.column(c).other is None] == []  # "other" is outside, and allowed
+
+
+@pytest.mark.parametrize("budget", [BUDGETS["pure"], BUDGETS["zcdp"]], ids=["pure", "zcdp"])
+@pytest.mark.parametrize("name", RECIPES)
+def test_replicates_ask_what_was_asked_and_come_out_otherwise(name: str, budget: Budget) -> None:
+    public = world(60)
+    gate = pretend(public, budget)
+    recipe_of(name).fit(gate, public)
+    made = []
+    for seed in (1, 2):
+        known = RecordedAnswers(gate.tariff, gate.budget, list(gate.record))  # any other question is refused
+        if any(a.spend.verb == "draw" for a in gate.record):
+            with pytest.raises(Refused, match="no replicates"):
+                replicate(recipe_of(name), known, public, np.random.default_rng(seed))
+            return
+        fitted = replicate(recipe_of(name), known, public, np.random.default_rng(seed))
+        drawn = draw_copies(fitted, public, copies=1, seed=1)
+        made += [*drawn.records, *drawn.counts]
+        outside = CodedTable.read(drawn.records[0], public.schema).outside() if drawn.records else []
+        assert [c for c in outside if public.schema.column(c).other is None] == []
+    assert not made[0].equals(made[1])
 
 
 @pytest.mark.parametrize("name", RECIPES)

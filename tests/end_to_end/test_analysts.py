@@ -1,7 +1,9 @@
 """A release opens in one line in R, Stata, SPSS and Python, with labels; R combines its copies as we do."""
 
+import glob
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,9 +13,12 @@ import numpy as np
 import polars as pl
 import pyreadstat
 import pytest
+from scipy.stats import t as student
+from typer.testing import CliRunner
 
 from hedgerow.api.job import Job
 from hedgerow.api.release import Release
+from hedgerow.cli.main import app
 from hedgerow.evaluate.least_squares import designs, least_squares
 from hedgerow.evaluate.regressions import combined
 from hedgerow.public import CodedTable, Formula
@@ -33,6 +38,19 @@ name = "personnel"
 unit = "person"
 person = "person"
 rows_per_person = 4
+[budget]
+epsilon = 2.0
+"""
+ATTACH = """
+[job]
+recipe = "guided_tree"
+[confidential]
+table = "confidential.parquet"
+name = "personnel"
+[public]
+table = "public.parquet"
+[target]
+table = "rows.parquet"
 [budget]
 epsilon = 2.0
 """
@@ -128,6 +146,71 @@ def test_r_measures_the_spread_of_replicates_around_the_release(release: Path, t
     spread = np.mean([(p - numbers.mean()) ** 2 for p in pay])
     assert estimate == pytest.approx(float(numbers.mean()), rel=1e-9)
     assert error == pytest.approx(float(np.sqrt(numbers.var(ddof=1) / len(numbers) + spread)), rel=1e-9)
+
+
+def intervals_of(release: Path) -> tuple[str, dict[str, str]]:
+    """What the data card says of intervals: the command, and a line for each program."""
+    part = (release / "DATACARD.md").read_text("utf-8").partition("## How to get intervals")[2].partition("##")[0]
+    (command,) = re.findall(r"^    (hedgerow .*)$", part, re.MULTILINE)
+    return command, dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", part, re.MULTILINE))
+
+
+def typed(command: str, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command of the data card, typed in the folder of the release."""
+    monkeypatch.chdir(release)
+    done = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.output
+
+
+def figure_and_error(line: str, capsys: pytest.CaptureFixture[str]) -> tuple[float, float]:
+    """What the line for Python prints."""
+    exec(line, {"polars": pl, "glob": glob})
+    value, error = map(float, capsys.readouterr().out.split()[-2:])
+    return value, error
+
+
+@needs_r
+def test_the_lines_of_the_card_give_an_interval_by_replicates(
+    release: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, lines = intervals_of(release)
+    typed(command, release, monkeypatch)
+    made = sorted((release.parent / "replicates").glob("replicate-seed1-*.csv"))
+    assert len(made) == 20 and pl.read_csv(made[0]).columns == pl.read_csv(release / "records-1.csv").columns
+    values = [float(np.mean(pl.read_csv(f)["pay"].to_numpy())) for f in (release / "records-1.csv", *made)]
+    spread = float(np.mean([(v - values[0]) ** 2 for v in values[1:]]))
+    value, error = figure_and_error(lines["Python"], capsys)
+    assert value == pytest.approx(values[0]) and error == pytest.approx(spread**0.5)
+    code = lines["R"].replace("combine(pay ~ sex", "x <- combine(pay ~ 1")
+    wide = float(r(release, code + "; cat(x$high - x$estimate)"))
+    numbers = pl.read_csv(release / "records-1.csv")["pay"].to_numpy().astype(float)
+    total = numbers.var(ddof=1) / len(numbers) + spread
+    freedom = 20 * (total / spread) ** 2
+    assert wide == pytest.approx(float(student.ppf(0.975, freedom)) * total**0.5, rel=1e-6)
+    assert "sex" in r(release, lines["R"]), "the line runs as it stands, and prints a line for each term"
+
+
+@needs_r
+def test_attached_columns_have_their_replicates_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = personnel(rows=1500, seed=3)
+    made.confidential.drop("person").write_parquet(tmp_path / "confidential.parquet")
+    made.public.drop("person").write_parquet(tmp_path / "public.parquet")
+    made.confidential.drop("person", "sex").write_parquet(tmp_path / "rows.parquet")
+    (tmp_path / "schema.toml").write_text(personnel_schema(), "utf-8")
+    (tmp_path / "job.toml").write_text(ATTACH, "utf-8")
+    release = Job.load(tmp_path / "job.toml").run(confirm=lambda prepared, plan: True, forecast=False).folder
+    command, lines = intervals_of(release)
+    typed(command.replace("20", "3"), release, monkeypatch)
+    columns = pl.read_csv(tmp_path / "replicates" / "columns-seed1.csv")
+    records = pl.read_csv(release / "records.csv")
+    assert columns.columns == ["sex_1", "sex_2", "sex_3"] and len(columns) == len(records)
+    means = [float(np.mean(records["pay"].filter(s == "F").to_numpy())) for s in (records["sex"], *columns)]
+    value, error = figure_and_error(lines["Python"], capsys)
+    assert value == pytest.approx(means[0])
+    assert error == pytest.approx(float(np.mean([(m - means[0]) ** 2 for m in means[1:]])) ** 0.5)
+    assert "sexM" in r(release, lines["R"])
 
 
 def test_the_data_package_is_valid_and_the_script_is_verified(release: Path) -> None:

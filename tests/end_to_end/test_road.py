@@ -19,7 +19,7 @@ from hedgerow.pipeline import PreparedJob
 from hedgerow.private import noise
 from hedgerow.private.local import LocalCounter
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.release import redraw
+from hedgerow.release import sampling
 from hedgerow.release.bundle import BundleReader
 from hedgerow.run_gate import Journal
 from hedgerow.steward import ledger_book
@@ -68,9 +68,9 @@ def test_a_plan_in_json_says_what_the_cap_leaves(hedgerow: Command, job: Path) -
 def test_the_copies_of_a_seed_are_always_the_same(hedgerow: Command, job: Path) -> None:
     hedgerow("run", job, "--yes")
     release = job.parent / "release"
-    one, two = (redraw.sample(release, job.parent, copies=1, seed=3).records[0].read() for _ in range(2))
+    one, two = (sampling.sample(release, job.parent, copies=1, seed=3).records[0].read() for _ in range(2))
     assert one.equals(two)
-    assert not one.equals(redraw.sample(release, job.parent, copies=1, seed=4).records[0].read())
+    assert not one.equals(sampling.sample(release, job.parent, copies=1, seed=4).records[0].read())
 
 
 def test_a_second_run_does_not_write_over_the_first(hedgerow: Command, job: Path) -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from hedgerow.errors import JobError, VerifyFailed
-from hedgerow.release import checks, redraw
+from hedgerow.release import checks, sampling
 from hedgerow.release.bundle import BundleReader
 from hedgerow.steward.exact import FILES, side_by_side
 from tests.holding import assert_holds
@@ -109,8 +109,8 @@ def test_copies_are_published_with_what_they_cost(ce: Path) -> None:
     assert sums == [994, 994, 994]
     assert "3 copies come from the same urns" in (folder / "privacy-statement.md").read_text("utf-8")
     with pytest.raises(JobError, match="not repeated for free"):
-        redraw.sample(folder, ce, copies=4, seed=1)
-    again = redraw.sample(folder, ce, copies=3, seed=9)
+        sampling.sample(folder, ce, copies=4, seed=1)
+    again = sampling.sample(folder, ce, copies=3, seed=9)
     assert [c["count"].sum() for c in again.counts] == sums
     (folder / "counts-2.csv").write_text("Race,count\n", "utf-8")
     with pytest.raises(VerifyFailed, match="counts-2"):

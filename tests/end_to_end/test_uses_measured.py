@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow.release import measurements
-from hedgerow.release.redraw import sample
+from hedgerow.release.sampling import sample
 from tests.end_to_end.conftest import ROWS, Command
 from tests.privacy.recipe_world import JOBS
 from tests.privacy.world import PERSON, frame

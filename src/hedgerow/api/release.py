@@ -2,7 +2,7 @@
 
 import warnings
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +27,7 @@ from hedgerow.release import (
     in_short,
     must_open,
     records_of_counts,
+    replicates,
     sample,
     sign,
     verify_confined,
@@ -61,6 +62,7 @@ class Release:
         release.records                       # the first copy, a Polars frame; .to_pandas() gives a pandas one
         release.verify()                      # true when it holds, without the confidential table
         release.sample(20, seed=1)            # more synthetic copies, free
+        release.sample(replicates=20)         # the release as it could have come out: their spread is its uncertainty
         release.estimate("pay gap")           # an intended use with an interval that counts the gate's noise
         release.compare("last_year.parquet")  # how close to a PUBLIC table
         release.open()                        # the report in a browser
@@ -170,35 +172,82 @@ class Release:
         return signature
 
     def sample(
-        self, copies: int = 1, *, seed: int = 1, public: Any = None, target: Any = None
+        self, copies: int = 1, *, replicates: int = 0, seed: int = 1, public: Any = None, target: Any = None
     ) -> tuple[pl.DataFrame, ...]:
-        """More synthetic copies from the noisy answers, free.
+        """More synthetic copies from the noisy answers, free; or so many ``replicates``.
+
+        Copies are drawn from what the answers became.  A replicate is the release as it could have come out: the same
+        questions, answers with fresh noise of the same law on top, a public table that drifts, records drawn anew.
+        The mean squared distance of a figure of replicates from the released file's estimates its squared error; it
+        does not count the sampling of the confidential rows (docs/inference.md).
 
         Recipes that start from the public table, or attach columns to a target, need the very table of the run: a
         path or a frame.  A release that comes from ``job.run`` knows them.
         """
         with TemporaryDirectory() as folder:
-            drawn = self._drawn(Path(folder), copies, seed, public, target)
+            drawn = self._drawn(Path(folder), copies, replicates, seed, public, target)
             return tuple(records.read() for records in drawn.records) or drawn.counts
 
     def write_samples(
-        self, place: str | Path, copies: int = 1, *, seed: int = 1, public: Any = None, target: Any = None
+        self,
+        place: str | Path,
+        copies: int = 1,
+        *,
+        replicates: int = 0,
+        seed: int = 1,
+        public: Any = None,
+        target: Any = None,
+        watch: Callable[[str], None] = lambda phase: None,
     ) -> tuple[Path, ...]:
-        """The same copies written to files in ``place`` as they are drawn: no copy is ever whole in memory."""
+        """The same written to files in ``place`` as they are drawn: no copy is ever whole in memory.
+
+        Replicates are CSV files where the release has such, for ``combine.R``.  Where columns were attached to given
+        rows there is one file, whose rows are those of the release in their order: ``sex_1``, ``sex_2`` and so on are
+        the replicates of ``sex``.
+        """
         place = Path(place)
         place.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".drawing-", dir=place) as folder:
-            drawn = self._drawn(Path(folder), copies, seed, public, target)
-            stem, suffix = ("records", "parquet") if drawn.records else ("counts", "csv")
+            drawn = self._drawn(Path(folder), copies, replicates, seed, public, target, watch)
+            suffix = "parquet" if drawn.records else "csv"
+            if replicates and "csv" in self.contents.formats:
+                suffix = "csv"
+            if replicates and drawn.records and self.private:
+                path = place / f"columns-seed{seed}.{suffix}"
+                write_one(self._beside(drawn.records), path, self.contents)
+                return (path,)
+            stem = "replicate" if replicates else "records" if drawn.records else "counts"
             tables: Sequence[Table] = drawn.records or drawn.counts
             paths = tuple(place / f"{stem}-seed{seed}-{i}.{suffix}" for i in range(1, len(tables) + 1))
             for table, path in zip(tables, paths, strict=True):
                 write_one(table, path, self.contents)
         return paths
 
-    def _drawn(self, into: Path, copies: int, seed: int, public: Any, target: Any) -> Copies[RecordFile]:
-        if not isinstance(copies, int) or isinstance(copies, bool) or copies < 1:
-            raise JobError(f"copies is {copies!r}: write a whole number of 1 or more. Nothing was read or spent.")
+    def _beside(self, replicates: Sequence[RecordFile]) -> pl.DataFrame:
+        """The private columns of every replicate, side by side."""
+        names = [c for c in self.private if c in replicates[0].columns]
+        frames = [r.read().select(names) for r in replicates]
+        return pl.DataFrame([f[n].alias(f"{n}_{i}") for i, f in enumerate(frames, 1) for n in names])
+
+    def _drawn(
+        self,
+        into: Path,
+        copies: int,
+        replicates_: int,
+        seed: int,
+        public: Any,
+        target: Any,
+        watch: Callable[[str], None] = lambda phase: None,
+    ) -> Copies[RecordFile]:
+        for what, said, least in (("copies", copies, 1), ("replicates", replicates_, 0)):
+            if not isinstance(said, int) or isinstance(said, bool) or said < least:
+                raise JobError(
+                    f"{what} is {said!r}: write a whole number of {least} or more. Nothing was read or spent."
+                )
+        if replicates_ and copies > 1:
+            raise JobError("Ask for copies or for replicates, not for both at once. Nothing was read or spent.")
+        if replicates_:
+            return replicates(self._redrawing(public, target), into, count=replicates_, seed=seed, watch=watch)
         if self._job is not None:
             public = self._job.public.table if public is None and self._job.public else public
             target = self._job.target.table if target is None and self._job.target else target

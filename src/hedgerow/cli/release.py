@@ -106,22 +106,35 @@ def sign(
 def sample(
     folder: Annotated[Path, typer.Argument(help="The folder of a release.", metavar="DIR")],
     copies: Annotated[int, typer.Option("--copies", "-m", min=1, help="How many copies.")] = 1,
+    replicates: Annotated[
+        int, typer.Option("--replicates", min=0, help="Instead of copies, so many replicates; 20 are good.")
+    ] = 0,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the sampling.")] = 1,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to; DIR-copies by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to; DIR-copies or DIR-replicates by default.")
+    ] = None,
     public: RunPublic = None,
     target: RunTarget = None,
 ) -> None:
-    """Draw more synthetic copies from a release's measurements. Costs nothing; reads nothing confidential."""
+    """Draw more copies from a release's measurements, or replicates. Costs nothing; reads nothing confidential.
+
+    Replicates are the release as it could have come out: the spread of a figure over them, around the released
+    file's, is its uncertainty but for the sampling of the confidential rows.
+    """
     from hedgerow.api.release import Release
+    from hedgerow.figures import many
 
     here = folder.resolve()  # "." has no name of its own
-    place = out or here.with_name(here.name + "-copies")
-    if place.exists() and any(place.glob(f"*-seed{seed}-*")):
-        raise JobError(f"{place} holds copies of seed {seed} already. Choose another --seed or --out.")
+    what = "replicates" if replicates else "copies"
+    place = out or here.with_name(f"{here.name}-{what}")
+    if place.exists() and any((*place.glob(f"*-seed{seed}-*"), *place.glob(f"*-seed{seed}.*"))):
+        raise JobError(f"{place} holds {what} of seed {seed} already. Choose another --seed or --out.")
     with show.progress() as watch:
-        watch("drawing copies")
-        Release.read(folder).write_samples(place, copies, seed=seed, public=public, target=target)
-    show.echo(f"{copies} {'copy' if copies == 1 else 'copies'} in {place}. Nothing confidential was read or spent.")
+        watch(f"drawing {what}")
+        options: dict[str, Any] = {"seed": seed, "public": public, "target": target, "watch": watch}
+        Release.read(folder).write_samples(place, copies, replicates=replicates, **options)
+    made = many(replicates, "replicate") if replicates else f"{copies} {'copy' if copies == 1 else 'copies'}"
+    show.echo(f"{made} in {place}. Nothing confidential was read or spent.")
 
 
 def estimate(

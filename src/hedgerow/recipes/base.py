@@ -8,7 +8,7 @@ from math import isfinite, isqrt
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import JobError
 from hedgerow.figures import value_in_words
 from hedgerow.model.base import SHARD, Fitted
@@ -208,6 +208,14 @@ class AbstractRecipe(ABC):
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:
         """Ask until the plan is done, and return what the answers become."""
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> Fitted:
+        """What ``fit`` would make of noisier answers to the same questions, and of another public table; replicates.
+
+        A recipe whose questions depend on answers asks ``gate.known``; one whose questions depend on the public
+        table asks by ``public``.  What is not asked may come from ``other``, whose rows are public ones that drift.
+        """
+        return self.fit(gate, public)
 
 
 def refuse(recipe: str, mistakes: Iterator[str] | Sequence[str]) -> None:

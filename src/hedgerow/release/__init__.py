@@ -11,8 +11,9 @@ pages.py             every text file: report, privacy statement, data card
 rehearsal_folder.py  a rehearsal on disk, and its page
 verify.py            the checks of a bundle, one by one; confined.py makes them in a process with bounds
   checks.py          costs, cells and sums worked out anew; files, job, tables and pages
-  redraw.py          records drawn again from the answers: more copies, and whether the released ones are such
+  redraw.py          records drawn again from the answers, and whether the released ones are such
   signature.py       the agency's signature of the manifest
+sampling.py          more copies, and replicates, from the answers
 evidence.py          what a bundle knows of any figure, for estimates
 choice.py            a choice of settings that was paid for: its statement, its folder as a bundle, its checks
 """
@@ -23,5 +24,6 @@ from hedgerow.release.contents import Contents, records_of_counts
 from hedgerow.release.evidence import evidence_of
 from hedgerow.release.measurements import flatten
 from hedgerow.release.origin import given_columns, in_short
-from hedgerow.release.redraw import Redrawing, sample, software
+from hedgerow.release.redraw import Redrawing, software
+from hedgerow.release.sampling import replicates, sample
 from hedgerow.release.signature import sign

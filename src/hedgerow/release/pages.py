@@ -87,6 +87,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
         "promise": promise,
         "promise_more": words.promise_more(promise),
         "promise_sentence": words.promise_sentence(promise),
+        "replicates": words.replicates(contents),
         "release_id": words.release_id(statement),
         "spent": words.spent_words(statement),
         "statement": statement,

@@ -1,4 +1,4 @@
-"""Records drawn again from the noisy answers of a bundle: more copies, and whether the released ones are such.
+"""Records drawn again from the noisy answers of a bundle, and whether the released ones are such.
 
 A release is a function of its answers, its public tables, its job and a seed, all of which it has or names.  So
 whoever has it can draw its records again.  The same versions of the same libraries draw the same bytes.  Others may
@@ -26,7 +26,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.answers import RecordedAnswers, Reply
-from hedgerow.errors import HedgerowError, JobError, Refused, TableMismatch, VerifyFailed
+from hedgerow.errors import HedgerowError, JobError, TableMismatch, VerifyFailed
 from hedgerow.job import ForeignRecipe, JobValues, Public, Target, facts_for, read_published
 from hedgerow.public import (
     CodedTable,
@@ -187,40 +187,6 @@ def replies(bundle: BundleReader) -> list[Reply]:
         Reply(spend, tuple(m for position, m in bundle.answers if position == i), chosen.get(i))
         for i, spend in enumerate(statement.spends)
     ]
-
-
-def sample(
-    folder: str | Path,
-    into: Path,
-    *,
-    copies: int,
-    seed: int,
-    public: Any = None,
-    target: Any = None,
-    job: JobValues | None = None,
-) -> Copies[RecordFile]:
-    """More synthetic copies from the noisy answers of a bundle. Free: nothing confidential is read.
-
-    ``public`` is the public relative of the run, for recipes that start from it, ``target`` the rows that receive
-    columns, each a path or a frame; they must be the very tables of the run.  ``job`` is the job of the run where
-    that is at hand: it has both.  Records are written to files in the folder ``into`` as they are drawn.
-    """
-    again = Redrawing(BundleReader(Path(folder)), public, target, job, seek=False)
-    if rows := again.lacks("target"):
-        raise JobError(
-            f"This release attaches columns to the rows of {rows}, which are not in it:\n"
-            "name that file with --target FILE (in Python: target=...). Nothing confidential was read or spent."
-        )
-    try:
-        return again.draw(into, copies, seed)
-    except (JobError, Refused):
-        recipe = again.published.recipe
-        if not (relative := again.lacks("public")) or isinstance(recipe, ForeignRecipe):
-            raise
-        raise JobError(
-            f"The recipe {recipe.name} starts from the public table of the run, {relative}, which is not in the\n"
-            "release: name it with --public FILE (in Python: public=...). Nothing confidential was read or spent."
-        ) from None
 
 
 def records_are_drawn(again: Redrawing) -> str:

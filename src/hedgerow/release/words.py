@@ -16,6 +16,8 @@ from fractions import Fraction
 from math import exp, floor
 from typing import Any
 
+import polars as pl
+
 from hedgerow.figures import beside, many, percent, small
 from hedgerow.public import Guarantee, PublicInput, Spend, Statement, Urn, decimal
 from hedgerow.release.contents import Contents
@@ -337,20 +339,83 @@ def _answer(spend: Spend) -> str:
 
 def more_copies(contents: Contents) -> tuple[str, str]:
     """How to draw more copies: what a reader types inside the folder, if that can be, and what to know of it."""
-    s, part = contents.statement, contents.asked.get("job")
-    job = part if isinstance(part, dict) else {}
     if contents.drawn:
         return "", "A draw is not repeated for free: further copies of these counts would have their own price."
-    needed = [i for i in s.public_inputs if i.role in ("public", "target")]
-    seed = 1 + (job["seed"] if type(job.get("seed")) is int else 0)  # the job's own gives the release again
-    if "." in str(job.get("recipe", "")):
-        return "", f"{s.recipe}: only whoever ran it can draw more copies, with the object that its run returned."
+    if _foreign(contents):
+        said = "only whoever ran it can draw more copies, with the object that its run returned."
+        return "", f"{contents.statement.recipe}: {said}"
+    needed, asked = _needed(contents), contents.asked.get("job")
+    seed = asked.get("seed") if isinstance(asked, dict) else 0
+    seed = 1 + (seed if type(seed) is int else 0)  # the job's own gives the release again
     if any(i.name == "frame" for i in needed):
         said = ", ".join(f"{i.role}=THE_{i.role.upper()}_TABLE" for i in needed)
         known = "In Python, with the very tables of the run. " + _spread(contents)
         return f"hedgerow.Release.read('.').sample(20, seed={seed}, {said})", known
-    files = "".join(f" --{i.role} {shlex.quote(f'../{i.name}')}" for i in needed)
-    return f"hedgerow sample . --copies 20 --seed {seed}{files}", _same_tables(needed) + _spread(contents)
+    return f"hedgerow sample . --copies 20 --seed {seed}{_files(needed)}", _same_tables(needed) + _spread(contents)
+
+
+def replicates(contents: Contents) -> dict[str, Any]:
+    """How a reader gets intervals by replicates: the command, a line for each program, and what the spread holds.
+
+    Empty where there are none: the table was drawn, or its recipe is not here.
+    """
+    if contents.drawn or _foreign(contents) or any(i.name == "frame" for i in _needed(contents)):
+        return {}
+    needed = _needed(contents)
+    borrowed = ", what the recipe takes from the public table" if any(i.role == "public" for i in needed) else ""
+    holds = (
+        f"Their spread around the released table holds the gate's noise{borrowed}, and drawing. It leaves out the "
+        "sampling of the confidential rows, and what no answer and no public row shows of them."
+    )
+    adds = " combine.R adds the sampling." if contents.records else ""
+    return {
+        "command": f"hedgerow sample . --replicates 20 --out ../replicates{_files(needed)}",
+        "lines": _replicate_lines(contents),
+        "holds": _same_tables(needed) + holds + adds,
+    }
+
+
+def _replicate_lines(contents: Contents) -> tuple[tuple[str, str], ...]:
+    """A line in R and one in Python that work on the columns of this very table; none where it has no number."""
+    if not contents.records or "csv" not in contents.formats:
+        return ()
+    first, given = contents.records[0], contents.given
+    plain = [
+        n
+        for n in first.columns
+        if n.isascii() and n.isidentifier() and n in {c.name for c in contents.schema.columns}
+    ]
+    numbers = [n for n in plain if first.schema[n].is_numeric() and contents.schema.column(n).bin_count]
+    groups = [n for n in plain if first.schema[n] == pl.String and (not given or n not in given)]
+    groups = [n for n in groups if 1 < contents.schema.column(n).size <= 40]
+    if not numbers or (given and not groups):
+        return ()
+    y, name = numbers[-1], f"{contents.record_names[0]}.csv"
+    x = min(groups, key=lambda n: contents.schema.column(n).size) if groups else "1"
+    r = f'source("combine.R"); combine({y} ~ {x}, replicates = "../replicates")'
+    spread = "print(q[0], (sum((x - q[0]) ** 2 for x in q[1:]) / (len(q) - 1)) ** 0.5)"
+    if not given:
+        files = f'["{name}", *glob.glob("../replicates/*.csv")]'
+        return ("R", r), ("Python", f'q = [polars.read_csv(f)["{y}"].mean() for f in {files}]; {spread}')
+    value = next(t for t in contents.schema.column(x).cell_texts if t)
+    columns = f'[d["{x}"], *polars.read_csv("../replicates/columns-seed1.csv").select("^{x}_[0-9]+$")]'
+    figure = f'q = [d["{y}"].filter(s.cast(str) == {value!r}).mean() for s in {columns}]'
+    return ("R", r), ("Python", f'd = polars.read_csv("{name}"); {figure}; {spread}')
+
+
+def _foreign(contents: Contents) -> bool:
+    """Whether the recipe is not one of ours."""
+    asked = contents.asked.get("job")
+    return "." in str(asked.get("recipe", "") if isinstance(asked, dict) else "")
+
+
+def _needed(contents: Contents) -> list[PublicInput]:
+    """The tables of the run that drawing again takes."""
+    return [i for i in contents.statement.public_inputs if i.role in ("public", "target")]
+
+
+def _files(needed: Sequence[PublicInput]) -> str:
+    return "".join(f" --{i.role} {shlex.quote(f'../{i.name}')}" for i in needed)
 
 
 def _same_tables(needed: Sequence[PublicInput]) -> str:

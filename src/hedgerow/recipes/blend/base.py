@@ -137,7 +137,7 @@ class AbstractBlend(AbstractRecipe):
         return tuple(left)
 
     @staticmethod
-    def _with_tables(
+    def with_tables(
         model: AbstractModel, noisy: NoisyTables, keys: Sequence[Key], figures: Sequence[Measurement] = ()
     ) -> AbstractModel:
         """The model, its records chosen so that they agree with what was measured of ``keys`` and ``figures``.
@@ -256,11 +256,14 @@ def quiet_paths(noisy: NoisyTables, price: Price, cost: Fraction) -> list[Triple
     return [k for k in narrow if k not in noisy.tables and loss[k] <= TREE_BLEND.path_noise]
 
 
-def with_worst_triples(gate: Answers, noisy: NoisyTables, count: int, cost: Fraction) -> BlendModel:
+def with_worst_triples(
+    gate: Answers, noisy: NoisyTables, count: int, cost: Fraction
+) -> tuple[BlendModel, NoisyTables, tuple[Triple, ...]]:
     """``count`` times: choose the path that the model misses most, measure it, draw records with it as a clique.
 
     Records begin with what the cliques say and are moved as little as the pairs ask for, so they keep most of it;
-    weighing them until the cliques are met would cost the pairs more than the triples gain.
+    weighing them until the cliques are met would cost the pairs more than the triples gain.  With the model come all
+    noisy tables and the chosen triples.
     """
     cliques: dict[Triple, Floats] = {}
     model = noisy.model()
@@ -273,6 +276,16 @@ def with_worst_triples(gate: Answers, noisy: NoisyTables, count: int, cost: Frac
         key = open_[worst]
         (answer,) = gate.measure([worst], cost * (1 - TREE_BLEND.choice_part))
         noisy = noisy.plus({key: answer})
+        cliques[key] = estimated(model, noisy, key)
+        model = noisy.model(cliques)
+    return model, noisy, tuple(cliques)
+
+
+def with_triples(noisy: NoisyTables, chosen: Sequence[Triple]) -> BlendModel:
+    """The model with triples that were chosen, and measured, before."""
+    cliques: dict[Triple, Floats] = {}
+    model = noisy.model()
+    for key in chosen:
         cliques[key] = estimated(model, noisy, key)
         model = noisy.model(cliques)
     return model

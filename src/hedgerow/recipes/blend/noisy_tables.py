@@ -42,6 +42,10 @@ class NoisyTables:
             tables.setdefault(key, []).append(m)
         return replace(self, tables=tables)
 
+    def changed(self, change: Callable[[Measurement], Measurement]) -> "NoisyTables":
+        """The same with every answer changed."""
+        return replace(self, tables={k: list(map(change, v)) for k, v in self.tables.items()})
+
     @cached_property
     def pooled(self) -> dict[Key, tuple[Floats, float]]:
         """For each table all answers as one, weighted by precision, and the variance of its noise."""
@@ -182,6 +186,17 @@ def tree_pairs(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:
     linked = {i: tree.pairs_of(i) for i in {p[0] for p in pairs}}
     alone = tree.margins
     return {(i, j): (linked[i][j] if j in linked[i] else np.outer(alone[i], alone[j])).ravel() for i, j in pairs}
+
+
+def estimated_tree(noisy: NoisyTables, estimates: Mapping[Key, Floats]) -> TreeModel:
+    """A tree of estimated pairs: of those with most association."""
+    shape, total = noisy.shape, float(noisy.total)
+    pairs = {(k[0], k[1]): t for k, t in estimates.items() if len(k) == 2}
+    square = {k: t.reshape(shape[k[0]], shape[k[1]]) / total for k, t in pairs.items()}
+    margins = [estimates[i,] / total for i in range(len(shape))]
+    strength = {k: float(np.abs(t - np.outer(t.sum(axis=1), t.sum(axis=0))).sum()) for k, t in square.items()}
+    edges = spanning_forest(len(shape), strength)
+    return TreeModel(margins, {k: square[k] for k in edges})
 
 
 @final

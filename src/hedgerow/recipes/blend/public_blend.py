@@ -3,17 +3,16 @@
 ``PublicPrior`` sets noisy tables beside public rows: what each says of the other, and records that agree with both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
-from math import prod
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, PUBLIC_BLEND
@@ -22,9 +21,7 @@ from hedgerow.model.records import (
     PairTargets,
     Records,
     SupportModel,
-    TreeModel,
     fixed_stream,
-    spanning_forest,
     stratified,
 )
 from hedgerow.model.tables import (
@@ -41,18 +38,20 @@ from hedgerow.model.tables import (
     smoothed_line,
     smoothing_widths,
 )
-from hedgerow.public import BINNED, Budget, Column, Measure, PublicData, Spend, Tariff, shares, total_variation
+from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff, shares, total_variation
 from hedgerow.recipes.base import pair_cells
 from hedgerow.recipes.blend.allocation import Price, Stakes, moved, shares_by_error
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.base import AbstractBlend, strong_triples
-from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer, tree_pairs
-from hedgerow.recipes.blend.tree_blend import TreeBlend, one_way_weights
+from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, tree_pairs
+from hedgerow.recipes.blend.tree_blend import AskedTables, TreeBlend, one_way_weights, records_of
 from hedgerow.recipes.blend.trust import (
     Doubt,
     association,
     chance_of_pairs,
     clipped_slope,
+    counted,
+    in_order,
     is_stranger,
     linked,
     regression,
@@ -139,22 +138,32 @@ class PublicBlend(AbstractBlend):
         One-way tables first: they and the public rows tell whether there is a relative.  Without one, go on as
         ``tree_blend`` does.
         """
+        asked, relative = self._asked(gate, public)
+        return self._made(asked, public) if relative else records_of(asked)
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractModel:
+        """The same questions; noisier answers, and the rows of ``other``, if the public table is a relative."""
+        asked, relative = self._asked(gate.known, public)
+        again = asked.changed(gate.noisier)
+        return self._made(again, other) if relative else records_of(again)
+
+    def _asked(self, gate: Answers, public: PublicData) -> tuple[AskedTables, bool]:
+        """What was asked and answered, and whether the public table is a relative."""
         axes = self._axes(public)
         assert public.relative is not None
         rows = axes.rows(public.relative)
         answers = self._first_answers(gate, public)
         noisy = NoisyTables(axes, {(i,): [m] for i, m in enumerate(answers)}, self.rows)
-        prior = partial(PublicPrior, public=rows, chosen=public.memo.setdefault(("smoothing", axes.names), {}))
-        if doubt := self._doubt(gate, public, prior(noisy)):
-            one_ways = None if doubt == "stranger" else lambda known: prior(known).margins
+        if doubt := self._doubt(gate, public, self._prior(noisy, public)):
+            one_ways = None if doubt == "stranger" else lambda known: self._prior(known, public).margins
             tree = self._without_relative(gate)
-            return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways))
+            return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways)), False
         noisy = self._first_pairs(gate, noisy)
         kept, price = float(gate.left) * self.table_share, Price(gate.tariff)
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *self._triples(public, rows, axes))))
         codes, part = public.relative.codes(public.schema.attributes), Fraction(str(self.figure_share))
-        first = prior(noisy)
+        first = self._prior(noisy, public)
         figures = self._figures(axes, public, codes, first.margins, price, float(gate.left * part))
         part = part if figures else Fraction(0)
         again = self._shares(gate, noisy, first.stakes(), chosen, part)
@@ -162,8 +171,19 @@ class PublicBlend(AbstractBlend):
         weights = [*again.values(), *(part / len(figures) for _ in figures)]
         second = gate.measure(questions, gate.left, weights=weights)
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
-        model = prior(noisy).without_unlike().model(self.tail, refine=self.refine)
-        return self._with_tables(model, noisy, chosen, second[len(again) :])
+        return AskedTables(noisy, chosen, second[len(again) :]), True
+
+    def _made(self, asked: AskedTables, public: PublicData) -> AbstractModel:
+        """Records that agree with the public rows and all answers."""
+        prior = self._prior(asked.noisy, public)
+        model = prior.without_unlike().model(self.tail, refine=self.refine)
+        return self.with_tables(model, asked.noisy, asked.required, asked.figures)
+
+    @staticmethod
+    def _prior(noisy: NoisyTables, public: PublicData) -> "PublicPrior":
+        axes = noisy.axes
+        assert public.relative is not None
+        return PublicPrior(noisy, axes.rows(public.relative), public.memo.setdefault(("smoothing", axes.names), {}))
 
     def _doubt(self, gate: Answers, public: PublicData, prior: "PublicPrior") -> Doubt:
         """Why the public table is not used for pairs, by its rows and the noisy one-way tables."""
@@ -287,11 +307,11 @@ class PublicPrior:
         targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
         trusted = self._trust_of_all * min(1.0, len(self.rows) / e.total)
         if targets is not None and trusted < PUBLIC_BLEND.support_trust:
-            return BlendModel(e.total, e.axes.names, e.axes.coding, self._tree(estimates), targets)
+            return BlendModel(e.total, e.axes.names, e.axes.coding, estimated_tree(e, estimates), targets)
         rows, start = linked(self.rows, e.shape, self._foreign, estimates), self._tilted
         extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
         if extra and len(e.axes.names) > 1:
-            rows = np.concatenate([rows, self._tree(estimates).draw(extra, fixed_stream())])
+            rows = np.concatenate([rows, estimated_tree(e, estimates).draw(extra, fixed_stream())])
             new = max(PUBLIC_BLEND.tail_weight, 1 - trusted)
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
         sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
@@ -472,29 +492,3 @@ class PublicPrior:
         means = [self._means[k] for k in keys]
         found = pooled_drifts([t for t, _ in known], means, [v for _, v in known], least=PUBLIC_BLEND.known_chance)
         return dict(zip(keys, found, strict=True))
-
-    def _tree(self, estimates: Mapping[Key, Floats]) -> TreeModel:
-        """A tree of the estimated pairs, whose records fill in what the public table lacks."""
-        e = self.noisy
-        total = float(e.total)
-        pairs = {(k[0], k[1]): t for k, t in estimates.items() if len(k) == 2}
-        square = {k: t.reshape(e.shape[k[0]], e.shape[k[1]]) / total for k, t in pairs.items()}
-        margins = [estimates[i,] / total for i in range(len(e.axes.names))]
-        strength = {k: float(np.abs(t - np.outer(t.sum(axis=1), t.sum(axis=0))).sum()) for k, t in square.items()}
-        edges = spanning_forest(len(e.axes.names), strength)
-        return TreeModel(margins, {k: square[k] for k in edges})
-
-
-def in_order(column: Column) -> int:
-    """How many of the first values of a column stand in order; 0 where there is none."""
-    if column.kind == "ordered":
-        return len(column.values)
-    return column.bin_count if column.kind in BINNED else 0
-
-
-def counted(rows: Records, weights: Floats, shape: Sequence[int], key: Key) -> Floats:
-    """The weight of the rows in each cell of a table, flat."""
-    cell = np.zeros(len(rows), np.int32)
-    for i in key:
-        cell = cell * np.int32(shape[i]) + rows[:, i].astype(np.int32)
-    return np.asarray(np.bincount(cell, weights, prod(shape[i] for i in key)), np.float64)

@@ -1,16 +1,19 @@
 """``tree_blend``: whole records without a public relative."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, final
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.model.base import AbstractModel
-from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff
+from hedgerow.model.records import Triple
+from hedgerow.model.tables import Key
+from hedgerow.public import Budget, Measure, Measurement, PublicData, Spend, Tariff
 from hedgerow.recipes.blend.allocation import Price, shares_by_gain, worth_measuring
 from hedgerow.recipes.blend.axes import Axes
-from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_worst_triples
+from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_triples, with_worst_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 
 
@@ -70,12 +73,19 @@ class TreeBlend(AbstractBlend):
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""
+        return records_of(self._asked(gate, public))
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractModel:
+        """The same questions, noisier answers."""
+        return records_of(self._asked(gate.known, public).changed(gate.noisier))
+
+    def _asked(self, gate: Answers, public: PublicData) -> "AskedTables":
         ones = self._first_answers(gate, public)
         noisy = NoisyTables(self._axes(public), {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
         return self.go_on(gate, public, noisy)
 
-    def go_on(self, gate: Answers, public: PublicData, noisy: NoisyTables) -> AbstractModel:
-        """All that follows the one-way tables: what is left of the budget, and records fitted to what came back."""
+    def go_on(self, gate: Answers, public: PublicData, noisy: NoisyTables) -> "AskedTables":
+        """All that follows the one-way tables: what is left of the budget, and what came back."""
         axes, price = noisy.axes, Price(gate.tariff)
         ones = [axes.question((i,)) for i in range(len(axes.names))]
         cost = gate.budget.total * self._part(self.first_share)
@@ -106,8 +116,8 @@ class TreeBlend(AbstractBlend):
             answers = gate.measure([noisy.axes.question(k) for k in required], kept)
             noisy = noisy.plus(dict(zip(required, answers, strict=True)))
         told = gate.measure(figures, kept_figures) if figures else ()
-        model = with_worst_triples(gate, noisy, triples, each)
-        return self._with_tables(model, noisy, required, told)
+        model, noisy, keys = with_worst_triples(gate, noisy, triples, each)
+        return AskedTables(noisy, required, told, keys, model)
 
     def _second_look(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.
@@ -129,6 +139,36 @@ class TreeBlend(AbstractBlend):
     @staticmethod
     def _part(share: float) -> Fraction:
         return Fraction(str(share))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AskedTables:
+    """All that a blend was told.
+
+    Attributes:
+        noisy: all noisy tables.
+        required: those that must be right.
+        figures: the answers about figures of uses.
+        triples: paths of three columns that were chosen, in their order.
+        model: what the tables and triples give, where that is known.
+    """
+
+    noisy: NoisyTables
+    required: tuple[Key, ...]
+    figures: tuple[Measurement, ...]
+    triples: tuple[Triple, ...] = ()
+    model: AbstractModel | None = None
+
+    def changed(self, change: Callable[[Measurement], Measurement]) -> "AskedTables":
+        """The same with every answer changed."""
+        return AskedTables(self.noisy.changed(change), self.required, tuple(map(change, self.figures)), self.triples)
+
+
+def records_of(asked: AskedTables) -> AbstractModel:
+    """Records that agree with all answers, without a public table."""
+    model = asked.model or with_triples(asked.noisy, asked.triples)
+    return AbstractBlend.with_tables(model, asked.noisy, asked.required, asked.figures)
 
 
 def one_way_weights(axes: Axes) -> list[Fraction]:

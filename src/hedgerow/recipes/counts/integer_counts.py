@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
 from hedgerow.model.base import Expected
@@ -128,6 +128,10 @@ class IntegerCounts(AbstractRecipe):
         self._check(public)
         answers = gate.measure(self._questions, gate.left, weights=self._weights(gate.tariff, gate.left))
         return self.made(public, answers)
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> CountTable:
+        """The question does not depend on the public table, whose place ``other`` takes."""
+        return self.fit(gate, other)
 
     def made(self, public: PublicData, answers: tuple[Measurement, ...]) -> CountTable:
         """The table that the answers become."""

@@ -1,7 +1,7 @@
 """``dpsyn``: the DPSyn paper's method. Group sizes, as many tables as the budget bears, then records by group."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import combinations
@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import JobError
 from hedgerow.model.constants import DPSYN
 from hedgerow.model.records import (
@@ -183,6 +183,13 @@ class DPSyn(AbstractRecipe):
 
     def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
         """Ask for the number of rows, the group sizes and the tables; make them agree; fit the pool."""
+        return self._fit(gate, public, lambda m: m)
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> GroupedModel:
+        """The number of rows, which decides what is asked, as it was; all other answers noisier."""
+        return self._fit(gate.known, public, gate.noisier)
+
+    def _fit(self, gate: Answers, public: PublicData, change: Callable[[Measurement], Measurement]) -> GroupedModel:
         columns, relative = self._columns(public), _relative(public)
         tariff, budget = gate.tariff, gate.budget
         noisy_rows = 1.0
@@ -196,6 +203,7 @@ class DPSyn(AbstractRecipe):
         if prices.tables:
             questions, law = self._tables(split, columns, budget)
             answers = gate.measure(questions, prices.tables, law=law)
+        grouped, answers = change(grouped), tuple(map(change, answers))
         sizes = self._sizes(self._nearer(grouped, relative), split)
         way = PaperWay if self.variant == "paper" else RepairedWay
         shape = tariff.coding.shape(columns)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment
@@ -199,21 +199,48 @@ class GuidedTree(AbstractRecipe):
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractAttachment:
         """Ask once, twice without public labels, and correct the starting point by what came back."""
+        inputs, request, answers = self._asked(gate, public)
+        start = _uniform(inputs) if inputs.labels is None else self._start(inputs, request, public)
+        return self._made(gate.tariff, inputs, request, answers, start, public)
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractAttachment:
+        """The same questions; noisier answers, and where labels are known those of the rows of ``other``."""
+        inputs, request, answers = self._asked(gate.known, public)
+        if inputs.labels is None:
+            start = _uniform(inputs)
+        else:
+            start = self._start(attach_inputs(self, gate.tariff, other), request, other)
+        noisier = tuple(map(gate.noisier, answers))
+        return self._made(gate.tariff, inputs, request, noisier, start, public)
+
+    def _asked(self, gate: Answers, public: PublicData) -> tuple[AttachInputs, TreeRequest, tuple[Measurement, ...]]:
+        """What came back, to one request, or to two without public labels: the last request's answers come first."""
         recipe = _in_facts(self, gate.tariff)
         inputs, request, cost = self._known(gate.tariff, gate.budget, public)
-        counts = _label_counts(gate, inputs, request, cost)
-        if inputs.labels is not None:
-            start = self._start(inputs, request, public)
-        else:
-            start, tables = _uniform(inputs), counts
+        answers = _measured(gate, request, cost)
+        if inputs.labels is None:
+            start, tables = _uniform(inputs), _label_counts(inputs, answers)
             drifted = apply_drift(apply_drift(start, [label_totals(tables)]), tables)
             guess = posterior_mode(drifted, tables)
             request = best_request(recipe, inputs, guess, gate.tariff, gate.left)
-            counts = [*_label_counts(gate, inputs, request, gate.left), *tables]
+            answers = (*_measured(gate, request, gate.left), *answers)
+        return inputs, request, answers
+
+    @staticmethod
+    def _made(
+        tariff: Tariff,
+        inputs: AttachInputs,
+        request: TreeRequest,
+        answers: Sequence[Measurement],
+        start: Shares,
+        public: PublicData,
+    ) -> AbstractAttachment:
+        """The starting point, corrected by all answers."""
+        counts = _label_counts(inputs, answers)
         shares = _correct(start, counts, request)
         groups = (*(e.group for e in counts), *inputs.code_rows)
         found = RowShares(inputs.target.schema, inputs.private, shares, groups, inputs.target)
-        return carried(found, inputs.private, public, gate.tariff)
+        return carried(found, inputs.private, public, tariff)
 
     def _known(
         self, tariff: Tariff, budget: Budget, public: PublicData
@@ -259,9 +286,12 @@ def _uniform(inputs: AttachInputs) -> Shares:
     return np.full((inputs.code_rows.shape[1], inputs.label_count), 1 / inputs.label_count, np.float32)
 
 
-def _label_counts(gate: Answers, inputs: AttachInputs, request: TreeRequest, cost: Fraction) -> list[LabelCounts]:
+def _measured(gate: Answers, request: TreeRequest, cost: Fraction) -> tuple[Measurement, ...]:
+    return gate.measure(request.questions, cost, weights=request.weights, law="laplace")
+
+
+def _label_counts(inputs: AttachInputs, answers: Sequence[Measurement]) -> list[LabelCounts]:
     """What came back, brought to the target's rows."""
-    answers: Sequence[Measurement] = gate.measure(request.questions, cost, weights=request.weights, law="laplace")
     counts, schema = [], inputs.target.schema
     codes = np.unravel_index(np.arange(inputs.label_count), schema.shape(inputs.private))
     cells = dict(zip(inputs.private, codes, strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.counting.relabel import TICKETS, LabelLaw, check_lines
 from hedgerow.errors import JobError, Refused, TableMismatch
@@ -185,12 +185,16 @@ class RandomTrees(AbstractRecipe):
         filled = Forest(self, public, open_columns(gate.tariff.guarantee), ())
         for steps, cost in self._parts(plan_steps(self, gate.tariff.guarantee, public), gate.left):
             asked, laws = questions(steps), filled.laws() if filled.steps else ()
-            answers = iter(
-                gate.measure_relabelled(asked, laws, cost) if laws else gate.measure(asked, cost, law="laplace")
-            )
+            told = gate.measure_relabelled(asked, laws, cost) if laws else gate.measure(asked, cost, law="laplace")
+            answers = iter(told)
             more = ((s, tuple(next(answers) for _ in s.trees)) for s in steps)
             filled = replace(filled, steps=(*filled.steps, *more))
         return filled
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> "Forest":
+        """The same trees and questions, whose labels were drawn by the answers as they were; noisier answers."""
+        filled = self.fit(gate.known, public)
+        return replace(filled, steps=tuple((s, tuple(map(gate.noisier, a))) for s, a in filled.steps), leaves=())
 
 
 def _by_person(by: str, groups: int, guarantee: Guarantee, budget: Budget) -> list[str]:
@@ -440,9 +444,7 @@ def matched(
     for name, by in ratio.items():
         if not frame[name].dtype.is_numeric():
             raise JobError(f"[random_trees] ratio.{name}: the public table has no numbers there. {NOTHING}")
-        factor = (
-            _declared(name, by) if not isinstance(by, list | tuple) else _taken(name, list(by), frame, target.frame)
-        )
+        factor = _taken(name, list(by), frame, target.frame) if isinstance(by, list | tuple) else _declared(name, by)
         frame = frame.with_columns((frame[name].cast(pl.Float64) * factor).alias(name))
     return table.with_frame(frame) if ratio or mapping else table
 
@@ -450,9 +452,7 @@ def matched(
 def _check_names(table: CodedTable, name: str, names: Mapping[str, str]) -> None:
     """Refuse to rename what the public table does not have, or into what the schema does not name."""
     had = set(table.frame[name].cast(pl.String).unique())
-    column = table.schema.column(name)
-    odd = {old: new for old, new in names.items() if old not in had or _outside(column, new)}
-    if odd:
+    if odd := {o: n for o, n in names.items() if o not in had or _outside(table.schema.column(name), n)}:
         told = ", ".join(f"{old!r} -> {new!r}" for old, new in odd.items())
         raise JobError(
             f"[random_trees] mapping.{name}: {told}. On the left goes a value that the public table has there,\n"
