@@ -31,12 +31,7 @@ class BoostedTrees:
         """The share of each label for every row."""
         scores = np.tile(self.start, (code_rows.shape[1], 1))
         if self.trees:
-            ends = np.cumsum([0, *(len(tree.look) for tree, _ in self.trees)])
-            look, low, side = (
-                np.concatenate([getattr(t, n) for t, _ in self.trees]) for n in ("look", "low", "side")
-            )
-            steps = np.concatenate([steps for _, steps in self.trees])
-            _add_steps(np.ascontiguousarray(code_rows.T), ends, look, low, side, steps, scores)
+            _add_steps(np.ascontiguousarray(code_rows.T), *_chained(self.trees), scores)
         return _softmax(scores, scores)
 
 
@@ -68,7 +63,7 @@ def fit_boosted_trees(
         tree, leaf = grow_rows(kept, rest, sizes, ordered, GUIDED_TREE.boosting_leaf, GUIDED_TREE.boosting_depth)
         steps = _steps(tree, leaf, rest, shares, scores)
         trees.append((tree, steps))
-        _add_steps(held, np.array([0, len(steps)]), tree.look, tree.low, tree.side, steps, judged)
+        _add_steps(held, *_chained([(tree, steps)]), judged)
         if (now := _loss(_softmax(judged, seen), truth)) < loss:
             best, loss = i + 1, now
         elif i + 1 - best >= GUIDED_TREE.boosting_patience:
@@ -83,9 +78,27 @@ def _filled(rows: Any, labels: Any, label_count: int, trees: Sequence[BinaryTree
     shares, rest = np.empty_like(scores), np.empty_like(scores)
     for tree in trees:
         _residuals(scores, shares, labels, rest)
-        _walk(rows, tree.look, tree.low, tree.side, leaf)
+        _walk(rows, *_endless(tree), int(tree.depth.max()), leaf)
         made.append((tree, _steps(tree, leaf, rest, shares, scores)))
     return BoostedTrees(start, tuple(made))
+
+
+def _endless(tree: BinaryTree) -> tuple[Any, Any, Any]:
+    """The arrays of a tree in which a leaf leads to itself: rows fall as often as it is deep, with nothing to ask.
+
+    Unsigned, which spares a test for negative places.
+    """
+    leaf = tree.look < 0
+    low = np.where(leaf, np.arange(len(leaf)), tree.low)
+    return np.where(leaf, 0, tree.look).astype(np.uint64), low.astype(np.uint64), tree.side
+
+
+def _chained(trees: Sequence[tuple[BinaryTree, npt.NDArray[np.float32]]]) -> tuple[Any, ...]:
+    """Trees one after another: where each begins, how deep it is, their arrays, and the steps of their nodes."""
+    begins = np.cumsum([0, *(len(steps) for _, steps in trees)], dtype=np.uint64)[:-1]
+    arrays = zip(*(_endless(tree) for tree, _ in trees), strict=True)
+    deep = np.array([tree.depth.max() for tree, _ in trees])
+    return begins, deep, *map(np.concatenate, arrays), np.concatenate([steps for _, steps in trees])
 
 
 def _residuals(scores: Any, shares: Any, labels: Any, rest: Any) -> None:
@@ -146,18 +159,18 @@ def _to_shares(up: Any, least: Any) -> None:
 
 
 @compiled
-def _add_steps(codes: Any, ends: Any, look: Any, low: Any, side: Any, steps: Any, scores: Any) -> None:
+def _add_steps(codes: Any, begins: Any, deep: Any, look: Any, low: Any, side: Any, steps: Any, scores: Any) -> None:
     """Let every row fall through trees that stand one after another, and add the step of each leaf to its scores.
 
     Some rows at a time, so that both they and a tree stay in the first caches.
     """
     for first in range(0, len(codes), _TILE):
-        for t in range(len(ends) - 1):
-            base = ends[t]
+        for t in range(len(begins)):
+            base = begins[t]
             for r in range(first, min(first + _TILE, len(codes))):
-                at = 0
-                while look[base + at] >= 0:
-                    at = low[base + at] + side[base + at, codes[r, look[base + at]]]
+                at, line = np.uint64(0), codes[r]
+                for _ in range(deep[t]):
+                    at = low[base + at] + np.uint64(side[base + at, line[look[base + at]]])
                 score, step = scores[r], steps[base + at]  # lines by themselves: several labels are added at once
                 for k in range(len(step)):
                     score[k] += step[k]
@@ -172,11 +185,11 @@ def _take_from_labels(shares: Any, labels: Any, rest: Any) -> None:
 
 
 @compiled
-def _walk(codes: Any, look: Any, low: Any, side: Any, leaf: Any) -> None:
+def _walk(codes: Any, look: Any, low: Any, side: Any, deep: int, leaf: Any) -> None:
     for r in range(len(codes)):
-        at = 0
-        while look[at] >= 0:
-            at = low[at] + side[at, codes[r, look[at]]]
+        at, line = np.uint64(0), codes[r]
+        for _ in range(deep):
+            at = low[at] + np.uint64(side[at, line[look[at]]])
         leaf[r] = at
 
 
