@@ -34,14 +34,18 @@ docs: $(VENV)/.dev  ## the site, into docs/_site/index.html; a warning is an err
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_site
 
 PYTHONS ?= 3.11 3.12 3.13
+UV ?= $(or $(shell command -v uv),.venv-uv/bin/uv)
+.venv-uv/bin/uv:
+	$(PYTHON) -m venv .venv-uv
+	.venv-uv/bin/pip install --quiet uv
 SMALL := tests/unit/public/test_bins.py tests/unit/planning/test_table_plan.py tests/end_to_end/test_tabulate.py
 TOOLS := "pytest>=8.3" "hypothesis>=6.120" "beartype>=0.20"
-pythons:  ## a part of the suite on every supported Python that uv has or can fetch, and on the lowest dependencies
+pythons: $(UV)  ## a part of the suite on every supported Python that uv has or can fetch, and on the lowest dependencies
 	for v in $(PYTHONS); do \
-	  uv venv --quiet --clear --python $$v .venv-$$v && uv pip install --quiet --python .venv-$$v -e . $(TOOLS) \
+	  $(UV) venv --quiet --clear --python $$v .venv-$$v && $(UV) pip install --quiet --python .venv-$$v -e . $(TOOLS) \
 	  && .venv-$$v/bin/python -m pytest -q -p no:cacheprovider $(SMALL) tests/end_to_end/test_past_formats.py || exit 1; done
-	uv venv --quiet --clear --python 3.11 .venv-lowest
-	uv pip install --quiet --python .venv-lowest --resolution lowest-direct -e . $(TOOLS)
+	$(UV) venv --quiet --clear --python 3.11 .venv-lowest
+	$(UV) pip install --quiet --python .venv-lowest --resolution lowest-direct -e . $(TOOLS)
 	.venv-lowest/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning $(SMALL)  # an old typer and a new click
 
 mutants: $(VENV)/.dev  ## plant every known privacy bug and see that the tests catch it

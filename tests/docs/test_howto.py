@@ -11,6 +11,7 @@ import pytest
 
 from hedgerow.cli.main import app
 from hedgerow.simulate.personnel import personnel, personnel_schema
+from tests.postgres import new_database, running_server
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = [*sorted(DOCS.glob("tutorial*.md")), *sorted((DOCS / "howto").glob("*.md"))]
@@ -53,3 +54,38 @@ def _exit_code(words: list[str]) -> int:
             return int(end.code or 0)
         return 0
     return subprocess.run([sys.executable, *words[1:]], capture_output=True, check=False, timeout=120).returncode
+
+
+def test_the_guide_of_an_office_ledger_works_on_a_real_server(
+    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guide's lines with the address of a server that is there, and its GRANT for a role that owns nothing."""
+    psycopg = pytest.importorskip("psycopg")
+    text = (DOCS / "howto/office-ledger.md").read_text("utf-8")
+    for table in tables.iterdir():
+        os.link(table, tmp_path / table.name)
+    counts = (DOCS / "howto/counts.md").read_text("utf-8")
+    (tmp_path / "job.toml").write_text(next(body for kind, body in BLOCK.findall(counts) if kind == "toml"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("HEDGEROW_LEDGER", raising=False)
+    with running_server() as server:
+        own = new_database(server)
+        clerk = own.replace("steward@", "clerk@")
+        assert _exit_code(["hedgerow", "ledger", "cap", "personnel", "--epsilon", "2", "--new", "--url", own]) == 0
+        grant = next(body for kind, body in BLOCK.findall(text) if kind == "sql").replace("steward", "clerk")
+        with psycopg.connect(own) as db:
+            db.execute("CREATE ROLE clerk LOGIN")
+            db.execute(f"GRANT USAGE ON SCHEMA {own.rpartition('%3D')[2]} TO clerk")
+            db.execute(grant)
+        line = next(x for x in text.splitlines() if x.startswith("hedgerow ledger use"))
+        words = shlex.split(line, comments=True)
+        assert _exit_code([*words[:-1], clerk]) == 0
+        for said in ("hedgerow run job.toml --yes", "hedgerow ledger show", "hedgerow ledger verify"):
+            assert _exit_code(said.split()) == 0, said
+        with psycopg.connect(clerk) as db:
+            db.execute("DELETE FROM hedgerow_entries")  # a rule of the table turns it into nothing
+            known = db.execute("SELECT count(*) FROM hedgerow_entries").fetchone()
+            assert known and known[0] > 3, "it was booked there, and stays"
+        with psycopg.connect(clerk) as db, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            db.execute("TRUNCATE hedgerow_entries")

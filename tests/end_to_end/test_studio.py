@@ -243,21 +243,51 @@ def test_the_road_of_attach(tmp_path: Path, page: Any) -> None:
     assert "sex" in header and "race" in header
 
 
-def test_the_road_of_counts(tmp_path: Path, page: Any) -> None:
+def test_the_road_of_counts_by_keyboard_alone(tmp_path: Path, page: Any) -> None:
     with served(tables(tmp_path), page) as studio:
-        begin(page, studio, "A table of counts")
+        page.goto(studio.address)
+        press(page, page.get_by_role("button", name="Start: choose the tables"), "Enter")
+        page.wait_for_url("**/tables")
+        press(page, page.locator("input[name=kind]"), "ArrowDown", "ArrowDown")
+        press(page, page.locator("select[name=confidential]"), *"confid")
+        press(page, page.locator("select[name=public]"), *"public")
+        press(page, page.get_by_role("button", name=re.compile("^Save")), "Enter")
         page.get_by_text("One thing more").wait_for()
         for name in ("sex", "race"):
-            page.get_by_label(name, exact=True).check()
-        page.get_by_role("button", name=re.compile("^Save")).click()
+            press(page, page.get_by_label(name, exact=True), "Space")
+        press(page, page.get_by_role("button", name=re.compile("^Save")), "Enter")
         page.wait_for_selector("#column-0")
-        go(page, "What for")
-        page.get_by_role("button", name=re.compile("^Add ")).first.click()
-        go(page, "Run")
-        page.get_by_label("leave the forecast out").check()
-        run(page, "spend 1 on confidential")
-        verify(page)
+        press(page, page.get_by_role("link", name="Go on: what is it for"), "Enter")
+        page.wait_for_url("**/uses")
+        press(page, page.get_by_role("button", name=re.compile("^Add ")), "Enter")
+        page.get_by_role("link", name="Go on: what does it cost").wait_for()
+        press(page, page.get_by_role("link", name="Go on: what does it cost"), "Enter")
+        page.wait_for_url("**/budget")
+        press(page, page.get_by_role("button", name="Save and go on to the run"), "Enter")
+        page.wait_for_url("**/run")
+        press(page, page.get_by_label("leave the forecast out"), "Space")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.type("spend 1 on confidential")
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="Look at the result").wait_for()
+        press(page, page.get_by_role("link", name="Look at the result"), "Enter")
+        page.wait_for_url("**/result")
+        press(page, page.get_by_role("button", name="Verify"), "Enter")
+        page.get_by_text("the release holds").wait_for()
     assert (tmp_path / "release" / "counts.csv").read_text("utf-8").startswith("sex,race,count")
+
+
+def press(page: Any, wanted: Any, *keys: str) -> None:
+    """Go to something with the Tab key, as whoever has no mouse does, and press keys there."""
+    here = wanted.first.element_handle()
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        if page.evaluate("e => e === document.activeElement", here):
+            break
+    else:
+        raise AssertionError(f"{wanted} cannot be reached by the Tab key")
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def test_two_tabs_an_editor_and_a_restart(tmp_path: Path, browser: Any) -> None:
@@ -293,6 +323,17 @@ def test_two_tabs_an_editor_and_a_restart(tmp_path: Path, browser: Any) -> None:
     one.get_by_text("The rehearsal was stopped").wait_for()
     context.close()
     studio.end()
+
+
+def test_a_page_that_draws_itself_anew_leaves_the_focus_where_it_was(tmp_path: Path, page: Any) -> None:
+    root = _ready(tmp_path)
+    with served(root, page) as studio:
+        page.goto(f"{studio.address}job/job.toml/uses")
+        press(page, page.get_by_role("button", name="Remove race"))
+        job = root / "job.toml"
+        job.write_text(job.read_text("utf-8") + "# in an editor\n", "utf-8")
+        page.wait_for_event("load")
+        page.wait_for_function("document.activeElement.getAttribute('aria-label') === 'Remove race'")
 
 
 def _ready(root: Path) -> Path:

@@ -1,12 +1,12 @@
 """A paper on one page: its exhibits in their own form, our numbers beside its own, and what is behind them."""
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import as_file, files
 from pathlib import Path
-from time import process_time
 from typing import Any, final
 
 from markupsafe import Markup
@@ -180,13 +180,19 @@ def reproduce(
     """Write the page of a paper, with all that is behind it, into ``folder``; an earlier one there is replaced."""
     if name not in PAPERS:
         raise JobError(f"There is no paper {name!r}. Choose among: {', '.join(PAPERS)}. {NOTHING}")
-    folder, start = Path(folder).resolve(), process_time()
+    folder, start = Path(folder).resolve(), _cpu()
     _make_room(folder, name)
     module = import_module(f"hedgerow.reproduce.{name.replace('-', '_')}")
     paper: Paper = module.paper(Task(folder, quick, watch))
-    done = Reproduction(folder / PAGE, paper, process_time() - start)
+    done = Reproduction(folder / PAGE, paper, _cpu() - start)
     done.page.write_text(_page(name, done, quick), "utf-8")
     return done
+
+
+def _cpu() -> float:
+    """Seconds of CPU so far, of this process and of those that worked for it."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _make_room(folder: Path, name: str) -> None:

@@ -1,8 +1,10 @@
 """Screen 4: what each epsilon buys, from the rehearsal on the PUBLIC table; its promise; what the ledger leaves."""
 
 import json
+from contextlib import suppress
 from fractions import Fraction
 from math import exp
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -35,6 +37,7 @@ def _show(visit: Visit) -> Response:
     try:
         prepared = prepared_of(visit)
         names |= _facts(prepared, rehearsed(prepared)) | {"ready": True}
+        Thread(target=_ahead, args=(prepared,), daemon=True).start()
     except HedgerowError as refusal:
         names["problem"] = str(refusal)
     said = visit.part("budget")
@@ -51,6 +54,12 @@ def _show(visit: Visit) -> Response:
         task=visit.work.latest("rehearse", visit.name),
         **names,
     )
+
+
+def _ahead(prepared: "PreparedJob") -> None:
+    """Work out what the next screen shows while this one is read; a refusal is told there."""
+    with suppress(HedgerowError):
+        prepared.outline  # noqa: B018  it is kept
 
 
 def rehearsed(prepared: "PreparedJob") -> "Rehearsal | None":

@@ -140,7 +140,11 @@ def _cards(visit: Visit, schema: Schema, text: str) -> dict[str, Any]:
     cards = []
     for c in schema.columns:
         warnings = [
-            f"{fit.table}: {w}" for fit in fits for f in fit.columns if f.name == c.name for w in fit.lines_of(f)
+            f"{Path(fit.table).name}: {w}"
+            for fit in fits
+            for f in fit.columns
+            if f.name == c.name
+            for w in fit.lines_of(f)
         ]
         cards.append(_card(c, settled.get(c.name, c), reasons.get(c.name, ()), tuple(warnings), table))
     described = {c.name for c in schema.columns}

@@ -25,6 +25,22 @@
   window.addEventListener("pagehide", () => { leaving = true; });
   window.addEventListener("pageshow", () => { leaving = false; });
 
+  // Whoever goes by keyboard is not interrupted, and stands at the same place when the page was drawn anew.
+  let typed = 0;
+  document.addEventListener("keydown", () => { typed = Date.now(); });
+  const mark = (e) => [e.tagName, e.name || "", e.value || "", e.getAttribute("href") || "", e.textContent.trim().slice(0, 60)].join("|");
+  const again = () => {
+    const here = document.activeElement;
+    if (here && here !== body) { sessionStorage.setItem("place", location.pathname + "\n" + mark(here)); }
+    location.reload();
+  };
+  const [where, what] = (sessionStorage.getItem("place") || "").split("\n");
+  sessionStorage.removeItem("place");
+  if (where === location.pathname) {
+    const same = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")].find((e) => mark(e) === what);
+    if (same) { same.focus({ preventScroll: true }); }
+  }
+
   // The page follows the files, and the work.
   const news = document.getElementById("news");
   const follow = async () => {
@@ -47,8 +63,8 @@
           wait = 700;
         }
         if (now.state !== body.dataset.state && !leaving) {
-          if (!begun) { location.reload(); return; }
-          if (!news.firstChild) {
+          if (!begun && Date.now() - typed > 1500) { again(); return; }
+          if (begun && !news.firstChild) {
             news.textContent = "A file or the work has changed since this page was drawn. ";
             const press = document.createElement("button");
             press.type = "button"; press.className = "plain"; press.textContent = "Show it as it is now";
