@@ -8,6 +8,7 @@ taken from rows: the released records, or the public relative.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import final
 
 import numpy as np
@@ -102,9 +103,9 @@ class Evidence:
         """
         found: dict[Marginal, list[tuple[Floats, float]]] = {}
         for m in self.answers:
-            if m.noise.law != "urn" and not m.question.only:
-                noise = max(law_of(m.noise).variance, 1e-9)
-                found.setdefault(m.question, []).append((m.counts.astype(np.float64), noise))
+            noise = law_of(m.noise).variance
+            if not isnan(noise) and not m.question.only:
+                found.setdefault(m.question, []).append((m.counts.astype(np.float64), max(noise, 1e-9)))
         tables = []
         for question, answers in found.items():
             precision = sum(1 / v for _, v in answers)

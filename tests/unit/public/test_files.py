@@ -255,7 +255,10 @@ def test_csv_values_are_never_given_a_type(tmp_path: Path) -> None:
         (42, JobError, "not <class 'int'>"),
     ],
 )
-def test_what_cannot_be_opened_is_said_in_one_paragraph(table: Any, error: type[HedgerowError], said: str) -> None:
+def test_what_cannot_be_opened_is_said_in_one_paragraph(
+    table: Any, error: type[HedgerowError], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a folder without a Parquet file
     with pytest.raises(error, match=said):
         open_source(table)
 
