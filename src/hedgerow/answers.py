@@ -17,6 +17,7 @@ from hedgerow.counting.relabel import LabelLaw, columns_of, relabelled
 from hedgerow.errors import Refused
 from hedgerow.public import (
     Budget,
+    CareerCoding,
     CodedTable,
     Counts,
     Law,
@@ -26,6 +27,9 @@ from hedgerow.public import (
     Statement,
     Tariff,
     Urn,
+    asked_of,
+    career_codes,
+    career_time,
     law_of,
     people_facts,
     price_urn,
@@ -195,6 +199,7 @@ class RecordedAnswers:
             run=self.run,
             choices=tuple((i, a.chosen) for i, a in enumerate(self.record) if a.chosen is not None),
             facts=people_facts(self.tariff.coding),
+            careers=career_time(self.tariff.coding),
             **more,
         )
 
@@ -304,11 +309,21 @@ class StandInGate:
 
     def truth(self, questions: Sequence[Marginal], laws: Sequence[LabelLaw] = ()) -> tuple[Counts, ...]:
         """The stand-in's own counts, scaled up; with ``laws``, after labels were drawn."""
+        if isinstance(self.tariff.coding, CareerCoding):
+            return tuple(self._of_careers(q, self.tariff.coding) for q in questions)
         plan = CountPlan(questions, self.tariff.coding)
         codes, rows = self.stand_in.codes(columns_of(laws, plan.columns)), self.stand_in.rows
         words = [self.rng.integers(0, 1 << 32, 2 * rows, np.uint32) for _ in laws]
         counted = plan.split(plan.count(relabelled(laws, codes, words)))
         return tuple(np.rint(c * (self.rows / self.stand_in.rows)).astype(np.int64) for c in counted)
+
+    def _of_careers(self, question: Marginal, coding: CareerCoding) -> Counts:
+        """The stand-in's people, or steps, in the cells of a question, scaled up."""
+        names, promise = asked_of(question), self.tariff.guarantee
+        part, most = coding.kind(names), coding.most(names, promise.rows_per_person)
+        codes = career_codes(self.stand_in, coding, promise.person, part, most)
+        counted = CountPlan([question], coding.only(part)).count(codes)
+        return np.asarray(np.rint(counted * (self.rows / self.stand_in.rows)), np.int64)
 
     def measure(
         self,

@@ -22,6 +22,7 @@ from hedgerow.planning import Plan, forecast, machine_memory, outline, with_atta
 from hedgerow.public import (
     Budget,
     CodedTable,
+    Coding,
     Fact,
     Guarantee,
     PublicData,
@@ -75,7 +76,7 @@ class PreparedJob:
     @cached_property
     def public(self) -> PublicData:
         """All that the recipe may use freely: the schema, the public relative, the target."""
-        role: Role = "target" if self.job.recipe.attaches else "public"
+        role: Role = "target" if self.job.recipe.attaches or self.job.recipe.career_time else "public"
         return PublicData(
             self.schema,
             self._read(self.job.public, role),
@@ -150,7 +151,12 @@ class PreparedJob:
     def tariff(self) -> Tariff:
         """How this job's requests are priced."""
         budget = self.job.budget
-        return Tariff(coding_of(self.schema, self.facts), self.guarantee, budget.measure, budget.delta)
+        return Tariff(self._coding, self.guarantee, budget.measure, budget.delta)
+
+    @property
+    def _coding(self) -> Coding:
+        """How what the gate counts is coded."""
+        return coding_of(self.schema, self.facts, self.job.recipe.career_time)
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:

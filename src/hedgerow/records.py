@@ -20,8 +20,17 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import JobError
-from hedgerow.model.base import AbstractAttachment, AbstractModel, AbstractTabulation, Fitted, shards_of, waves_of
-from hedgerow.public import Codes, PublicData, RecordFile, Schema, Table, decode, violations, write_pieces
+from hedgerow.model.base import (
+    AbstractAttachment,
+    AbstractModel,
+    AbstractPeople,
+    AbstractTabulation,
+    Fitted,
+    shard_sizes,
+    shards_of,
+    waves_of,
+)
+from hedgerow.public import SPAN, Codes, PublicData, RecordFile, Schema, Table, decode, violations, write_pieces
 
 _ROUNDS = 30
 
@@ -103,13 +112,20 @@ Spread = Callable[[Work, Iterable[tuple[Any, ...]]], Iterable[tuple[pl.DataFrame
 
 
 def draw_shards(
-    fitted: AbstractModel | AbstractAttachment, public: PublicData, rng: np.random.Generator, spread: Spread = map
+    fitted: AbstractModel | AbstractPeople | AbstractAttachment,
+    public: PublicData,
+    rng: np.random.Generator,
+    spread: Spread = map,
 ) -> Iterator[pl.DataFrame]:
     """One synthetic copy of records, shard by shard; the generators of several shards are made by ``rng``."""
     parts, streams, work = iter(()), [rng], _attached  # type: tuple[Iterator[Any], list[np.random.Generator], Work]
     if isinstance(fitted, AbstractModel):
         streams, work = _streams(rng, shards_of(fitted.total)), partial(_drawn, fitted, public.schema)
         parts = ((part,) for part in fitted.shards(streams))
+    elif isinstance(fitted, AbstractPeople):
+        sizes = shard_sizes(fitted.total, shards_of(fitted.total))
+        streams, work = _streams(rng, len(sizes)), partial(_people, fitted, public.schema)
+        parts = ((n, end - n) for n, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True))
     elif not isinstance(fitted, AbstractAttachment):
         raise JobError(
             "A recipe's fit must return an AbstractModel, an AbstractAttachment or an AbstractTabulation; this one\n"
@@ -145,6 +161,47 @@ def _attached(task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:
     attachment, *rest = task
     frame, off = attachment.attach_shard(*rest)
     return frame, off
+
+
+def _people(fitted: AbstractPeople, schema: Schema, task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:
+    """A shard of people with all of their records, by how many, how many come before, and the stream.
+
+    A value that stays in its cell from one record to the next stays what it is.  Who has a record that breaks a zero
+    or a rule goes on anew; if that does not help, from another first record that can.
+    """
+    n, known, rng, _ = task
+    starts = draw_records(fitted.starts, fitted.schema, n, rng)
+    span = starts[SPAN].cast(pl.Int64).to_numpy()
+    names = [c.name for c in schema.columns]
+    first = schema.coding.encode(starts, names)
+    frame, who = _careers(fitted, schema, first, span, rng)
+    for turn in range(_ROUNDS if schema.zeros or schema.rules else 0):
+        bad = np.unique(who[violations(schema, frame).to_numpy()])
+        if not len(bad):
+            break
+        good = np.setdiff1d(np.arange(n), bad)
+        late = turn >= _ROUNDS // 2 and len(good) > 0  # they begin as somebody else did
+        begin = good[rng.integers(0, len(good), len(bad))] if late else bad
+        still = span[begin] if turn < _ROUNDS - 1 else np.zeros(len(bad), np.int64)  # at last: the first record alone
+        again, whose = _careers(fitted, schema, {c: v[begin] for c, v in first.items()}, still, rng)
+        kept = np.isin(who, good)
+        who = np.concatenate([who[kept], bad[whose]])
+        order = np.argsort(who, kind="stable")
+        frame, who = pl.concat([frame.filter(pl.Series(kept)), again])[order], who[order]
+    return pl.DataFrame({fitted.person: who + known + 1}).hstack(frame), None
+
+
+def _careers(
+    fitted: AbstractPeople, schema: Schema, first: Mapping[str, Codes], span: Any, rng: np.random.Generator
+) -> tuple[pl.DataFrame, Any]:
+    """All records of people who begin so, decoded, and the person of each."""
+    who, codes = fitted.go_on(first, span, rng)
+    frame = decode(schema, schema.coding.join(codes, schema.attributes), rng)
+    begins, rows, kept = np.diff(who, prepend=-1) != 0, np.arange(len(who)), []
+    for name, code in schema.coding.encode(frame, frame.columns).items():
+        fresh = begins | (np.diff(code.astype(np.int64), prepend=-1) != 0)
+        kept.append(frame[name].gather(np.maximum.accumulate(np.where(fresh, rows, 0))))
+    return pl.DataFrame(kept), who
 
 
 def _streams(rng: np.random.Generator, shards: int) -> list[np.random.Generator]:

@@ -37,7 +37,7 @@ from hedgerow.ledger.book import Ledger as Ledger
 from hedgerow.ledger.book import RunAccount as RunAccount
 from hedgerow.ledger.book import Save
 from hedgerow.private import Gate as Gate
-from hedgerow.private import people, relabel, urns
+from hedgerow.private import careers, people, relabel, urns
 from hedgerow.private.local import LocalCounter
 from hedgerow.public import (
     Budget,
@@ -337,7 +337,7 @@ def opened(
     kept, resumed = journal.answers(), journal.exists
     journal.start(run, digest)
     try:
-        counter = people.counting(tariff.coding, source.counting)
+        counter = careers.counting(tariff.coding, people.counting(tariff.coding, source.counting))
         gate = Gate(source.table, tariff, budget, account, counter)
     except LedgerError:  # a server that was lost may have booked the promise: the same run will find it
         raise
@@ -365,15 +365,17 @@ def open_gate(
     ledger: str | Path = "ledger.db",
     name: str = "",
     facts: Sequence[Fact] = (),
+    time: str = "",
     **promise: Any,
 ) -> RecordedAnswers:
     """A gate by itself, for benchmarks and tests of recipes; ``promise`` takes the other fields of ``Guarantee``.
 
-    With ``facts`` it counts people by these.
+    With ``facts`` it counts people by these; with a ``time``, careers.
     """
     guarantee = replace(Guarantee(**promise), relation=relation)
     called, run = name or Path(table).stem, uuid.uuid4().hex[:16]
-    tariff = Tariff(coding_of(schema, facts), guarantee, budget.measure, budget.delta)
+    tariff = Tariff(coding_of(schema, facts, time), guarantee, budget.measure, budget.delta)
     account = RunAccount(Ledger.open(str(ledger)), table=called, run=run)
-    gate = Gate(open_confidential(table), tariff, budget, account, people.counting(tariff.coding))
+    counter = careers.counting(tariff.coding, people.counting(tariff.coding))
+    gate = Gate(open_confidential(table), tariff, budget, account, counter)
     return recording(gate, [], called, run)

@@ -12,6 +12,7 @@ from hedgerow.inference import replicate
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.people_tables import coding_of
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES, AbstractRecipe
@@ -22,6 +23,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "dpsyn": {"groups": ["pay"], "floor": 0, "pool": 50, "round_measured": 1},
     "tree_blend": {},
     "public_blend": {},
+    "careers": {"time": "pay"},
     "integer_counts": {"columns": ["sex", "race"], "groups": ["area"], "margins": [["sex"], []], "prior": "public"},
     "dirichlet_multinomial": {"columns": ["sex", "race"], "size": 9, "copies": 2},
     "beta_binomial": {"column": "sex", "groups": ["area"], "size": "public", "copies": 2},
@@ -49,12 +51,14 @@ def world(rows: int) -> PublicData:
     schema = Schema.loads(SCHEMA)
     known = frame((ROWS * rows)[:rows])
     target = CodedTable.read(known.drop("race"), schema, role="target")  # for the recipes that attach race
-    return PublicData(schema, CodedTable.read(known, schema), target)
+    relative = CodedTable.read(known, schema, role="target")  # with the column that names people
+    return PublicData(schema, relative, target)
 
 
-def pretend(public: PublicData, budget: Budget, seed: int = 0) -> RecordedAnswers:
+def pretend(public: PublicData, budget: Budget, time: str = "", seed: int = 0) -> RecordedAnswers:
     assert public.relative is not None
-    tariff = Tariff(public.schema.coding, Guarantee(), budget.measure)
+    guarantee = Guarantee("person", 3, "add-remove", (), "id") if time else Guarantee()
+    tariff = Tariff(coding_of(public.schema, (), time), guarantee, budget.measure)
     live = StandInGate(tariff, budget, public.relative, public.relative.rows, np.random.default_rng(seed))
     return RecordedAnswers(tariff, budget, [], live=live, urns=live.draw_urn, relabel=live.measure_relabelled)
 
@@ -64,7 +68,7 @@ def pretend(public: PublicData, budget: Budget, seed: int = 0) -> RecordedAnswer
 @pytest.mark.parametrize("name", RECIPES)
 def test_any_size_and_budget_gives_a_release_inside_the_schema(name: str, rows: int, budget: Budget) -> None:
     public = world(rows)
-    gate = pretend(public, budget)
+    gate = pretend(public, budget, recipe_of(name).career_time)
     fitted = recipe_of(name).fit(gate, public)
     assert sum((a.spend.cost for a in gate.record), Fraction(0)) <= budget.total
     drawn = draw_copies(fitted, public, copies=2, seed=1)
@@ -99,7 +103,7 @@ def test_replicates_ask_what_was_asked_and_come_out_otherwise(name: str, budget:
 @pytest.mark.parametrize("name", RECIPES)
 def test_what_is_forecast_is_what_is_asked_first(name: str) -> None:
     public, budget = world(100), BUDGETS["pure"]
-    gate = pretend(public, budget)
+    gate = pretend(public, budget, recipe_of(name).career_time)
     recipe_of(name).fit(gate, public)
     forecast = recipe_of(name).requests(gate.tariff, budget, public)
     assert forecast[0] == gate.record[0].spend
@@ -108,7 +112,7 @@ def test_what_is_forecast_is_what_is_asked_first(name: str) -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_same_answers_and_seed_give_the_same_records(name: str) -> None:
     public, budget = world(200), BUDGETS["pure"]
-    gate = pretend(public, budget)
+    gate = pretend(public, budget, recipe_of(name).career_time)
     drawn: list[list[pl.DataFrame]] = []
     for source in (gate, RecordedAnswers(gate.tariff, budget, gate.record)):
         copies = draw_copies(recipe_of(name).fit(source, public), public, copies=1, seed=5)

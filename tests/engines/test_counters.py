@@ -13,9 +13,10 @@ from hedgerow.engines.duckdb import DuckDb
 from hedgerow.engines.postgresql import PostgreSql
 from hedgerow.engines.sql import SqlCounter
 from hedgerow.errors import JobError
+from hedgerow.private.careers import CareerCounter
 from hedgerow.private.local import LocalCounter
 from hedgerow.private.people import PeopleCounter
-from hedgerow.public import TOTAL, Fact, Guarantee, Marginal, PeopleCoding, open_source
+from hedgerow.public import TOTAL, CareerCoding, Fact, Guarantee, Marginal, PeopleCoding, open_source
 from tests.engines import world
 
 TABLE = world.table()
@@ -89,6 +90,21 @@ def test_people_are_capped_alike_by_a_declared_order(engine: Make, order: str) -
 def test_whole_people_are_mapped_alike(engine: Make) -> None:
     promise = Guarantee(unit="person", person="id", rows_per_person=3)
     assert agree(engine(promise, "seen"), local(promise, "seen"), world.BY_PERSON)
+
+
+def test_first_records_and_steps_are_counted_alike(engine: Make) -> None:
+    """Whatever order an engine hands rows over in: careers go by the codes of their rows."""
+    ordered = tuple((c.name, c.size - 1) for c in world.COLUMNS if c.size > 2)
+    coding = CareerCoding(world.COLUMNS, (), ordered[0][0], ordered)
+    promise = Guarantee(unit="person", rows_per_person=3, person="id")
+    asked = [TOTAL, *(Marginal((n,)) for n in coding.sizes)]
+    plan = CountPlan(asked, coding)
+    here = CareerCounter(open_source(TABLE), coding, promise)
+    there = CareerCounter(None, coding, promise, lambda source, rows, promised: engine(promised, ""))
+    found = plan.split(there.count(plan))
+    assert [f.tolist() for f in found] == [f.tolist() for f in plan.split(here.count(plan))]
+    steps = dict(zip(asked, found, strict=True))[Marginal(("gap",))]
+    assert 0 < steps.sum() < TABLE.height and found[0].sum() > 1
 
 
 def test_people_are_counted_once_by_their_facts_alike(engine: Make) -> None:

@@ -121,7 +121,7 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
     lines = [
         f"Ledger: {prepared.books}.",
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
-        f"for one {unit(g, bool(prepared.facts))} ({g.relation}), "
+        f"for one {unit(g, bool(prepared.facts), bool(prepared.job.recipe.career_time))} ({g.relation}), "
         f"booked under {job.table!r}.",
         f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, 'noisy count')}{_later(plan)}.",
     ]
@@ -162,8 +162,10 @@ def _like(prepared: "PreparedJob") -> str:
     return f" for a run with delta {float(delta):g}" if delta else ""
 
 
-def unit(g: "Guarantee", people: bool = False) -> str:
-    """The unit of protection in words; ``people``: each is counted once, by facts."""
+def unit(g: "Guarantee", people: bool = False, careers: bool = False) -> str:
+    """The unit of protection in words; ``people``: each is counted once, by facts; ``careers``: by steps too."""
+    if careers:
+        return f"person with all rows, counted once and by at most {many(g.rows_per_person - 1, 'step')}"
     if people:
         return "person with all rows, counted once"
     if g.count:
@@ -178,14 +180,15 @@ def promise(epsilon: float, delta: float) -> str:
 
 def plan_text(plan: "Plan", tables: int = 40) -> str:
     """The plan for people: cost, questions, expected errors of the intended uses."""
-    from hedgerow.public import law_of, people_facts
+    from hedgerow.public import career_time, law_of, people_facts
     from hedgerow.release.words import use_rows
 
-    g, people = plan.tariff.guarantee, bool(people_facts(plan.tariff.coding))
+    g, coding = plan.tariff.guarantee, plan.tariff.coding
+    counted = unit(g, bool(people_facts(coding)), bool(career_time(coding)))
     rows = f"{plan.assumed_rows:,} assumed rows" if plan.assumed_rows else "an unknown number of rows"
     lines = [
         f"recipe     {plan.recipe}",
-        f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {unit(g, people)}, "
+        f"promise    {promise(float(plan.budget.epsilon), float(plan.budget.delta))} for one {counted}, "
         f"{g.relation}; booked as {plan.budget.measure} {float(plan.budget.total):.6g}",
         f"asks       {many(len(plan.asked), 'table')}, {many(plan.cells, 'cell')}{_later(plan)}",
         f"needs      about {plan.memory / 1e6:,.0f} MB and {plan.seconds:,.0f} s of CPU, for {rows}",

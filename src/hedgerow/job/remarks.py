@@ -30,7 +30,7 @@ def job_remarks(
     if facts:
         given = [f.name for f in facts if f.name in guarantee.public_columns or f.name != f.column]
         found.append(f"Each person is counted once, by facts about all of their rows: {', '.join(given)}.")
-    elif guarantee.unit == "person":
+    elif guarantee.unit == "person" and not job.recipe.career_time:
         found += _dropped(guarantee, person)
     if job.public is not None:
         found += ask_for_counts(open_public(job.public.table), job.public.count, job.confidential.count)

@@ -190,14 +190,19 @@ class JobValues:
     def _people_fit(self) -> None:
         """Labels once per person: who is protected is who gets a label, counted once."""
         target, unit = self.target, self.confidential.unit
-        named = target.person if target else ""
+        time = self.recipe.career_time
+        named = target.person if target else unit.column if time and isinstance(unit, Person) else ""
         for use in self.uses:
             wanted = getattr(use, "person", "")
             refuse(
                 bool(wanted) and wanted != named,
                 f"The use {use.name!r} looks at people ({wanted}), and the release will not say whose each row is.\n"
-                f"It does so where labels are attached once per person: [target] person = {wanted!r}.",
+                f"It does so where labels are attached once per person: [target] person = {wanted!r}; and where the\n"
+                "recipe is careers.",
             )
+        if time:
+            self._careers_fit(unit)
+            return
         if target is None or not named:
             return
         refuse(
@@ -219,6 +224,29 @@ class JobValues:
         refuse(
             target.person in described,
             f"{target.person!r} names people and is a column of the schema as well. Take [columns.{target.person}]\n"
+            "out of it: names are no values to count.",
+        )
+
+    def _careers_fit(self, unit: Any) -> None:
+        """Careers are people's: who is protected is a person, with two rows or more that count."""
+        refuse(
+            self.target is not None,
+            f"{self.recipe.name} makes whole records of synthetic people, and [target] names rows. Take one out.",
+        )
+        refuse(
+            not isinstance(unit, Person) or unit.rows < 2,
+            f"{self.recipe.name} makes people with several records each. Say who is a person, and how many rows of\n"
+            "one count: [confidential] unit = 'person', person = 'id', rows_per_person = 5 (in Python:\n"
+            "Confidential(..., unit=Person('id', rows=5))). Two or more: steps go from one to the next.",
+        )
+        refuse(
+            bool(unit.order),
+            f"[confidential] order = {unit.order!r}: {self.recipe.name} puts a person's rows in order by its own\n"
+            f"time, {self.recipe.career_time!r}. Take order out.",
+        )
+        refuse(
+            unit.column in {c.name for c in self.schema.columns},
+            f"{unit.column!r} names people and is a column of the schema as well. Take [columns.{unit.column}]\n"
             "out of it: names are no values to count.",
         )
 
@@ -276,9 +304,10 @@ def facts_for(job: JobValues, public: PublicData) -> tuple[Fact, ...]:
 def only_rows(job: JobValues, what: str) -> None:
     """Refuse, for what is done with rows alone, a job that counts people."""
     refuse(
-        job.target is not None and bool(job.target.person),
-        f"{what} counts rows, and this job counts people ([target] person). Rehearse it instead (hedgerow rehearse,\n"
-        "in Python job.rehearse()), or take person out of [target].",
+        bool(job.recipe.career_time) or (job.target is not None and bool(job.target.person)),
+        f"{what} counts rows, and this job counts people"
+        f"{' (careers)' if job.recipe.career_time else ' ([target] person)'}. Rehearse it instead (hedgerow\n"
+        "rehearse, in Python job.rehearse()), or take a job that counts rows.",
     )
 
 

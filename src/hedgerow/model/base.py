@@ -1,4 +1,4 @@
-"""What a recipe's answers become: whole records, private columns for given rows, or a table of counts."""
+"""What a recipe's answers become: whole records, people, private columns for given rows, or a table of counts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hedgerow.public import CodedTable, Codes, Marginal
+from hedgerow.public import CareerCoding, CodedTable, Codes, Marginal, Schema
 
 Expected = npt.NDArray[np.float64]
 SHARD = 1 << 19
@@ -87,6 +87,34 @@ class AbstractModel(ABC):
         return self.draw(part, rng), None
 
 
+class AbstractPeople(ABC):
+    """Synthetic people with one record or more each, known without looking at the confidential table.
+
+    Attributes:
+        total: the estimated number of people, at least 1.
+        starts: the model of their first records.
+        schema: of first records: the columns of a record, and how far the last one is from it.
+        coding: how records are coded.
+        person: what the column that tells people apart is called.
+    """
+
+    total: int
+    starts: AbstractModel
+    schema: Schema
+    coding: CareerCoding
+    person: str
+
+    @abstractmethod
+    def expected(self, question: Marginal) -> Expected:
+        """The people expected in the cells of a table of first records, flat, last column fastest."""
+
+    @abstractmethod
+    def go_on(
+        self, first: Mapping[str, Codes], span: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.int64], Mapping[str, Codes]]:
+        """The codes of all records of people who begin so, person by person, and the person of each."""
+
+
 class AbstractAttachment(ABC):
     """Private columns for given public rows, known without looking at the confidential table."""
 
@@ -133,4 +161,4 @@ class AbstractTabulation(ABC):
         """The margins of ``counts``, in the same form; a column that is summed over says so."""
 
 
-Fitted = AbstractModel | AbstractAttachment | AbstractTabulation
+Fitted = AbstractModel | AbstractPeople | AbstractAttachment | AbstractTabulation

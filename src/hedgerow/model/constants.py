@@ -252,6 +252,21 @@ class RandomTreesConstants:
     most_slots: int = chosen(1 << 27, "children of splits", "the most of one tree: 0.5 GB", _WORK)
 
 
+@final
+@dataclass(frozen=True)
+class CareersConstants:
+    """What was chosen in ``careers`` besides its settings."""
+
+    beyond_chance: float = chosen(4.0, "standard errors", "by which moves must exceed the public ones to be believed")
+    smoothing: float = chosen(2.0, "steps", "of the mix of all leaves, added to the public steps of each leaf")
+    smallest_leaf: int = chosen(40, "public steps", "in a leaf of a tree of moves")
+    deepest_leaf: int = chosen(8, "splits", "above a leaf of a tree of moves")
+    still: float = chosen(0.01, "of the public steps", "in which a column moves at most that is said to stay")
+    still_weight: Fraction = chosen(Fraction(1, 4), "of the weight of others", "for tables of columns that stay")
+    public_steps: int = chosen(200_000, "steps", "the most that trees of moves are grown on", _WORK)
+    records: int = chosen(2, "records for each value of the time", "that a career has at most")
+
+
 BLEND = BlendConstants()
 TREE_BLEND = TreeBlendConstants()
 PUBLIC_BLEND = PublicBlendConstants()
@@ -260,3 +275,4 @@ DPSYN = DPSynConstants()
 GUIDED_TREE = GuidedTreeConstants()
 RANDOM_TREES = RandomTreesConstants()
 STATISTICS = StatisticsConstants()
+CAREERS = CareersConstants()

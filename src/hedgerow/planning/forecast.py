@@ -22,6 +22,7 @@ from hedgerow.public import (
     Spend,
     TableFit,
     Tariff,
+    career_time,
     law_of,
     people_facts,
     spend_to_json,
@@ -341,7 +342,7 @@ def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -
 def _from_scales(use: AbstractUse, requests: Sequence[Spend], tariff: Tariff, rows: int | None) -> Verdict:
     """The expected error of a use whose table is measured, or is part of a measured one, from the noise alone."""
     parts = {j.name: set(j.parts) for j in tariff.coding.joined}
-    people = bool(people_facts(tariff.coding))  # no table of rows is measured
+    people = bool(people_facts(tariff.coding) or career_time(tariff.coding))  # no table of rows is measured
     cells = 1 if people else tariff.coding.cells(use.groups)
     sizes = (
         []

@@ -25,6 +25,7 @@ Further mechanisms, at most 160 each; the core does not import them, and a job t
     selection.py public/costs/stopping.py   the best of a random number of runs
     relabel.py counting/relabel.py          counts of rows whose label was drawn by a public law first
     people.py public/people.py              people counted once, by facts about all of their rows
+    careers.py public/careers.py            people counted once by their first record, and by some of their steps
 
 Rules kept by tests: no float literals, no seeds, no logging, no printing, no callbacks from outside
 (but the trials of ``selection``: PROOFS.md), no error that depends on a confidential value.

@@ -1,6 +1,19 @@
 """Public: what anyone may know. Schema, coding, questions, noisy answers, and what they cost."""
 
 from hedgerow.public.aggregates import ask_for_counts, expanded, expanded_public, looks_aggregated
+from hedgerow.public.career_tables import (
+    career_codes,
+    career_coding,
+    career_time,
+    first_names,
+    first_schema,
+    first_table,
+    in_order,
+    owners,
+    start_schema,
+    start_table,
+)
+from hedgerow.public.careers import FIRST, GAP, MOVE, SPAN, CareerCoding, asked_of
 from hedgerow.public.coding import CodedColumn, Codes, Coding, JoinedColumn, as_text, code_type, person_cap, records
 from hedgerow.public.costs.accounting import (
     Budget,
@@ -35,7 +48,7 @@ from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import open_public
 from hedgerow.public.office import default_ledger
 from hedgerow.public.people import Fact, PeopleCoding, people_facts
-from hedgerow.public.people_tables import coding_of, owners, people_schema, people_table
+from hedgerow.public.people_tables import coding_of, people_schema, people_table
 from hedgerow.public.pieces import PIECE, RecordFile, Table, pieces, whole
 from hedgerow.public.schema.check import nearest
 from hedgerow.public.schema.column import BINNED, LISTED, MOST_OUTSIDE, Column, as_float

@@ -53,8 +53,7 @@ class CodedColumn:
             each = pl.Series(self.encode(as_text(distinct)))
             return series.replace_strict(distinct, each).to_numpy().astype(code_type(self.size))
         rest = np.flatnonzero(codes < 0)  # not named as it stands, or missing
-        text = as_text(series.gather(rest))
-        named = self._named(text)
+        named = self._named(text := as_text(series.gather(rest)))
         codes[rest] = np.where(text.is_null(), self.missing, np.where(named < 0, self.other, named))
         return codes.astype(code_type(self.size))
 
@@ -121,10 +120,13 @@ class Coding:
         joins = {j.name: j.parts for j in self.joined}
         return tuple(dict.fromkeys(p for n in names for p in joins.get(n, (n,))))
 
+    def most(self, names: Iterable[str], rows: int) -> int:
+        """How often a unit with ``rows`` rows that count may count in a table of ``names``."""
+        return rows
+
     def encode(self, frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Codes]:
         """The codes of ``names`` for every row of ``frame``."""
-        names = tuple(names)
-        needed = self.needs(names)
+        needed = self.needs(names := tuple(names))
         return self.join({c.name: c.encode(frame[c.name]) for c in self.columns if c.name in needed}, names)
 
     def join(self, codes: Mapping[str, Codes], names: Iterable[str]) -> dict[str, Codes]:

@@ -6,15 +6,18 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from hedgerow.errors import NOTHING, SchemaError, TableMismatch
-from hedgerow.public.coding import Coding, as_text
+from hedgerow.errors import NOTHING, SchemaError
+from hedgerow.public.career_tables import career_coding, owners
+from hedgerow.public.coding import Coding
 from hedgerow.public.people import Fact, PeopleCoding
 from hedgerow.public.schema import Column, Schema
 from hedgerow.public.table import CodedTable, Places
 
 
-def coding_of(schema: Schema, facts: Sequence[Fact]) -> Coding:
-    """How a gate codes what it counts: rows, or with ``facts`` people."""
+def coding_of(schema: Schema, facts: Sequence[Fact], time: str = "") -> Coding:
+    """How a gate codes what it counts: rows, with ``facts`` people, or with a ``time`` careers."""
+    if time:
+        return career_coding(schema, time)
     if not facts:
         return schema.coding
     schema.shape(c for f in facts for c in f.needs)  # a column the schema lacks is refused
@@ -49,18 +52,6 @@ def _column(schema: Schema, fact: Fact) -> Column:
     ends = zip(low, high, strict=True)
     spans = tuple(f"{a} to {b}" if a and b else f"{b} or less" if b else f"{a} or more" for a, b in ends)
     return Column(fact.name, "ordered", values=spans, other=spans[0])
-
-
-def owners(table: CodedTable, person: str) -> pl.Series:
-    """Whose each row of a public table is; a row that names nobody is somebody's by itself."""
-    if person not in table.frame.columns:
-        raise TableMismatch(
-            f"The table {table.name} has no column {person!r}, which says whose each row is. People are counted by\n"
-            f"facts about all of their rows, so every table of the job needs it. {NOTHING}"
-        )
-    named = as_text(table.frame[person])
-    alone = pl.int_range(len(named), eager=True).cast(pl.String)
-    return named.fill_null("\0" + alone)
 
 
 def people_table(table: CodedTable, schema: Schema, coding: Coding, person: str) -> tuple[CodedTable, Places]:

@@ -5,6 +5,7 @@ from hedgerow.public import PublicData
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.blend.public_blend import PublicBlend
 from hedgerow.recipes.blend.tree_blend import TreeBlend
+from hedgerow.recipes.careers import Careers
 from hedgerow.recipes.counts.integer_counts import IntegerCounts
 from hedgerow.recipes.counts.urns import BetaBinomial, DirichletMultinomial, GammaPoisson
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn
@@ -13,7 +14,7 @@ from hedgerow.recipes.trees.guided_tree import GuidedTree
 from hedgerow.recipes.trees.people import counted, person_facts
 from hedgerow.recipes.trees.random_trees import RandomTrees
 
-_RECORDS = (Independent, DPSyn, PublicBlend, TreeBlend)
+_RECORDS = (Independent, DPSyn, PublicBlend, TreeBlend, Careers)
 _COLUMNS = (RandomTrees, GuidedTree)
 _TABLES = (IntegerCounts, DirichletMultinomial, BetaBinomial, GammaPoisson)
 

@@ -59,8 +59,9 @@ class AbstractRecipe(ABC):
     - ``name``: the table of its settings in a job file, and the first word of its refusals;
     - ``requests``: what it will ask, priced by the tariff, before anything is read;
     - ``fit``: it asks the gate it is handed, and returns an ``AbstractModel`` (whole records), an
-      ``AbstractAttachment`` (private columns for the target's rows; then ``attaches`` is True) or an
-      ``AbstractTabulation`` (a table of counts), all of ``hedgerow.model.base``.
+      ``AbstractAttachment`` (private columns for the target's rows; then ``attaches`` is True), an
+      ``AbstractTabulation`` (a table of counts) or an ``AbstractPeople`` (people with several records each; then
+      ``career_time`` names a column), all of ``hedgerow.model.base``.
 
     ``fit`` sees noisy answers and public tables and nothing else: whatever it does with them costs nothing more.  It
     must ask what ``requests`` says, at that cost, and may ask more after the first answers while budget is left.
@@ -150,6 +151,11 @@ class AbstractRecipe(ABC):
     def outcome_columns(self) -> tuple[str, ...]:
         """The given columns that are outcomes of models with private columns, for a recipe that measures them."""
         return ()
+
+    @property
+    def career_time(self) -> str:
+        """The column by which a person's records follow each other, for a recipe that counts careers; else empty."""
+        return ""
 
     @property
     def own_rows(self) -> bool:

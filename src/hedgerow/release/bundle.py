@@ -121,13 +121,14 @@ class BundleReader:
 
     @cached_property
     def coding(self) -> Coding:
-        """How what was counted is coded: rows, or people by their facts."""
-        return coding_of(self.schema, self.statement.facts)
+        """How what was counted is coded: rows, people by their facts, or careers."""
+        return coding_of(self.schema, self.statement.facts, self.statement.careers)
 
     @property
     def persons(self) -> tuple[str, ...]:
         """The column that says whose each record is, where people were counted."""
-        return (self.statement.guarantee.person,) if self.statement.facts else ()
+        s = self.statement
+        return (s.guarantee.person,) if s.facts or s.careers else ()
 
     @cached_property
     def answers(self) -> measurements.Answers:

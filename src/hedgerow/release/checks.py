@@ -277,6 +277,7 @@ def job_agrees(bundle: BundleReader) -> str:
     pairs = {
         "the budget": (job.budget, statement.budget),
         "the unit and relation": (job.guarantee, statement.guarantee),
+        "whether careers are counted": (job.recipe.career_time, statement.careers),
         "whether people are counted": (bool(job.target and job.target.person), bool(statement.facts)),
         "the table's name": (job.table, statement.table),
         "the recipe": (job.stated_recipe, statement.recipe),

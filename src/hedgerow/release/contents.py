@@ -29,6 +29,8 @@ from hedgerow.public import (
     Statement,
     Table,
     coding_of,
+    first_schema,
+    first_table,
     for_spreadsheets,
     law_of,
     people_schema,
@@ -109,14 +111,18 @@ class Contents:
 
     @cached_property
     def counted_schema(self) -> Schema:
-        """The columns of what was counted: those of the table, or facts about people."""
-        facts = self.statement.facts
+        """The columns of what was counted: those of the table, facts about people, or first records."""
+        facts, time = self.statement.facts, self.statement.careers
+        if time:
+            return first_schema(self.schema, time)
         return people_schema(self.schema, facts) if facts else self.schema
 
     @cached_property
     def counted(self) -> tuple[CodedTable, ...]:
         """The synthetic copies with a row for each person; none unless people were counted."""
         s, tables = self.statement, (CodedTable(self.schema, whole(r)) for r in self.records)
+        if s.careers:
+            return tuple(first_table(t, self.schema, s.careers, s.guarantee.person) for t in tables)
         if not s.facts:
             return ()
         coding = coding_of(self.schema, s.facts)

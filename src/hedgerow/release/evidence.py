@@ -15,8 +15,8 @@ def evidence_of(again: Redrawing) -> Evidence:
     takes the public table, and the target, of the run; without them such answers are left aside.
     """
     bundle = again.bundle
-    # answers about people, each counted once, tell no figure of rows
-    answers = () if bundle.statement.facts else tuple(m for _, m in bundle.answers)
+    # answers about people, each counted once, or about steps, tell no figure of rows
+    answers = () if bundle.statement.facts or bundle.statement.careers else tuple(m for _, m in bundle.answers)
     if any(m.question.tree for m in answers):
         if again.lacks("public") or again.lacks("target"):
             answers = tuple(m for m in answers if m.question.tree is None)

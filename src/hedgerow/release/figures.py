@@ -165,7 +165,8 @@ class JointTable(MeasuredTable):
 def joint_tables(contents: Contents) -> tuple[JointTable, ...]:
     """Every measured table of two columns or more, those furthest outside their bands first."""
     found = []
-    for m in _latest(contents):
+    known = contents.counted_schema.coding.sizes  # steps are no table of anything that a release has a row for
+    for m in (m for m in _latest(contents) if set(m.question.columns) <= set(known)):
         if not len(m.counts) == contents.counted_schema.size(m.question.columns) <= _MOST_CELLS:
             continue
         made = synthetic(contents, m.question.columns)

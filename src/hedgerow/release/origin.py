@@ -154,14 +154,36 @@ def _fact(fact: Fact) -> str:
     return {"most": f"most frequent {column}", "residual": f"mean residual of {column}"}.get(rule, fact.name)
 
 
+def career_words(contents: Contents) -> str:
+    """How people's rows were counted, where careers were; else nothing."""
+    s = contents.statement
+    most = s.guarantee.rows_per_person - 1
+    if not s.careers:
+        return ""
+    return (
+        f"Each person was counted once, by the first record and the span of {s.careers} to the last, and by at most "
+        f"{many(most, 'step')} from one record to the next; of anyone with more, {most} at even distances. Records "
+        f"of a person follow each other by {s.careers}, those of the same {s.careers} by their other values. "
+    )
+
+
+def _people(contents: Contents) -> str:
+    """How many synthetic people the records are of, where they are of people."""
+    if not contents.statement.careers:
+        return ""
+    rows, people = len(contents.records[0]), contents.counted[0].rows
+    named = contents.statement.guarantee.person
+    return f" of {people:,} synthetic people, {rows / people:.1f} each on average ({named} tells them apart)"
+
+
 def _records(contents: Contents) -> str:
     s, rows, copies = contents.statement, len(contents.records[0]), len(contents.records)
     what = many(rows, "synthetic record") if copies == 1 else f"{copies} copies of about {rows:,} synthetic records"
     public = [f"“{i.name}”" for i in s.public_inputs if i.role == "public"]
     like = f"; one may be like a row of the public table {listed(public)}, which is no secret" if public else ""
     return (
-        f"{what}: every column is synthetic, made from {_from_what(contents)}, and nothing is given. "
-        f"No row was copied from “{s.table}”{like}."
+        f"{what}{_people(contents)}: every column is synthetic, made from {_from_what(contents)}, and nothing is "
+        f"given. No row was copied from “{s.table}”{like}."
     )
 
 
@@ -206,7 +228,7 @@ def in_short(contents: Contents) -> str:
         rows = f"{several}{many(len(contents.records[0]), 'given row')}"
         return f"{rows}, with synthetic {listed(synthetic_columns(contents))}"
     if kind == "records":
-        return several + many(len(contents.records[0]), "synthetic record")
+        return several + many(len(contents.records[0]), "synthetic record") + _people(contents)
     return f"{several}{'' if contents.counts is None else many(len(contents.counts), 'synthetic count')}"
 
 
@@ -224,6 +246,11 @@ def row_words(contents: Contents) -> str:
         return (
             f"One row of {target_name(contents)}, as it is given. Its {drawn} were drawn: they are not those of the "
             "confidential table, and say nothing certain of whoever the row is about."
+        )
+    if kind == "records" and contents.statement.careers:
+        return (
+            f"One synthetic record of a synthetic person in the form of {described}. Rows with the same "
+            f"{contents.statement.guarantee.person} are of one person, who was drawn and is nobody."
         )
     if kind == "records":
         return f"One synthetic record in the form of {described}. It was drawn, and is nobody's record."
@@ -348,6 +375,11 @@ def _how_made(contents: Contents) -> str:
             f"{target_name(contents)}, how likely each value of {listed(synthetic_columns(contents))} is; one was "
             "drawn. All else is the row's own."
         )
+    if kind == "records" and s.careers:
+        return (
+            f"{career_words(contents)}{said}From the noisy answers{with_help} came a model of first records and "
+            "tables of what becomes of each column in a step; people were drawn from the one and go on by the others."
+        )
     if kind == "records":
         return f"{said}From the noisy answers{with_help} a model was made; records were drawn from it and decoded."
     return (
@@ -367,8 +399,14 @@ def _limits(contents: Contents) -> tuple[str, ...]:
     cap = contents.statement.guarantee.rows_per_person
     counted = "one was" if cap == 1 else f"{cap} were"
     changing = "What changes within a person was seen through these facts alone; no table of rows was measured."
+    steps = (
+        "A step was drawn from the record before it alone: what depends on earlier ones is kept only as far as the "
+        "record holds it."
+    )
     dropped = (
-        changing
+        steps
+        if contents.statement.careers
+        else changing
         if contents.statement.facts
         else f"Of anyone with more than {many(cap, 'row')}, only {counted} counted; the others leave no trace here."
     )

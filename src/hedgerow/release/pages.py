@@ -183,14 +183,14 @@ def _measured(contents: Contents) -> tuple[dict[str, Any], ...]:
 
 def _rows(contents: Contents) -> int:
     """How many records the release has, or stands for; where people were counted, how many people."""
-    if contents.statement.facts:
+    if contents.counted:
         return contents.counted[0].rows
     return len(contents.records[0]) if contents.counts is None else int(contents.counts["count"].sum())
 
 
 def _row_name(contents: Contents) -> str:
     """What one unit that was counted is called."""
-    return "person" if contents.statement.facts else "row" if contents.given else "synthetic record"
+    return "person" if contents.counted else "row" if contents.given else "synthetic record"
 
 
 def small_count(value: float) -> str:
@@ -232,7 +232,7 @@ def _total_note(contents: Contents, ones: tuple[figures.OneWayTable, ...]) -> st
     measured, drawn = int(ones[0].noisy.sum()), float(ones[0].synthetic.sum())
     if abs(measured - drawn) <= 0.02 * max(abs(measured), drawn):
         return ""
-    units = "persons" if contents.statement.facts else "synthetic records"
+    units = "persons" if contents.counted else "synthetic records"
     return (
         f"There are {drawn:,.0f} {units} in a copy, while the noisy counts of {ones[0].name} add up to "
         f"{measured:,}: compare shapes, not heights."

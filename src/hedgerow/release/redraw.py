@@ -40,7 +40,7 @@ from hedgerow.public import (
     pieces,
     whole,
 )
-from hedgerow.records import AbstractModel, Copies, Fitted, write_copies
+from hedgerow.records import AbstractModel, AbstractPeople, Copies, Fitted, write_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import BundleReader, NotChecked
 from hedgerow.release.checks import __version__
@@ -100,7 +100,8 @@ class Redrawing:
     @cached_property
     def data(self) -> PublicData:
         """All that the recipe may use: the schema, the public relative, the target, the very tables of the run."""
-        role: Role = "target" if self.published.recipe.attaches else "public"
+        recipe = self.published.recipe
+        role: Role = "target" if recipe.attaches or recipe.career_time else "public"
         return PublicData(
             self.bundle.schema,
             self._table("public", self.public, role),
@@ -124,6 +125,10 @@ class Redrawing:
         if facts and self.data.target and facts != facts_for(self.published, self.data):
             raise VerifyFailed("The facts that people were counted by are not those that the target shows.")
         fitted = self.published.recipe.fit(self.answers, self.data)
+        if isinstance(fitted, AbstractPeople) and fitted.total > max(map(len, self.bundle.records), default=0):
+            raise VerifyFailed(
+                f"The recipe draws {fitted.total:,} people from these answers; the release has fewer records."
+            )
         if isinstance(fitted, AbstractModel) and {len(f) for f in self.bundle.records} != {fitted.total}:
             raise VerifyFailed(  # before so many are drawn: the number comes from a stranger's file
                 f"The recipe draws {fitted.total:,} records from these answers; the release has "

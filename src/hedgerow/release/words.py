@@ -99,6 +99,11 @@ def grown(prior: float, epsilon: float) -> float:
 
 def _unit(s: Statement) -> str:
     g = s.guarantee
+    if s.careers:
+        return (
+            f"one person with all rows, counted once by the first record and by at most {g.rows_per_person - 1} of "
+            f"the steps from one record to the next (people are told apart by {g.person})"
+        )
     if s.facts:
         return f"one person with all rows, counted once (people are told apart by {g.person})"
     if g.count:
@@ -227,6 +232,9 @@ def facts(contents: Contents, promise: Promise) -> tuple[tuple[str, str], ...]:
         said = "label column" if columns == "1" else "label columns"
     capped = "" if g.unit == "record" else f", with at most {many(g.rows_per_person, 'row')} counted"
     capped = ", with all rows, counted once" if contents.statement.facts else capped
+    if contents.statement.careers:
+        capped = f", with all rows: counted once, and by at most {many(g.rows_per_person - 1, 'step')}"
+        what = f"{what}, of {contents.counted[0].rows:,} synthetic people"
     return (
         (rows, what),
         (columns, said),

@@ -31,6 +31,7 @@ from hedgerow.public import (
     Source,
     Tariff,
     as_text,
+    career_time,
     coding_of,
     owners,
     people_facts,
@@ -48,6 +49,7 @@ MOST_IMAGINED = 20_000
 FEWEST = 4
 """Rows a public table must have to be split in two."""
 _CLASSES = 5
+_RECORDS = 3  # of everybody in a made-up table of careers
 _REST = 0.02  # of the rows of a class that have none of the ordered values: no value, another one
 MOST = 100_000
 """Rows of either part: more would take longer and tell no more, since errors are carried on to the real sizes."""
@@ -222,11 +224,14 @@ def parts_of(
     guarantee: Guarantee,
     scale: float = 1.0,
     facts: Sequence[Fact] = (),
+    time: str = "",
 ) -> Parts:
     """``truth`` in the confidential table's place: of each ``person`` as many rows count as the gate would count.
 
-    With ``facts`` people count, each once.
+    With ``facts`` people count, each once; with a ``time``, careers, of which the gate itself takes what counts.
     """
+    if time:
+        return Parts(truth, public, truth, scale)
     if facts:
         coding = coding_of(public.schema, facts)
         people, _ = people_table(truth, people_schema(public.schema, facts), coding, guarantee.person)
@@ -253,14 +258,18 @@ def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) 
         tariff, scale = stand_in.tariff, stand_in.rows / made.rows
         if people_facts(tariff.coding):  # everybody has one row
             made = replace(made, frame=made.frame.with_row_index(tariff.guarantee.person))
-        return parts_of(made, None, known, tariff.guarantee, scale, people_facts(tariff.coding))
+        if time := career_time(tariff.coding):  # everybody has a few
+            who = pl.Series(tariff.guarantee.person, np.arange(made.rows) // _RECORDS)
+            made = replace(made, frame=made.frame.with_columns(who))
+        return parts_of(made, None, known, tariff.guarantee, scale, people_facts(tariff.coding), time)
     table, person = stand_in.table, stand_in.person
     apart = stand_in.drift * drift_score(table, rng) if stand_in.drift else None
     ours, theirs = split_rows(table.rows, stand_in.sizes, person, rng, halved=halved, log_odds=apart)
     public = replace(stand_in.public, relative=table.take(theirs), target=None, assumed_rows=stand_in.rows)
     whose = None if person is None else person[ours]
     facts, scale = people_facts(stand_in.tariff.coding), stand_in.rows / len(ours)
-    return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, scale, facts)
+    time = career_time(stand_in.tariff.coding)
+    return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, scale, facts, time)
 
 
 def imagined_table(schema: Schema, rows: int, rng: np.random.Generator) -> CodedTable:

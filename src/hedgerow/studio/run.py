@@ -52,6 +52,8 @@ def _cost(prepared: "PreparedJob") -> dict[str, Any]:
     judged = point.verdicts if point else ()
     rest = f", with {100 * (1 - plan.kept):.0f} % of the budget; what the rest asks follows from the answers"
     unit = "record" if guarantee.unit == "record" else f"person with at most {many(guarantee.rows_per_person, 'row')}"
+    if job.recipe.career_time:
+        unit = f"person with all rows, counted once and by at most {many(guarantee.rows_per_person - 1, 'step')}"
     return {
         "epsilon": f"{float(job.budget.epsilon):g}",
         "delta": f"{float(job.budget.delta):g}" if job.budget.delta else "",

@@ -81,10 +81,10 @@ class Tariff:
 
     def guarantee_of(self, question: Marginal) -> Guarantee:
         """By what promise a table is priced: add-remove, when its cells are public and labels say only who counts."""
-        g, tree = self.guarantee, question.tree.columns if question.tree else ()
-        fixed = set(self.coding.needs((*question.columns, *tree))) <= set(g.public_columns)
-        one_sided = g.relation == "label-change" and question.only and fixed
-        return replace(g, relation="add-remove", public_columns=()) if one_sided else g
+        g, names = self.guarantee, (*question.columns, *(question.tree.columns if question.tree else ()))
+        g = replace(g, rows_per_person=self.coding.most((*names, question.only), g.rows_per_person))
+        fixed = g.relation == "label-change" and set(self.coding.needs(names)) <= set(g.public_columns)
+        return replace(g, relation="add-remove", public_columns=()) if fixed and question.only else g
 
     def select_one(self, candidates: Sequence[Marginal], cost: Fraction) -> Spend:
         """One of ``candidates`` chosen: the one whose estimate is furthest from the truth in L1, with noise."""

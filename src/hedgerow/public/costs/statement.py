@@ -22,6 +22,11 @@ from hedgerow.public.costs.spend import PricedQuestion, Spend
 from hedgerow.public.people import Fact, Rule
 
 FORMAT = "hedgerow-statement/1"
+_CAREERS = (
+    "each person once, by the first record and the span to the last; and by at most rows_per_person - 1 steps from "
+    "one record to the next, of more as many at even distances; records in the order of time, then of all codes"
+)
+"""How a person's rows are counted in careers."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class Statement:
         version: the version of Hedgerow.
         choices: what each ``select`` answered: (position in ``spends``, the chosen question).
         facts: of people who were counted instead of rows, what each was counted by; else none.
+        careers: of people who were counted by their first record and by steps, the column of the time; else empty.
     """
 
     table: str
@@ -72,6 +78,7 @@ class Statement:
     version: str = ""
     choices: tuple[tuple[int, Marginal], ...] = ()
     facts: tuple[Fact, ...] = ()
+    careers: str = ""
 
     def __repr__(self) -> str:
         b, n = self.budget, len(self.spends)
@@ -174,6 +181,7 @@ class Statement:
             "choices": [[i, question_to_json(q)] for i, q in self.choices],
             "public_inputs": [asdict(i) for i in self.public_inputs],
             **({"people": [fact_to_json(f) for f in self.facts]} if self.facts else {}),
+            **({"careers": {"time": self.careers, "counted": _CAREERS}} if self.careers else {}),
             "ledger": {"run": self.run, "anchor": self.anchor},
         }
 
@@ -200,9 +208,19 @@ class Statement:
                 version=data["hedgerow"],
                 choices=tuple((int(i), question_from_json(q)) for i, q in data["choices"]),
                 facts=tuple(map(fact_from_json, data.get("people", ()))),
+                careers=_careers(data.get("careers")),
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as wrong:
             raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
+
+
+def _careers(data: Any) -> str:
+    """The column of the time, from what the statement says of careers."""
+    if data is None:
+        return ""
+    if set(data) != {"time", "counted"} or data["counted"] != _CAREERS:
+        raise ValueError("careers are counted in another way")
+    return _names([data["time"]])[0]
 
 
 def fact_to_json(fact: Fact) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from hedgerow.model.tables import (
     smoothed_line,
     smoothing_widths,
 )
-from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff, shares, total_variation
+from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff, in_order, shares, total_variation
 from hedgerow.recipes.base import pair_cells
 from hedgerow.recipes.blend.allocation import Price, Stakes, moved, shares_by_error
 from hedgerow.recipes.blend.axes import Axes
@@ -51,7 +51,6 @@ from hedgerow.recipes.blend.trust import (
     chance_of_pairs,
     clipped_slope,
     counted,
-    in_order,
     is_stranger,
     linked,
     regression,

@@ -15,7 +15,6 @@ import numpy as np
 from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records import Records, fixed_stream, stratified
 from hedgerow.model.tables import Floats, Key
-from hedgerow.public import BINNED, Column
 
 Doubt = Literal["", "stranger", "unlinked", "few"]
 """Why a public table is not used for pairs: other one-way tables, no association, too few rows; "": it is used."""
@@ -114,13 +113,6 @@ def _gap(table: Floats) -> float:
 def _counts(rows: Records, shape: Sequence[int], i: int, j: int) -> Floats:
     cell = rows[:, i].astype(np.int64) * shape[j] + rows[:, j]
     return np.bincount(cell, minlength=shape[i] * shape[j]).reshape(shape[i], shape[j]).astype(np.float64)
-
-
-def in_order(column: Column) -> int:
-    """How many of the first values of a column stand in order; 0 where there is none."""
-    if column.kind == "ordered":
-        return len(column.values)
-    return column.bin_count if column.kind in BINNED else 0
 
 
 def counted(rows: Records, weights: Floats, shape: Sequence[int], key: Key) -> Floats:
