@@ -83,7 +83,7 @@ def test_any_size_and_budget_gives_a_release_inside_the_schema(name: str, rows: 
 @pytest.mark.parametrize("name", RECIPES)
 def test_replicates_ask_what_was_asked_and_come_out_otherwise(name: str, budget: Budget) -> None:
     public = world(60)
-    gate = pretend(public, budget)
+    gate = pretend(public, budget, recipe_of(name).career_time)
     recipe_of(name).fit(gate, public)
     made = []
     for seed in (1, 2):

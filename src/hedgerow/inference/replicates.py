@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.model.base import Fitted
-from hedgerow.public import CodedTable, PublicData, people_facts
+from hedgerow.public import CodedTable, PublicData, career_time, people_facts
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in import DRIFT, drift_score
 
@@ -21,11 +21,12 @@ from hedgerow.stand_in import DRIFT, drift_score
 def replicate(recipe: AbstractRecipe, known: Answers, public: PublicData, rng: np.random.Generator) -> Fitted:
     """What the recipe makes of answers that could have been, and of a public table that could have been.
 
-    Where people are counted by facts the public table stays: its rows are not people.
+    Where people are counted the public table stays: its rows are not people.
     """
     relative = public.relative
     other = public
-    if relative is not None and not people_facts(known.tariff.coding):
+    coding = known.tariff.coding
+    if relative is not None and not people_facts(coding) and not career_time(coding):
         other = replace(public, relative=drifted(relative, rng))
     return recipe.fit_again(NoisierAnswers(known, rng), public, other)
 

@@ -2,8 +2,7 @@
 
 An auditor reads this folder, PROOFS.md, what it imports of ours (for gdp costs/gaussian.py). The core, at most 1,000:
 
-    entropy.py   random words from the operating system
-    noise.py     exact whole-number noise and exact private choice
+    entropy.py   random words from the operating system; noise.py   exact whole-number noise, exact private choice
     rows.py      the confidential rows: hidden, and counted by a counter
     gate.py      price, book, count, draw, save and mark, answer
 

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from hedgerow.answers import Answers
+from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import NOTHING, JobError
+from hedgerow.model.base import AbstractModel
 from hedgerow.model.careers import CareerModel, MoveTable, moved_shares, shrunk_shares
 from hedgerow.model.constants import CAREERS
 from hedgerow.model.trees.regression_tree import as_tree, grow, prune
@@ -110,15 +111,30 @@ class Careers(AbstractRecipe):
 
     def fit(self, gate: Answers, public: PublicData) -> CareerModel:
         """Ask for steps, then for first records, and put them together."""
-        coding = _career_coding(gate.tariff)
+        steps = self._steps(gate, public)
+        starts = self._starts(gate.tariff, gate.budget, public)
+        return self._people(gate.tariff, steps, starts, starts.recipe.fit(starts.asking(gate), starts.public))
+
+    def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> CareerModel:
+        """The same of noisier answers; the blend knows which of its questions depend on answers."""
+        steps = self._steps(gate, public)
+        starts = self._starts(gate.tariff, gate.budget, public)
+        asked = NoisierAnswers(starts.asking(gate.known), gate.rng)
+        return self._people(gate.tariff, steps, starts, starts.recipe.fit_again(asked, starts.public, starts.public))
+
+    def _steps(self, gate: Answers, public: PublicData) -> list[MoveTable]:
+        """The table of gaps, and those of moves."""
         chain = self._chain(gate.tariff, gate.budget, public)
         answers = gate.measure(chain.questions, self._for_steps(gate.budget), weights=chain.weights)
-        gaps, *moves = (chain.table(a) for a in answers)
-        starts = self._starts(gate.tariff, gate.budget, public)
-        found = starts.recipe.fit(starts.asking(gate), starts.public)
-        drawable(found.total)
-        person = gate.tariff.guarantee.person
-        return CareerModel(found.total, found, starts.public.schema, coding, gaps.shares[0], moves, person)
+        return [chain.table(a) for a in answers]
+
+    def _people(
+        self, tariff: Tariff, steps: Sequence[MoveTable], starts: "_Starts", first: AbstractModel
+    ) -> CareerModel:
+        drawable(first.total)
+        coding, (gaps, *moves) = _career_coding(tariff), steps
+        schema, person = starts.public.schema, tariff.guarantee.person
+        return CareerModel(first.total, first, schema, coding, gaps.shares[0], moves, person)
 
     def _for_steps(self, budget: Budget) -> Fraction:
         return budget.total * Fraction(str(self.step_share))
