@@ -22,7 +22,6 @@ from hedgerow.planning import Plan, forecast, machine_memory, outline, with_atta
 from hedgerow.public import (
     Budget,
     CodedTable,
-    Coding,
     Fact,
     Guarantee,
     PublicData,
@@ -150,13 +149,8 @@ class PreparedJob:
     @cached_property
     def tariff(self) -> Tariff:
         """How this job's requests are priced."""
-        budget = self.job.budget
-        return Tariff(self._coding, self.guarantee, budget.measure, budget.delta)
-
-    @property
-    def _coding(self) -> Coding:
-        """How what the gate counts is coded."""
-        return coding_of(self.schema, self.facts, self.job.recipe.career_time)
+        budget, coding = self.job.budget, coding_of(self.schema, self.facts, self.job.recipe.career_time)
+        return Tariff(coding, self.guarantee, budget.measure, budget.delta)
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
