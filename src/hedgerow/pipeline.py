@@ -69,7 +69,7 @@ class PreparedJob:
     def __post_init__(self) -> None:
         secret = self.job.confidential
         for role, other in (("public", self.job.public), ("target", self.job.target)):
-            if other and not other.is_frame and not secret.is_frame:
+            if other and _are_files(secret, other):  # a table on a server is no file, and none of these is read there
                 must_differ(secret.table, other.table, role)
 
     @cached_property

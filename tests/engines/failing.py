@@ -1,9 +1,11 @@
 """Mappings that workers of Spark run in tests: they must be importable there."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
+from typing import Any
 
 from hedgerow.public import Codes
 
@@ -32,3 +34,21 @@ class FailsOnce:
             raise ValueError("lost")
         pieces.touch()
         return codes
+
+
+@dataclass(frozen=True)
+class HangsOnce:
+    """Work on a partition; the first process that comes here leaves its number, and never gets any further."""
+
+    marker: Path
+    work: Any
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        try:
+            written = os.open(self.marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileExistsError:
+            yield from self.work(batches)
+            return
+        os.write(written, str(os.getpid()).encode())
+        os.close(written)
+        sleep(600)

@@ -62,16 +62,17 @@ def tape(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield begin  # type: ignore[misc]
 
 
-def made(place: Any, engine: str, folder: Path, recipe: Any) -> dict[str, bytes]:
+def made(place: Any, engine: str, folder: Path, recipe: Any, *, master: str = "", **more: Any) -> dict[str, bytes]:
     """The files of a release that depend on nothing but counts, noise and the job."""
     job = hr.Job(
         confidential=hr.Confidential(place, name="people", unit=hr.Person("id", rows=2, order="pay")),
         schema=hr.Schema.loads(SCHEMA),
         budget=hr.Budget(2),
         recipe=recipe,
-        engine=hr.Engine(engine),
+        engine=hr.Engine(engine, master),
         ledger=str(folder / "ledger.db"),
         seed=1,
+        **more,
     )
     release = job.run(folder / "release")
     assert release.verify()
@@ -80,17 +81,17 @@ def made(place: Any, engine: str, folder: Path, recipe: Any) -> dict[str, bytes]
     }
 
 
+ENGINES = {"duckdb": "duckdb", "spark": "spark"}  # others are those that the place asks for
 RECIPES = [hr.recipes.TreeBlend(), hr.recipes.DirichletMultinomial(columns=["sex", "race"], size=12)]
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=["noise and choices", "an urn"])
 def test_every_engine_makes_the_same_bundle(places: dict[str, Any], tape: Any, tmp_path: Path, recipe: Any) -> None:
-    engines = {"duckdb": "duckdb", "spark": "spark"}
     bundles = {}
     for name, place in places.items():
         (tmp_path / name).mkdir()
         tape()
-        bundles[name] = made(place, engines.get(name, ""), tmp_path / name, recipe)
+        bundles[name] = made(place, ENGINES.get(name, ""), tmp_path / name, recipe)
     first = bundles.pop("frame")
     assert {"measurements.parquet", "schema.toml"} < set(first) and (
         "records.parquet" in first or "counts.csv" in first
@@ -119,6 +120,20 @@ def test_an_order_that_the_table_does_not_have_is_refused_before_anything_is_boo
         job.run(tmp_path / "release")
     same = replace(job, confidential=hr.Confidential(TABLE, name="people", unit=hr.Person("id", rows=2)))
     assert same.order == ""
+
+
+def test_a_job_on_a_server_is_planned_beside_a_public_file_without_asking_the_server(tmp_path: Path) -> None:
+    """There is no such server, and no word of its address but the place."""
+    TABLE.drop("id").write_parquet(tmp_path / "public.parquet")
+    job = hr.Job(
+        confidential=hr.Confidential("postgresql://me:secret@nowhere/office#people"),
+        public=hr.Public(tmp_path / "public.parquet"),
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(2),
+        recipe=hr.recipes.Independent(),
+        outside=1,
+    )
+    assert job.plan().requests and "secret" not in repr(job.confidential)
 
 
 def test_a_job_file_keeps_engine_and_order(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The three tables of a job, and who is protected in the first: paths or frames, whose rows nobody has read."""
 
+import re
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -105,7 +106,8 @@ class _Table:
         return hash(self._values())
 
     def __repr__(self) -> str:
-        parts = [repr("frame" if self.is_frame else str(self.table))]
+        place = "frame" if self.is_frame else re.sub(r"//[^@/]*@", "//", str(self.table))  # no user, no password
+        parts = [repr(place)]
         for f in fields(self):  # type: ignore[arg-type]
             if f.name != "table" and (value := getattr(self, f.name)) != f.default:
                 parts.append(f"{f.name}={value!r}")

@@ -45,7 +45,7 @@ from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
 from hedgerow.public.files import OPENERS, Source, file_hash, file_of, open_source, same_file
 from hedgerow.public.formula import Formula, Term, make_claim
-from hedgerow.public.frames import open_public
+from hedgerow.public.frames import must_be_here, open_public
 from hedgerow.public.office import default_ledger
 from hedgerow.public.people import Fact, PeopleCoding, people_facts
 from hedgerow.public.people_tables import coding_of, people_schema, people_table

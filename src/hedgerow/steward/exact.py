@@ -46,6 +46,7 @@ from hedgerow.public import (
     Schema,
     Tariff,
     expanded,
+    must_be_here,
     open_confidential,
     open_source,
     shares,
@@ -78,7 +79,7 @@ def exact_table(table: Any, schema: Schema, count: str = "") -> InsideOnly[Coded
     wants to know how close the release is to the table, not to the part of it that was paid for.  With ``count`` a
     line is written out as often as that column says.
     """
-    source = expanded(open_source(table), count)
+    source = expanded(open_source(must_be_here(table)), count)
     described = {c.name: c for c in schema.columns if c.name in source.columns}
     if not described:
         raise TableMismatch("The confidential table has none of the schema's columns. Only its header was read.")
@@ -290,7 +291,7 @@ def side_by_side(job: JobValues, release: str | Path | None = None) -> InsideOnl
             + f"or name its folder with --release. {NOTHING}"
         ) from None
     columns = tuple(c for c in counts.columns if c not in _FIGURES)
-    rows = ConfidentialRows(open_confidential(job.confidential.table), schema.coding, job.guarantee)
+    rows = ConfidentialRows(open_confidential(must_be_here(job.confidential.table)), schema.coding, job.guarantee)
     (true,) = rows.count(CountPlan([Marginal(columns)], schema.coding))
     table = counts.select(*columns, synthetic="count").insert_column(len(columns), pl.Series("original", true))
     table = table.with_columns(difference=pl.col("synthetic") - pl.col("original"))

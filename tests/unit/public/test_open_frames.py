@@ -11,8 +11,10 @@ import pytest
 import xlsxwriter
 
 import hedgerow as hr
-from hedgerow.errors import HedgerowError, TableMismatch
+from hedgerow.errors import HedgerowError, JobError, TableMismatch
+from hedgerow.public import CodedTable
 from hedgerow.public.files import open_source
+from hedgerow.steward.exact import exact_table
 
 LOOSE = pd.DataFrame(
     {
@@ -105,3 +107,13 @@ def test_few_codes_of_a_domain_file_are_a_list_and_many_are_numbers(tmp_path: Pa
     drafted = hr.Schema.draft(tmp_path / "domain.json")
     assert drafted.column("race").values == tuple("01234") and drafted.column("income").values == ("0", "1")
     assert drafted.column("age").kind == "integer"
+
+
+@pytest.mark.parametrize("address", ["spark:office.people", "postgresql://me:secret@db/office#people", "hdfs://a/b"])
+def test_a_table_that_is_counted_elsewhere_is_not_read_here_and_its_address_is_not_shown(address: str) -> None:
+    """As a public table, and by the steward's exact looks."""
+    schema = hr.Schema.loads('[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n')
+    for read in (CodedTable.read, exact_table):
+        with pytest.raises(JobError, match="is counted where it is") as told:
+            read(address, schema)
+        assert "secret" not in str(told.value)
