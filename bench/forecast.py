@@ -6,9 +6,9 @@
 A pair is a number (the seed of a simulated world, ``personnel(20000, seed)``, whose public table is seven years
 older and drifts) or the name of a real pair of ``bench/real_tables.py``.  For each pair and recipe the job goes
 through the real gate at epsilon 1, ``--real`` times, and is rehearsed with each ``drift`` by the code of ``hedgerow
-rehearse``.  A line per use: mean and band of the forecast, and each real error.  The summary counts, for each recipe,
-kind of use and drift, how many real errors lie below the top of the band (9 in 10 should), and the median ratio
-real / forecast.
+rehearse``.  A line per use: whether its part was ``moved`` to where the target lies, mean and band of the forecast,
+and each real error.  The summary counts, for each recipe, kind of use and drift, how many real errors lie below the
+top of the band (9 in 10 should), and the median ratio real / forecast.
 """
 
 import argparse
@@ -131,6 +131,7 @@ def measured(pair: Pair, name: str, drifts: list[float], real: int, epsilon: str
                     "use": v.use.name,
                     "kind": v.use.kind,
                     "drift": drift,
+                    "moved": replace(stand_in, drift=drift).moves,
                     "forecast": round(v.error or 0.0, 5),
                     "low": round(v.low or 0.0, 5),
                     "high": round(v.high or 0.0, 5),
@@ -173,7 +174,9 @@ def summary(file: Path) -> pl.DataFrame:
     each = lines.with_columns(pl.col("real").str.split(" ")).explode("real").with_columns(pl.col("real").cast(float))
     below = (pl.col("real") <= pl.col("high")).sum().alias("below the top")
     ratio = (pl.col("real") / pl.col("forecast")).median().round(2).alias("real / forecast")
-    return each.group_by("recipe", "kind", "drift", maintain_order=True).agg(pl.len().alias("errors"), below, ratio)
+    return each.group_by("recipe", "kind", "drift", "moved", maintain_order=True).agg(
+        pl.len().alias("errors"), below, ratio
+    )
 
 
 def main() -> None:

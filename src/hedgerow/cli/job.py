@@ -157,8 +157,8 @@ def _rehearsal_text(found: "Rehearsal", outside: Sequence[str]) -> str:
 
 
 def _shown(verdict: "Verdict") -> str:
-    """An error, starred where the use is expected to be met."""
-    return "?" if verdict.error is None else f"{verdict.error:.3g}{' *'[verdict.expected_met is True]}"
+    """An error in the terms of its use, starred where that is expected to be met."""
+    return f"{verdict.shown[0]}{' *'[verdict.expected_met is True]}"
 
 
 def run(

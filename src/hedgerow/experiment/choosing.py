@@ -41,7 +41,7 @@ from hedgerow.public import (
 )
 from hedgerow.release import measurements
 from hedgerow.release.bundle import complete, put_in_place
-from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page
+from hedgerow.release.choice import NAME, PAGE, Candidate, ChoiceStatement, page, software
 from hedgerow.release.contents import without_passwords
 from hedgerow.release.measurements import flatten
 from hedgerow.run_gate import Gate, Journal, RunAccount, account_of, open_table, opened, recording
@@ -251,6 +251,7 @@ def _publish(choosing: Choosing, folder: Path, draft: Path, run: str, anchor: st
             anchor=anchor,
             version=__version__,
         ),
+        software(),
     )
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)

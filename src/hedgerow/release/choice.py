@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +31,7 @@ from hedgerow.public import (
 from hedgerow.release import checks
 from hedgerow.release.bundle import BundleReader, NotChecked
 from hedgerow.release.checks import __version__
+from hedgerow.release.redraw import software as software
 from hedgerow.release.words import promise_more, promise_of, promise_sentence
 
 NAME, PAGE = "choice.json", "README.md"
@@ -66,6 +67,7 @@ class ChoiceStatement:
         chosen: which of them was best.
         score: minus its noisy distance from the true tables; None when the best run failed.
         run: its requests, under the budget of one run's answers.
+        software: the libraries that drew its records, with their versions.
     """
 
     epsilon: Fraction
@@ -75,6 +77,7 @@ class ChoiceStatement:
     chosen: int
     score: int | None
     run: Statement
+    software: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def choice(self) -> Choice:
@@ -113,6 +116,7 @@ class ChoiceStatement:
             "stopping": {"law": self.stopping.law, "gamma": str(self.stopping.gamma)},
             "ledger": {"run": self.run.run, "anchor": self.run.anchor, "request": self.spend.digest},
             "best_run": self.run.to_json(),
+            **({"software": dict(self.software)} if self.software else {}),
         }
 
     def dumps(self) -> str:
@@ -133,6 +137,7 @@ class ChoiceStatement:
                 chosen=data["position"],
                 score=None if distance is None else -distance,
                 run=Statement.from_json(data["best_run"]),
+                software={str(k): str(v) for k, v in data.get("software", {}).items()},
             )
             written = found.dumps()
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError, RecursionError):
@@ -192,6 +197,11 @@ class ChoiceReader(BundleReader):
         """The best run."""
         return self.choice.run
 
+    @property
+    def software(self) -> dict[str, str]:
+        """The libraries that drew the records, as far as the choice says so."""
+        return dict(self.choice.software)
+
 
 def is_choice(folder: Path) -> bool:
     """Whether a folder is that of a choice, and not of a release."""
@@ -215,6 +225,8 @@ def price_follows(bundle: ChoiceReader) -> str:
         raise VerifyFailed("The best setting is not among those that were chosen from.")
     if made.score is None or type(made.score) is not int:
         raise VerifyFailed("The best run failed: there is nothing to check.")
+    if abs(made.score) >= 1 << 63:
+        raise VerifyFailed("The noisy distance has more digits than an answer of the gate can have.")
     bundle.schema.shape([c for t in made.tables for c in t.columns])
     one = made.epsilon / made.stopping.factor
     return (

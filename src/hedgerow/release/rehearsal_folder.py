@@ -65,13 +65,19 @@ def rehearsal_words(found: Rehearsal) -> dict[str, str]:
         "epsilon": decimal(found.epsilon),
         "least": f"The smallest epsilon tried that is expected to meet every tolerance is {decimal(least)}."
         if least is not None
-        else f"No epsilon up to {decimal(last)} is expected to meet every tolerance; missed at the largest: {worst}.",
+        else f"No epsilon up to {decimal(last)} is expected to meet every tolerance; expected to be missed: {worst}.",
         "band": "the band holds eight runs in ten"
         if found.runs >= RUNS
         else f"no band is drawn, since that takes {RUNS} runs or more",
         "played": played_words(found),
         "drift": drift_words(found),
+        "rests": "".join(f"{n[:1].upper()}{n[1:]}. " for n in _basis(found)).rstrip(),
     }
+
+
+def _basis(found: Rehearsal) -> list[str]:
+    """What the forecasts rest on and leave out, each reason once."""
+    return list(dict.fromkeys(v.note.rstrip(".") for v in found.here.verdicts if v.error is not None))
 
 
 def played_words(found: Rehearsal) -> str:

@@ -239,8 +239,9 @@ def _rests_on(stand_in: StandIn, runs: int) -> str:
         return f"forecast from {made}{few} on tables made up from the schema: no public one has its columns"
     said = f"forecast from {made}{few} on two parts of the public table, "
     if stand_in.drift:
-        seen = "; means by an attached column came out 2 to 3 times as far off where years were new"
-        return said + "drifted apart as past tables had from their relatives" + seen * stand_in.recipe.attaches
+        where = ", the one that plays the confidential table moved to where the target lies" * stand_in.moves
+        seen = "; means by an attached column came out up to twice as far off where years were new"
+        return said + f"drifted apart as past tables had from their relatives{where}{seen * stand_in.recipe.attaches}"
     return said + "drawn at random: how far the confidential table has drifted away from it is left out"
 
 

@@ -41,7 +41,7 @@ from hedgerow.public import (
 )
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.records import draw_one, draw_records
-from hedgerow.stand_in.drift import DRIFT, drift_score
+from hedgerow.stand_in.drift import DRIFT, drift_score, moved
 from hedgerow.uses import AbstractUse, UseError
 
 MOST_IMAGINED = 20_000
@@ -88,6 +88,12 @@ class StandIn:
     def imagined(self) -> bool:
         """Whether tables are made up from the schema, because there is no public one with all its columns."""
         return self.public.relative is None or bool(lacking(self.public.relative))
+
+    @property
+    def moves(self) -> bool:
+        """Whether the part that plays the confidential table is moved to where the target lies (``drift.py``)."""
+        attached = self.recipe.attaches and self.public.target is not None and self.drift > 0
+        return attached and not self.imagined and not people_facts(self.tariff.coding)  # careers are not torn apart
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -268,8 +274,10 @@ def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) 
     public = replace(stand_in.public, relative=table.take(theirs), target=None, assumed_rows=stand_in.rows)
     whose = None if person is None else person[ours]
     facts, scale = people_facts(stand_in.tariff.coding), stand_in.rows / len(ours)
-    time = career_time(stand_in.tariff.coding)
-    return parts_of(table.take(ours), whose, public, stand_in.tariff.guarantee, scale, facts, time)
+    time, truth = career_time(stand_in.tariff.coding), table.take(ours)
+    if stand_in.moves and stand_in.public.target is not None:
+        truth = moved(truth, stand_in.public.target, rng)
+    return parts_of(truth, whose, public, stand_in.tariff.guarantee, scale, facts, time)
 
 
 def imagined_table(schema: Schema, rows: int, rng: np.random.Generator) -> CodedTable:

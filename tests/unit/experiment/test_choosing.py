@@ -138,6 +138,22 @@ def test_a_choice_that_was_altered_does_not_hold(choice: Path, tmp_path: Path, h
     assert not all(held(tmp_path / "c").values()), how
 
 
+def test_nothing_is_hidden_in_the_distance_or_the_order_of_a_choice(choice: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    shutil.copytree(choice, folder)
+    shutil.copy(choice.parent / "public.parquet", tmp_path / "public.parquet")
+    text = (folder / "choice.json").read_text("utf-8")
+    distance = f'"noisy_distance": {json.loads(text)["noisy_distance"]},'
+    (folder / "choice.json").write_text(text.replace(distance, f'"noisy_distance": {10**400},'), "utf-8")
+    pl.read_parquet(folder / "records.parquet").reverse().write_parquet(folder / "records.parquet")
+    files = {p.name: manifest.facts_of(p) for p in folder.iterdir() if p.name != manifest.NAME}
+    (folder / manifest.NAME).write_text(manifest.dumps(files), "utf-8")
+    found = {c.name: c.held for c in verify(folder)}
+    assert found.pop("price of the choice follows from its law") is False
+    assert found.pop("records were drawn from the answers") is False, "the same libraries draw the same bytes"
+    assert all(found.values()), found
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [

@@ -15,6 +15,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 from hedgerow.stand_in import stand_in
+from hedgerow.stand_in.drift import moved
 from hedgerow.stand_in.rehearsal import RUNS, Point, Rehearsal, band, quick, rehearse
 from hedgerow.stand_in.stand_in import StandIn, split
 from hedgerow.uses import AbstractUse, Mean, Table, Verdict
@@ -245,6 +246,32 @@ def test_a_forecast_says_what_it_takes_for_granted_of_drift() -> None:
         found = made(replace(a_stand_in(uses=USES[:1]), drift=drift), runs=2, epsilons=[Fraction(1)])
         assert word in found.here.verdicts[0].note
         assert found.drift == found.to_json()["drift"] == drift
+
+
+def test_where_columns_are_attached_the_confidential_part_lies_where_the_target_does() -> None:
+    """Later years and higher pay are nowhere in the public table; who earns more than whom stays as it was."""
+    here = a_stand_in(recipe="guided_tree")
+    later = here.table.frame.drop("race").with_columns(pay=pl.lit(39))
+    known = replace(here.public, target=CodedTable.read(later, SCHEMA_, role="target"))
+    parts = split(replace(here, public=known), np.random.default_rng(1))
+    assert set(parts.truth.frame["pay"].to_list()) == {39}
+    assert set(parts.relative.frame["pay"].to_list()) == {5, 12, 25, 39}
+    assert set(split(replace(here, public=known, drift=0.0), np.random.default_rng(1)).truth.frame["pay"]) == {
+        5,
+        12,
+        25,
+        39,
+    }
+    same = split(here, np.random.default_rng(1)).truth.frame  # a target like the public table
+    assert same.group_by("sex", "race").len().height == 4 and set(same["area"].to_list()) == {"n", "s"}
+    assert "moved to where the target lies" in made(here, runs=1, epsilons=[Fraction(1)]).here.verdicts[0].note
+
+
+def test_a_move_keeps_the_order_of_the_rows() -> None:
+    here = a_stand_in(recipe="guided_tree", rows=40)
+    raised = here.table.frame.with_columns(pay=pl.col("pay").cast(pl.Float64) / 2)
+    found = moved(here.table, CodedTable.read(raised.drop("race"), SCHEMA_, role="target"), np.random.default_rng(0))
+    assert (found.frame["pay"].cast(float) * 2).to_list() == here.table.frame["pay"].cast(float).to_list()
 
 
 def test_all_epsilons_share_the_parts_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

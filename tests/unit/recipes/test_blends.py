@@ -14,6 +14,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema, violations
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
+from hedgerow.recipes.blend.noisy_tables import NoisyTables, TreeModel
 
 SCHEMA = """
 [columns.age]
@@ -79,6 +80,19 @@ def test_a_tree_blend_keeps_associations_and_structural_zeros() -> None:
     assert error(secret, made, schema) < 0.5 * error(secret, released("independent", secret, None, "10"), schema)
     assert not violations(schema, made).any()
     assert abs(made.height - 20_000) < 500
+
+
+def test_a_tree_blend_works_its_margins_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each path of the tree all columns were projected anew: a plan with 300 columns did not end."""
+    seen, tree = list[NoisyTables](), NoisyTables.tree
+
+    def kept(noisy: NoisyTables) -> TreeModel:
+        seen.append(noisy)
+        return tree(noisy)
+
+    monkeypatch.setattr(NoisyTables, "tree", kept)
+    released("tree_blend", people(2_000, 1), None, "1")
+    assert seen and all(x is y for x, y in zip(seen[-1].margins(), seen[-1].margins(), strict=True))
 
 
 def scrambled(frame: pl.DataFrame) -> pl.DataFrame:
