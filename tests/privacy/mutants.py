@@ -362,7 +362,7 @@ def unlimited_requests(patch: Patch) -> None:
     """The price is booked as next to nothing, so that the total never runs out."""
     original = Ledger.spend
     patch.setattr(
-        Ledger, "spend", lambda self, run, request, cost, what: original(self, run, request, cost / 100, what)
+        Ledger, "spend", lambda self, run, request, cost, *more: original(self, run, request, cost / 100, *more)
     )
     patch.setattr(Tariff, "measure_all", _thrice(Tariff.measure_all))
 
