@@ -5,7 +5,7 @@
 The page has operation counts first, which nothing else on the machine can move; then ratios to named alternatives,
 best of times taken in turns in the same run; then what whole tasks cost against rows and columns; at last the limits
 of the processor.  Every piece is a script of its own that can be run by itself.  ``--full`` adds 10^8 rows and two
-million attached ones.  Published peers have a target and an environment of their own: ``make peers``.
+million attached ones.
 """
 
 import argparse
