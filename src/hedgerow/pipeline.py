@@ -40,7 +40,7 @@ from hedgerow.public import (
 from hedgerow.records import Copies as Copies
 from hedgerow.records import RecordFile, write_copies
 from hedgerow.records import draw_copies as draw_copies
-from hedgerow.release import Contents, flatten, given_columns, software, write_bundle
+from hedgerow.release import Contents, flatten, given_columns, software, with_estimates, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
 from hedgerow.release.words import Promise, promise_of
 from hedgerow.run_gate import Journal, Ledger, account_of, open_table, opened, recording, spread_of
@@ -422,8 +422,11 @@ def run(
         drawn = write_copies(
             fitted, prepared.public, place, copies=job.copies, seed=job.seed, watch=watch, spread=spread
         )
-        watch("writing the release")
         contents = _contents(prepared, record, name, drawn, plan.verdicts, account.anchor())
+        if prepared.uses:
+            watch("working out intervals of the intended uses")
+            contents = with_estimates(contents, asked.heard, prepared.public, prepared.uses)
+        watch("writing the release")
         write_bundle(folder, contents, draft=journal.bundle)
         journal.finish()
     return folder

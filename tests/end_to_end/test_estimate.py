@@ -8,6 +8,7 @@ import pytest
 
 from hedgerow.api.release import Release
 from hedgerow.errors import JobError
+from hedgerow.figures import small
 from hedgerow.public import CodedTable
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.uses import Coefficient, Mean
@@ -50,7 +51,7 @@ MORE = {
 }
 
 
-def release_of(folder: Path, hedgerow: Command, recipe: str) -> Release:
+def release_of(folder: Path, hedgerow: Command, recipe: str, uses: str = "") -> Release:
     """A release of a few simulated people."""
     made = personnel(2000, 5, agencies=4, occupations=6)
     secret = made.confidential.drop("person")
@@ -58,7 +59,7 @@ def release_of(folder: Path, hedgerow: Command, recipe: str) -> Release:
     secret.drop("sex", "race").write_parquet(folder / "target.parquet")
     made.public.drop("person").write_parquet(folder / "public.parquet")
     (folder / "schema.toml").write_text(personnel_schema(4, 6), "utf-8")
-    (folder / "job.toml").write_text(JOB.format(recipe=recipe, more=MORE[recipe]), "utf-8")
+    (folder / "job.toml").write_text(JOB.format(recipe=recipe, more=MORE[recipe]) + uses, "utf-8")
     run = hedgerow("run", folder / "job.toml", "--yes", "--json")
     assert run.code == 0, run.err
     return Release.read(folder / "release")
@@ -91,7 +92,36 @@ def test_declared_uses_have_intervals_that_hold_what_the_confidential_table_give
     assert all(e.low <= s <= e.high for e, s in zip(people, shares, strict=True))
     assert release.estimate(table=["race"], by=["sex"], level=0.999)[0].estimate == people[0].estimate
     assert len(release.estimate()) == 2 + 1 + 10  # all declared uses
+    in_report(release)
     assert release.verify(), "what is measured for uses is drawn again"
+
+
+def in_report(release: Release) -> None:
+    """The report has the intervals that ``estimate`` gives, or why there is none; so have the uses in Python."""
+    kept, now = release.contents.estimates, release.estimate()
+    assert [(e.name, e.group, e.estimate, e.low, e.high) for e in kept] == [
+        (e.name, e.group, e.estimate, e.low, e.high) for e in now
+    ]
+    page = (release.folder / "report.html").read_text("utf-8").partition('id="intervals"')[2]
+    assert "± noise" in page and "female" in page
+    (gap,) = release.uses.intervals["gap"]
+    lines = repr(release.uses).splitlines()
+    shown = next(line for line in lines if line.startswith("gap"))
+    if gap.estimate is None:
+        assert shown.rstrip().endswith("cannot tell") and "This release cannot tell" in page
+    else:
+        assert shown.rstrip().endswith(f"({small(gap.low)} to {small(gap.high)})")
+    assert "2 of 2 figures have one" in next(line for line in lines if line.startswith("pay"))
+
+
+def test_a_report_says_of_too_many_figures_who_says_them(tmp_path: Path, hedgerow: Command) -> None:
+    extra = (
+        '[[use]]\nname = "many"\nkind = "mean"\nof = "pay"\nby = ["agency", "occupation", "sex"]\ntolerance = 1000\n'
+    )
+    release = release_of(tmp_path, hedgerow, "tree_blend", extra)
+    (many,) = release.uses.intervals["many"]
+    assert many.estimate is None and "hedgerow estimate says them all" in many.basis
+    assert len(release.uses.intervals["people"]) == 10
 
 
 def test_what_is_asked_wrongly_is_refused_before_anything_is_done(tmp_path: Path, hedgerow: Command) -> None:

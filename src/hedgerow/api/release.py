@@ -2,7 +2,7 @@
 
 import warnings
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,16 +39,22 @@ from hedgerow.uses import AbstractUse, Verdict, use_asked
 
 @final
 class Verdicts(tuple[Verdict, ...]):
-    """Verdicts, one for each intended use; shown as a table."""
+    """Verdicts, one for each intended use, and its figures with their intervals; shown as a table."""
 
-    __slots__ = ()
-    _head = ("intended use", "error", "tolerance", "")
+    intervals: Mapping[str, EstimateTable]
+    _head = ("intended use", "error", "tolerance", "", "95 % interval")
+
+    def __new__(cls, verdicts: Iterable[Verdict], intervals: Mapping[str, EstimateTable]) -> "Verdicts":
+        """Verdicts, and estimates by the names of their uses."""
+        found = super().__new__(cls, verdicts)
+        found.intervals = intervals
+        return found
 
     def _rows(self) -> list[tuple[str, ...]]:
-        return [(v.use.name, *v.shown) for v in self]
+        return [(v.use.name, *v.shown, self.intervals.get(v.use.name, EstimateTable()).in_short) for v in self]
 
     def __repr__(self) -> str:
-        return "\n".join(aligned(self._head, self._rows(), left=(0, 3))) if self else "no intended use"
+        return "\n".join(aligned(self._head, self._rows(), left=(0, 3, 4))) if self else "no intended use"
 
     def _repr_html_(self) -> str:
         return table_html("Intended uses", self._head, self._rows())
@@ -113,8 +119,11 @@ class Release:
 
     @property
     def uses(self) -> "Verdicts":
-        """Each intended use with the error that was forecast for it."""
-        return Verdicts(self.contents.verdicts)
+        """Each intended use with the error that was forecast for it, and its interval; ``uses.intervals`` has all.
+
+        A release of a version before has no intervals in it: ``estimate`` works them out.
+        """
+        return Verdicts(self.contents.verdicts, self.contents.estimates.by_name)
 
     @property
     def records(self) -> pl.DataFrame:

@@ -54,6 +54,26 @@ class Estimate:
             "in_file": self.in_file,
         }
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Estimate":
+        """The estimate that ``to_json`` wrote; a ValueError where it is none.
+
+        >>> one = refused("pay", "F", 0.95, "too few rows")
+        >>> Estimate.from_json(one.to_json()) == one
+        True
+        """
+        numbers = [data[k] for k in ("estimate", "low", "high", "in_file")]
+        parts = dict(data["parts"] or {})
+        known = [data["level"], *parts.values(), *(x for x in numbers if x is not None)]
+        texts = [data[k] for k in ("name", "group", "basis")]
+        if not all(type(x) in (int, float) and isfinite(x) for x in known) or not all(type(t) is str for t in texts):
+            raise ValueError("an estimate has numbers and texts")
+        if set(parts) not in (set(), set(PARTS)) or len({x is None for x in numbers[:3]}) > 1:
+            raise ValueError("an estimate has an interval with all its parts, or none")
+        name, group, basis = texts
+        estimate, low, high, in_file = numbers
+        return cls(name, group, estimate, low, high, data["level"], parts, basis, in_file)
+
 
 def with_interval(
     name: str,
@@ -100,7 +120,8 @@ class EstimateTable(tuple[Estimate, ...]):
     __slots__ = ()
 
     @property
-    def _head(self) -> tuple[str, ...]:
+    def head(self) -> tuple[str, ...]:
+        """What stands above ``rows``."""
         level = f"{100 * self[0].level:g} %" if self else ""
         return ("", "estimate", f"{level} from", "to", *(f"± {p}" for p in PARTS), "in the file")
 
@@ -114,6 +135,24 @@ class EstimateTable(tuple[Estimate, ...]):
         return found
 
     @property
+    def by_name(self) -> dict[str, "EstimateTable"]:
+        """The estimates of each use or question by itself."""
+        found: dict[str, list[Estimate]] = {}
+        for e in self:
+            found.setdefault(e.name, []).append(e)
+        return {name: EstimateTable(group) for name, group in found.items()}
+
+    @property
+    def in_short(self) -> str:
+        """All of them in a few words: the interval if there is one figure, or how many have one."""
+        told = [e for e in self if e.estimate is not None]
+        if len(self) == 1 and told:
+            return f"{small(told[0].estimate)} ({small(told[0].low)} to {small(told[0].high)})"
+        if not told:
+            return "cannot tell" if self else ""
+        return f"{len(told):,} of {len(self):,} figures have one" if len(self) > 1 else ""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the estimates rest on, each said once."""
         return tuple(dict.fromkeys(e.basis for e in self))
@@ -122,10 +161,10 @@ class EstimateTable(tuple[Estimate, ...]):
         if not self:
             return "no estimate"
         title = dict.fromkeys(e.name for e in self)
-        return "\n".join([", ".join(title), *aligned(self._head, self.rows(), left=(0,)), *self.notes])
+        return "\n".join([", ".join(title), *aligned(self.head, self.rows(), left=(0,)), *self.notes])
 
     def _repr_html_(self) -> str:
-        return table_html(", ".join(dict.fromkeys(e.name for e in self)), self._head, self.rows())
+        return table_html(", ".join(dict.fromkeys(e.name for e in self)), self.head, self.rows())
 
     def to_json(self) -> Any:
         """A list, or the one estimate that there is."""

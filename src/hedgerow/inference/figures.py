@@ -14,7 +14,7 @@ from hedgerow.public import CodedTable, Floats
 from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table, cell_names
 
 _GIVEN = 0.2  # of a coefficient's variance, where most of it lies in columns that are known row by row
-_MODEL_CAUTION = 1.5  # times what splits leave out: models drift further from year to year (docs/inference.md)
+_MODEL_CAUTION = 2.0  # times what splits leave out of a whole model: it drifts further in years (docs/inference.md)
 MOST_FIGURES = 20_000
 """Cells or groups of one use that are estimated."""
 
@@ -180,7 +180,8 @@ class _Asked:
         public = other if self.evidence.given and again is not None else rows
         played = left_out(table, moments, public or rows, by, g)
         apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
-        more = _MODEL_CAUTION if isinstance(self.use, Coefficient) else 1.0
+        whole = isinstance(self.use, Coefficient) and not self.evidence.given  # given columns are no model's
+        more = _MODEL_CAUTION if whole else 1.0
         recipe = sqrt((more * played) ** 2 + apart**2)
         parts = {"sampling": told.sampling * self.sampling, "noise": told.noise, "recipe": recipe}
         return told.value, parts

@@ -184,7 +184,7 @@ class BundleReader:
     @cached_property
     def contents(self) -> Contents:
         """Everything the bundle says, put together again."""
-        title, verdicts, given, rehearsal, software = package.loads(self.text(package.NAME))
+        title, verdicts, estimates, given, rehearsal, software = package.loads(self.text(package.NAME))
         return Contents(
             schema=self.schema,
             statement=self.statement,
@@ -195,6 +195,7 @@ class BundleReader:
             copies=self.further_counts,
             margins=self.margins,
             verdicts=verdicts,
+            estimates=estimates,
             given=given,
             rehearsal=rehearsal,
             formats=self.formats,

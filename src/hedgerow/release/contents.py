@@ -20,6 +20,8 @@ import polars as pl
 
 from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
+from hedgerow.inference import Estimate as Estimate
+from hedgerow.inference import EstimateTable
 from hedgerow.public import (
     PIECE,
     CodedTable,
@@ -41,6 +43,7 @@ from hedgerow.public import (
 )
 from hedgerow.release.measurements import Answers
 from hedgerow.stand_in import Rehearsal
+from hedgerow.uses import AbstractUse as AbstractUse
 from hedgerow.uses import Verdict
 
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt", "xlsx")
@@ -73,6 +76,7 @@ class Contents:
         copies: further copies of ``counts``, in the same form.
         margins: the margins of ``counts``, in the same form.
         verdicts: how each intended use is expected to fare.
+        estimates: the figures of intended uses with their intervals, or why there is none.
         given: of records that attach columns to a target: the target's own columns, and in how many rows of each the
             value was replaced because the schema does not allow it; none of whole records.
         rehearsal: the job played on its public table at several epsilons, when that was done.
@@ -90,6 +94,7 @@ class Contents:
     copies: tuple[pl.DataFrame, ...] = ()
     margins: pl.DataFrame | None = None
     verdicts: tuple[Verdict, ...] = ()
+    estimates: EstimateTable = EstimateTable()
     given: Mapping[str, int] = field(default_factory=dict)
     rehearsal: Rehearsal | None = None
     formats: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ import polars as pl
 from hedgerow.errors import VerifyFailed
 from hedgerow.figures import percent
 from hedgerow.public import LISTED, Column, Condition, Table, Zero, unknown_rule, whole
-from hedgerow.release.contents import Contents, count_tables
+from hedgerow.release.contents import Contents, Estimate, EstimateTable, count_tables
 from hedgerow.release.manifest import Facts
 from hedgerow.release.origin import kind_of, made_sentence, origin
 from hedgerow.stand_in import Rehearsal
@@ -57,6 +57,7 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
             "kind": kind_of(contents),
             **({"given": dict(contents.given)} if contents.given else {}),
             "uses": [v.to_json() for v in contents.verdicts],
+            **({"estimates": [e.to_json() for e in contents.estimates]} if contents.estimates else {}),
             **({"software": dict(contents.software)} if contents.software else {}),
             **({"rehearsal": contents.rehearsal.to_json()} if contents.rehearsal else {}),
         },
@@ -64,8 +65,10 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def loads(text: str) -> tuple[str, tuple[Verdict, ...], dict[str, int], Rehearsal | None, dict[str, str]]:
-    """The title, verdicts, given columns, rehearsal and software of a data package that ``dumps`` wrote."""
+def loads(
+    text: str,
+) -> tuple[str, tuple[Verdict, ...], EstimateTable, dict[str, int], Rehearsal | None, dict[str, str]]:
+    """The title, verdicts, estimates, given columns, rehearsal and software of a package that ``dumps`` wrote."""
     try:
         data = json.loads(text)
         if data["hedgerow"]["format"] != FORMAT:
@@ -74,6 +77,7 @@ def loads(text: str) -> tuple[str, tuple[Verdict, ...], dict[str, int], Rehearsa
         return (
             str(data["title"]),
             tuple(Verdict.from_json(u) for u in data["hedgerow"]["uses"]),
+            EstimateTable(Estimate.from_json(e) for e in data["hedgerow"].get("estimates", ())),
             {str(column): int(rows) for column, rows in data["hedgerow"].get("given", {}).items()},
             None if played is None else Rehearsal.from_json(played),
             {str(k): str(v) for k, v in data["hedgerow"].get("software", {}).items()},

@@ -31,7 +31,7 @@ from hedgerow.figures import (
 )
 from hedgerow.public import CodedTable, Places, Schema, Statement, law_of, pieces, violations, whole
 from hedgerow.release import figures, origin, package, words
-from hedgerow.release.contents import Contents
+from hedgerow.release.contents import Contents, EstimateTable
 from hedgerow.release.manifest import Facts
 from hedgerow.release.rehearsal_folder import curves, groups, rehearsal_words
 from hedgerow.release.words import Promise, of_100, promise_of, urn_words
@@ -285,6 +285,8 @@ def _sections(contents: Contents) -> dict[str, Any]:
         "joints_more": f"{len(found) - _MOST_JOINTS:,}" if len(found) > _MOST_JOINTS else "",
         "relations": _relations(related),
         "groups": groups(contents.verdicts),
+        "intervals": tuple(_interval_panel(*use) for use in contents.estimates.by_name.items()),
+        "replicated": bool(words.replicates(contents)),
         "use_figures": tuple(_use_figures(contents)),
         "validity": _validity(contents),
     }
@@ -372,6 +374,20 @@ def _relations(found: Sequence[figures.LevelPair]) -> tuple[figures.ReportPanel,
     return (
         panel("Correlations", lambda v: v.noisy_correlation, lambda v: v.correlation),
         panel("Slopes", lambda v: v.noisy_slope, lambda v: v.slope),
+    )
+
+
+def _interval_panel(name: str, found: EstimateTable) -> figures.ReportPanel:
+    """The estimates of a use with their intervals; where there is none, why, and what to declare."""
+    ranges = [
+        Range(e.group or name, e.estimate, e.low, e.high)
+        for e in found[:_MOST_GROUPS]
+        if e.estimate is not None and e.low is not None and e.high is not None
+    ]
+    figure = estimates(ranges, said=f"{name}, with intervals", show=small) if ranges else Markup()
+    more = f"{len(found) - _MOST_GROUPS:,}" if len(found) > _MOST_GROUPS else ""
+    return figures.ReportPanel(
+        name, " ".join(found.notes), figure, found.head, tuple(found.rows()[:_MOST_GROUPS]), more
     )
 
 

@@ -11,9 +11,8 @@ from hedgerow.answers import RecordedAnswers
 from hedgerow.errors import JobError, Refused
 from hedgerow.inference import replicate
 from hedgerow.job import ForeignRecipe, JobValues
-from hedgerow.model.base import AbstractTabulation
 from hedgerow.public import RecordFile, write_pieces
-from hedgerow.records import Copies, draw_shards
+from hedgerow.records import AbstractTabulation, Copies, draw_shards
 from hedgerow.release.bundle import BundleReader
 from hedgerow.release.redraw import Redrawing, replies
 

@@ -172,6 +172,21 @@ def posterior_mode(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
     return out
 
 
+def raked(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
+    """``shares`` moved until they agree with noisy counts as they are, however far that is: iterative raking.
+
+    The noise stays in them.  For replicates: what the prior kept of itself against the counts shows there.
+    """
+    out = shares.copy()
+    for _ in range(GUIDED_TREE.mode_sweeps):
+        for e in counts:
+            fitted, _ = _sums(out, e)
+            step = np.log(np.maximum(e.counts, 0.5) / np.maximum(fitted, 0.5))
+            limit = GUIDED_TREE.largest_step
+            _scale(out, e.group, np.exp(np.clip(step, -limit, limit))[:, e.label_of(out.shape[1])])
+    return out
+
+
 def _sums(shares: Shares, e: LabelCounts) -> Sums:
     """For each group the summed shares s of each label, and the sums of s (1 - s)."""
     fitted, spread = np.zeros(e.counts.shape), np.zeros(e.counts.shape)

@@ -27,6 +27,7 @@ from hedgerow.model.trees.label_counts import (
     label_totals,
     merge_groups,
     posterior_mode,
+    raked,
     to_target,
 )
 from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree, grow, prune
@@ -211,7 +212,7 @@ class GuidedTree(AbstractRecipe):
         else:
             start = self._start(attach_inputs(self, gate.tariff, other), request, other)
         noisier = tuple(map(gate.noisier, answers))
-        return self._made(gate.tariff, inputs, request, noisier, start, public)
+        return self._made(gate.tariff, inputs, request, noisier, start, public, as_told=True)
 
     def _asked(self, gate: Answers, public: PublicData) -> tuple[AttachInputs, TreeRequest, tuple[Measurement, ...]]:
         """What came back, to one request, or to two without public labels: the last request's answers come first."""
@@ -234,10 +235,16 @@ class GuidedTree(AbstractRecipe):
         answers: Sequence[Measurement],
         start: Shares,
         public: PublicData,
+        *,
+        as_told: bool = False,
     ) -> AbstractAttachment:
-        """The starting point, corrected by all answers."""
+        """The starting point, corrected by all answers; ``as_told``: in the end by those for uses as they are."""
         counts = _label_counts(inputs, answers)
         shares = _correct(start, counts, request)
+        if as_told:
+            own = {Marginal((a, *inputs.private)) for a in inputs.given}
+            asked = zip(answers[1:], counts[1:], strict=True)
+            shares = raked(shares, [e for m, e in asked if m.question.tree or m.question not in own])
         groups = (*(e.group for e in counts), *inputs.code_rows)
         found = RowShares(inputs.target.schema, inputs.private, shares, groups, inputs.target)
         return carried(found, inputs.private, public, tariff)
