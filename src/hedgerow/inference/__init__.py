@@ -7,7 +7,7 @@ replicates.py    the release made again as it could have come out
 estimate.py      an estimate, its interval and parts, or why there is none
 """
 
-from hedgerow.inference.estimate import Estimate, EstimateTable
+from hedgerow.inference.estimate import Estimate, EstimateTable, refused
 from hedgerow.inference.evidence import Evidence
 from hedgerow.inference.figures import estimates
 from hedgerow.inference.replicates import replicate

@@ -12,6 +12,7 @@ from hedgerow.figures import aligned, small, table_html
 PARTS = ("sampling", "noise", "recipe", "drawing")
 """Chance that made the confidential rows; the gate's noise; what the recipe, or the use made of its answers, leaves
 out; and the drawing of records, where the figure is read off records."""
+_CANNOT = "This release cannot tell"
 
 
 @final
@@ -103,7 +104,7 @@ def with_interval(
 
 def refused(name: str, group: str, level: float, why: str, in_file: float | None = None) -> Estimate:
     """No estimate, and why."""
-    return Estimate(name, group, None, None, None, level, {}, f"This release cannot tell: {why}.", in_file)
+    return Estimate(name, group, None, None, None, level, {}, f"{_CANNOT}: {why}.", in_file)
 
 
 def normal(level: float) -> float:
@@ -149,8 +150,9 @@ class EstimateTable(tuple[Estimate, ...]):
         if len(self) == 1 and told:
             return f"{small(told[0].estimate)} ({small(told[0].low)} to {small(told[0].high)})"
         if not told:
-            return "cannot tell" if self else ""
-        return f"{len(told):,} of {len(self):,} figures have one" if len(self) > 1 else ""
+            refusals = [e for e in self if e.basis.startswith(_CANNOT)]
+            return "cannot tell" if refusals else "hedgerow estimate says" if self else ""
+        return f"{len(told):,} of {len(self):,} figures shown have one"
 
     @property
     def notes(self) -> tuple[str, ...]:

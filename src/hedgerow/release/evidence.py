@@ -1,21 +1,24 @@
 """What a bundle knows of any figure: its answers with their trees, its file, its relative; for estimates."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from hedgerow.inference import Estimate, EstimateTable, Evidence, estimates
+from hedgerow.errors import HedgerowError
+from hedgerow.inference import Estimate, EstimateTable, Evidence, estimates, refused
 from hedgerow.public import CodedTable, Measurement, PublicData, Schema, Statement, Table, decode, whole
 from hedgerow.release.contents import AbstractUse, Contents
 from hedgerow.release.redraw import Redrawing
 
 LEVEL = 0.95
 """Of the intervals in a report."""
-_MOST_GROUPS, _MOST_CELLS, _MOST_SHOWN, _MOST_ROWS = 60, 20_000, 40, 100_000
-"""Figures of a use that are worked out one by one, cells of a table, those that are kept, and public rows used for
-a report: ``estimate`` has no such bounds."""
+_MOST_GROUPS, _MOST_CELLS, _MOST_SHOWN, _MOST_ROWS, _MOST_RECORDS = 60, 20_000, 40, 100_000, 1_000_000
+"""Figures of a use that are worked out one by one, cells of a table, those that are kept, public rows used and
+records looked at for a report: ``estimate`` has no such bounds."""
+_FAULTS = (Exception, pl.exceptions.PanicException)  # the latter is no Exception
 
 
 def evidence_of(again: Redrawing) -> Evidence:
@@ -42,31 +45,77 @@ def with_estimates(
 ) -> Contents:
     """The contents of a bundle with every intended use estimated from what its run has ``heard``.
 
-    A figure that cannot be told is kept with the reason.
+    A figure that cannot be told is kept with the reason.  The run is paid for: nothing that goes wrong here stops it.
     """
     wanted = tuple(uses)
     if not wanted:
         return contents
+    rows = _row_count(contents.counts, contents.records)
+    if rows > _MOST_RECORDS:
+        left = EstimateTable(_elsewhere(use, f"The file has {rows:,} rows") for use in wanted)
+        return replace(contents, estimates=left)
+    try:
+        evidence = _evidence_of_run(contents, tuple(heard), data)
+    except _FAULTS as wrong:
+        return replace(contents, estimates=EstimateTable(_fault(use, wrong) for use in wanted))
+    return replace(contents, estimates=EstimateTable(e for use in wanted for e in _safely(evidence, use)))
+
+
+def _evidence_of_run(contents: Contents, heard: tuple[Measurement, ...], data: PublicData) -> Evidence:
     relative = data.relative
     if relative is not None and relative.rows > _MOST_ROWS:
         some = np.linspace(0, relative.rows - 1, _MOST_ROWS).astype(np.int64)
         data = replace(data, relative=relative.take(some))
     records = _rows(contents.schema, contents.counts, contents.records)
-    evidence = _evidence(contents.statement, contents.schema, tuple(heard), records, data)
-    return replace(contents, estimates=EstimateTable(e for use in wanted for e in _of_use(evidence, use)))
+    return _evidence(contents.statement, contents.schema, heard, records, data)
+
+
+def _safely(evidence: Evidence, use: AbstractUse) -> Sequence[Estimate]:
+    """The estimates of one use as they will be read from the bundle, or why there are none."""
+    try:
+        return tuple(_kept(e) for e in _of_use(evidence, use))
+    except _FAULTS as wrong:
+        return (_fault(use, wrong),)
+
+
+def _kept(one: Estimate) -> Estimate:
+    """An estimate as it is read from a bundle; refused where it has a figure that a bundle cannot keep."""
+    try:
+        return Estimate.from_json(json.loads(json.dumps(one.to_json(), allow_nan=False)))
+    except ValueError:
+        return refused(one.name, one.group, one.level, "its figures are not finite")
+
+
+def _fault(use: AbstractUse, wrong: BaseException) -> Estimate:
+    """No estimate of a use, with the reason; of a fault that was not foreseen its kind is enough."""
+    if isinstance(wrong, HedgerowError):
+        why = " ".join(str(wrong).split()).rstrip(".")
+    else:
+        why = f"working out its interval failed ({type(wrong).__name__}). That is a fault of Hedgerow: report it"
+    return refused(use.name, "", LEVEL, why)
+
+
+def _elsewhere(use: AbstractUse, said: str) -> Estimate:
+    """No estimate in the report of a use for which there is too much to look at."""
+    more = f"{said}: too many for the report. hedgerow estimate works the figures out."
+    return Estimate(use.name, "", None, None, None, LEVEL, {}, more)
+
+
+def _row_count(counts: pl.DataFrame | None, records: Sequence[Table]) -> int:
+    return len(records[0]) if counts is None else int(counts["count"].clip(0).sum())
 
 
 def _of_use(evidence: Evidence, use: AbstractUse) -> Sequence[Estimate]:
     """The estimates of one use that a report shows; of a wide table its largest cells."""
     figures = evidence.schema.size(use.groups) * max(len(use.repeats), 1)
     if figures > (_MOST_CELLS if use.figures_are_counts else _MOST_GROUPS):
-        said = f"{figures:,} figures: too many for the report. hedgerow estimate says them all."
-        return (Estimate(use.name, "", None, None, None, LEVEL, {}, said),)
+        return (_elsewhere(use, f"{figures:,} figures"),)
     found = estimates(evidence, use, level=LEVEL)
     if len(found) <= _MOST_GROUPS:
         return found
     largest = sorted(range(len(found)), key=lambda i: -(found[i].estimate or 0.0))[:_MOST_SHOWN]
-    return tuple(found[i] for i in sorted(largest))
+    more = f" Of {len(found):,} figures the {_MOST_SHOWN} largest are shown; hedgerow estimate says them all."
+    return tuple(replace(found[i], basis=found[i].basis + more) for i in sorted(largest))
 
 
 def _evidence(

@@ -379,8 +379,21 @@ def replicates(contents: Contents) -> dict[str, Any]:
     return {
         "command": f"hedgerow sample . --replicates 20 --out ../replicates{_files(needed)}",
         "lines": _replicate_lines(contents),
-        "holds": _same_tables(needed) + holds + adds,
+        "holds": _same_tables(needed) + holds + adds + _TOO_NARROW.get(contents.statement.recipe, ""),
     }
+
+
+_TOO_NARROW = {  # docs/inference.md, Replicates
+    "tree_blend": (
+        " **Of a coefficient in a model of three columns and more it tells far too little**: the records of "
+        "tree_blend lack what goes together in so many columns, in every replicate alike. Take no error of such a "
+        "coefficient from it."
+    ),
+    "guided_tree": (
+        " **Of a coefficient in a model of three columns and more that was not declared as a use it tells far too "
+        "little**: about a fourth of the error where that was measured. Declare such a model."
+    ),
+}
 
 
 def _replicate_lines(contents: Contents) -> tuple[tuple[str, str], ...]:
