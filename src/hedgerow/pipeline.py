@@ -17,7 +17,7 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import JobError, LedgerError, Refused
-from hedgerow.job import JobValues, Public, Target, facts_for, job_remarks, name_of, published_text
+from hedgerow.job import JobValues, Public, Target, facts_for, job_remarks, name_of, on_this_disk, published_text
 from hedgerow.planning import Plan, forecast, machine_memory, outline, with_attach
 from hedgerow.public import (
     Budget,
@@ -67,10 +67,11 @@ class PreparedJob:
     job: JobValues
 
     def __post_init__(self) -> None:
-        secret = self.job.confidential
+        secret = on_this_disk(self.job.confidential.table)
         for role, other in (("public", self.job.public), ("target", self.job.target)):
-            if other and _are_files(secret, other):  # a table on a server is no file, and none of these is read there
-                must_differ(secret.table, other.table, role)
+            files = other and isinstance(secret, Path) and isinstance(other.table, Path)
+            if other and files:  # a table on a server is no file, and none of these is read there
+                must_differ(secret, other.table, role)
 
     @cached_property
     def public(self) -> PublicData:
@@ -298,10 +299,6 @@ def must_differ(secret: Path | str, other: Path | str, role: str) -> None:
             "job calls public is read freely and its hash is published. Name another table. The files were\n"
             "compared as they lie on the disk; no row was looked at, nothing was booked or spent."
         )
-
-
-def _are_files(*tables: Any) -> bool:
-    return all(isinstance(t.table, Path) for t in tables)
 
 
 def _equal_bytes(one: Path, other: Path) -> bool:

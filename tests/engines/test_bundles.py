@@ -136,6 +136,23 @@ def test_a_job_on_a_server_is_planned_beside_a_public_file_without_asking_the_se
     assert job.plan().requests and "secret" not in repr(job.confidential)
 
 
+def test_the_confidential_file_by_its_address_is_no_public_table(tmp_path: Path) -> None:
+    """Spark reads file:///... too; nothing of it may be read as public, and Spark is not asked."""
+    place = tmp_path / "all people.parquet"
+    TABLE.write_parquet(place)
+    job = hr.Job(
+        confidential=hr.Confidential(place.as_uri(), name="people"),
+        public=hr.Public(place),
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(2),
+        recipe=hr.recipes.Independent(),
+        engine=hr.Engine("spark"),
+        outside=1,
+    )
+    with pytest.raises(JobError, match="names the confidential table itself"):
+        job.plan()
+
+
 def test_a_job_file_keeps_engine_and_order(tmp_path: Path) -> None:
     TABLE.write_parquet(tmp_path / "table.parquet")
     job = hr.Job(

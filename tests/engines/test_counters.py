@@ -87,6 +87,17 @@ def test_people_are_capped_alike_by_a_declared_order(engine: Make, order: str) -
     assert not np.array_equal(mine.count(world.PLAN), local(promise).count(world.PLAN)), "the order matters"
 
 
+def test_under_label_change_people_are_capped_alike_by_public_columns(engine: Make) -> None:
+    promise = Guarantee("person", 2, "label-change", ("age", "note", "yes"), "id")
+    mine, free = local(promise, "note"), Guarantee("person", 2, "replace-one", (), "id")
+    assert agree(engine(promise, "note"), mine)
+    assert not np.array_equal(mine.count(world.PLAN), local(free, "note").count(world.PLAN)), (
+        "public codes come first"
+    )
+    with pytest.raises(JobError, match="'pay' is protected"):
+        engine(promise, "pay")
+
+
 def test_whole_people_are_mapped_alike(engine: Make) -> None:
     promise = Guarantee(unit="person", person="id", rows_per_person=3)
     assert agree(engine(promise, "seen"), local(promise, "seen"), world.BY_PERSON)

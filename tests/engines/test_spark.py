@@ -108,6 +108,23 @@ def test_a_frame_made_of_several_rows_is_refused(frame: Any) -> None:
             must_be_rows(odd)
 
 
+def test_a_frame_whose_rows_look_at_others_by_subqueries_or_places_is_refused(spark: Any, frame: Any) -> None:
+    from pyspark.sql import functions as f
+
+    frame.createOrReplaceTempView("looked_at")
+    for query in (
+        "SELECT sex, (SELECT max(age) FROM looked_at) AS age FROM looked_at",
+        "SELECT * FROM looked_at WHERE age > (SELECT avg(age) FROM looked_at)",
+        "SELECT * FROM looked_at WHERE id IN (SELECT id FROM looked_at GROUP BY id HAVING count(*) > 1)",
+        "SELECT * FROM looked_at a WHERE EXISTS (SELECT 1 FROM looked_at b WHERE b.id = a.id AND b.age > a.age)",
+    ):
+        with pytest.raises(TableMismatch, match="a subquery"):
+            must_be_rows(spark.sql(query))
+    with pytest.raises(TableMismatch, match="the place of a row"):
+        must_be_rows(frame.withColumn("age", f.monotonically_increasing_id()).where("age > 3"))
+    must_be_rows(spark.sql("SELECT sex, age + 1 AS age FROM looked_at WHERE age > 3"))
+
+
 def test_an_absent_table_is_refused(spark: Any, tmp_path: Path) -> None:
     for name in (tmp_path / "nowhere", "spark:no.such"):
         with pytest.raises(JobError, match="Spark finds no table"):

@@ -1,5 +1,6 @@
 """Careers counted instead of rows: prices and bytes on neighbours that differ in a person; planted bugs."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hedgerow.counting.plan import CountPlan
 from hedgerow.errors import JobError
+from hedgerow.private.careers import CareerCounter
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
+from hedgerow.public.costs.urn import Urn, price_urn, rows_cross
+from hedgerow.public.files import open_source
 from tests.privacy.career_mutants import (
     CAREER_MUTANTS,
     CAREERS,
@@ -23,7 +28,7 @@ from tests.privacy.career_mutants import (
 )
 from tests.privacy.checks import quick_folder
 from tests.privacy.mutants import caught_by
-from tests.privacy.world import neighbours
+from tests.privacy.world import frame, neighbours
 
 
 def test_a_career_follows_from_the_rows_of_its_person_in_any_order() -> None:
@@ -56,6 +61,25 @@ def test_people_and_steps_are_not_crossed(mixed: tuple[str, ...]) -> None:
     tariff = Tariff(CODING, CAREERS["careers of 4, add-remove"], "pure")
     with pytest.raises(JobError, match=r"tables of their own.*\nor spent|tables of their own"):
         tariff.guarantee_of(Marginal(mixed))
+
+
+@pytest.mark.parametrize("mixed", [("first sex", "move sex"), ("sex", "first race")])
+def test_people_and_steps_are_not_crossed_in_urns(mixed: tuple[str, ...]) -> None:
+    tariff = Tariff(CODING, CAREERS["careers of 4, add-remove"], "pure")
+    with pytest.raises(JobError, match="tables of their own"):
+        price_urn(tariff, Marginal(mixed), Urn((1,), (1,) * CODING.cells(mixed)), Fraction(9))
+
+
+def test_urns_of_steps_pay_for_steps_that_cross_groups() -> None:
+    """`area` is public, and which row comes before is decided by `sex` where times are equal: so steps cross."""
+    promise, plan = CAREERS["careers of 2, label-change"], CountPlan([Marginal(("area", "sex"))], CODING)
+    tables = [[(a, "A", "5", "n", "me"), (b, "A", "5", "s", "me")] for a, b in ("FM", "MF")]
+    counters = [CareerCounter(open_source(frame(tuple(t))), CODING, promise) for t in tables]
+    groups = [c.count(plan).reshape(CODING.shape(("area", "sex"))).sum(axis=1).tolist() for c in counters]
+    assert groups[0] != groups[1], "this person's step stands in another group"
+    assert rows_cross(Tariff(CODING, promise, "pure"), ("area",))
+    public = Guarantee("person", 2, "label-change", tuple(c.name for c in CODING.columns), "id")
+    assert not rows_cross(Tariff(CODING, public, "pure"), ("area",))
 
 
 def test_the_prices_are_one_and_one_less_than_the_rows() -> None:

@@ -17,9 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.counting.plan import CountPlan, leaf_of
+from hedgerow.errors import JobError
 from hedgerow.ledger.book import Ledger, RunAccount
 from hedgerow.model.trees.random_tree import combine
 from hedgerow.private import Gate
+from hedgerow.private.local import LocalCounter
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Counts, Marginal, Tree
@@ -105,6 +107,29 @@ def test_in_two_leaves_by_label_change_a_person_moves_every_row() -> None:
                 assert moved <= tariff.guarantee_of(q).l1, q
                 reached[q] = max(reached[q], moved)
     assert reached == {q: tariff.guarantee_of(q).l1 for q in ASKED}
+
+
+def test_under_label_change_no_label_decides_which_rows_of_a_person_count() -> None:
+    """Exhaustive on a person of three rows of which some count, by an order in which rows are equal."""
+    asked, rows = (Marginal(("area",), None, "sex"), Marginal((), BY_AREA_AND_PAY, "sex")), range(1, 3)
+    moved = dict.fromkeys(product(asked, rows), 0)
+    for m in rows:
+        promise = Guarantee("person", m, "label-change", ("pay", "area"), "id")
+        tariff, plan = Tariff(CODING, promise, "pure"), CountPlan(asked, CODING)
+        tables = [
+            tuple((sex, "A", pay, area, "me") for sex, pay, area in zip(sexes, ("5", "5", "12"), "nsn", strict=True))
+            for sexes in product("FM", repeat=3)
+        ]
+        counted = [
+            plan.split(LocalCounter(open_source(frame(t)), CODING, promise, "pay").count(plan)) for t in tables
+        ]
+        for here, there in product(counted, repeat=2):
+            for q, a, b in zip(asked, here, there, strict=True):
+                moved[q, m] = max(moved[q, m], int(np.abs(a - b).sum()))
+                assert moved[q, m] <= tariff.guarantee_of(q).l1 == m, "a label brought another row in"
+        with pytest.raises(JobError, match=r"'sex' is protected"):
+            LocalCounter(open_source(frame(())), CODING, promise, "sex")
+    assert all(most == m for (_, m), most in moved.items()), "the bound is reached"
 
 
 # --- exact laws of tiny releases: one tree with two leaves, two labels, target rows one in each leaf ---

@@ -8,5 +8,5 @@ encode.py   codes of whole columns, each distinct value coded once
 """
 
 from hedgerow.counting.fingerprint import hash_rows, sealed
-from hedgerow.counting.order import keys, ranks
+from hedgerow.counting.order import ALL, keys, must_be_public, ranks, ties
 from hedgerow.counting.plan import UNIT, CountPlan, axes_of

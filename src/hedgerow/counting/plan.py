@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.counting.kernel import NARROW, TILE, count_tile, count_wide, find_leaves
-from hedgerow.errors import JobError
+from hedgerow.errors import JobError as JobError
 from hedgerow.public.coding import Codes, Coding, JoinedColumn
 from hedgerow.public.costs.question import Counts, Marginal, Tree
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 from polars import selectors as cs
 
-from hedgerow.counting import UNIT, CountPlan, hash_rows, keys
+from hedgerow.counting import UNIT, CountPlan, hash_rows, keys, ties
 from hedgerow.engines.sql import must_have_order
 from hedgerow.errors import NOTHING, JobError, MissingExtra, TableMismatch
 from hedgerow.public import Coding, Counts, Guarantee, Source, as_text, code_type, records
@@ -119,7 +119,7 @@ class _Coder:
     @cached_property
     def lines(self) -> dict[str, Any]:
         """The lines of a piece of codes, and their types."""
-        found: dict[str, Any] = {c.name: code_type(c.size) for c in self.coding.columns}
+        found: dict[str, Any] = {n: code_type(self.coding.sizes[n]) for n in ties(self.coding, self.guarantee)}
         if self.guarantee.count:
             found[_TIMES] = np.int64
         return found | ({UNIT: np.uint32} if self.guarantee.person else {})
@@ -138,7 +138,7 @@ class _Coder:
         for frame in _read(batches, self.needed):
             person = as_text(frame[self.guarantee.person])
             named = frame.filter(person.is_not_null())
-            codes = self.coding.encode(named, [c.name for c in self.coding.columns])
+            codes = self.coding.encode(named, ties(self.coding, self.guarantee))
             wide = [_wide(line) for line in codes.values()]
             whole = np.concatenate(wide, axis=1)
             ends = pa.py_buffer(np.arange(len(whole) + 1, dtype=np.int32) * whole.shape[1])
@@ -255,17 +255,18 @@ def table_of(spark: Any, table: str | Path) -> Any:
 
 
 def must_be_rows(frame: Any) -> Any:
-    """The frame; refused if its rows are made of several others, as by a join, a window or a sample."""
+    """The frame; refused if its rows are made of several others, as by a join, a window, a subquery or a sample."""
     plans, odd = [frame._jdf.queryExecution().analyzed()], list[str]()  # noqa: SLF001  the only way to see it
     while plans:
         plan = plans.pop()
         odd += [plan.nodeName()] * (plan.nodeName() not in _PLAIN + _SOURCES)
+        odd += ["a subquery"] * bool(plan.subqueries().size()) + ["the place of a row"] * (not plan.deterministic())
         plans += [plan.children().apply(i) for i in range(plan.children().size())]
     if odd:
         raise TableMismatch(
-            f"The Spark frame is the result of {', '.join(odd)}: a row of it may be made of several others; what\n"
-            "is protected is one row of what is read. Write it out as a table whose rows are the units to protect\n"
-            "(frame.write.parquet(...)), and name that. No row was read, and nothing was spent."
+            f"The Spark frame is the result of {', '.join(dict.fromkeys(odd))}: a row of it may be made of\n"
+            "several others; what is protected is one row of what is read. Write it out as a table whose rows are\n"
+            "the units to protect (frame.write.parquet(...)), and name that. No row was read, and nothing was spent."
         )
     return frame
 

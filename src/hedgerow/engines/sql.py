@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, final
 import numpy as np
 import polars as pl
 
-from hedgerow.counting import UNIT, CountPlan, axes_of, hash_rows, ranks
+from hedgerow.counting import ALL, UNIT, CountPlan, axes_of, hash_rows, must_be_public, ranks, ties
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.public import (
     CodedColumn,
@@ -29,7 +29,6 @@ from hedgerow.public import (
 Kind = Literal["whole", "float", "text", "other"]
 """Of a column: whole numbers of up to 64 bits; binary floats; text; whatever else has a text."""
 BLANKS = "".join(map(chr, [*range(9, 14), 32, 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288]))
-ALL = 1 << 60  # rows of a person: no cap
 _LAST = 1 << 31  # the rank of rows that say nothing of their order
 
 
@@ -70,6 +69,7 @@ class SqlCounter:
     def __init__(self, database: Database, coding: Coding, guarantee: Guarantee, order: str = "") -> None:
         if not database.place:
             must_have_order(guarantee, order)
+        must_be_public(guarantee, order)
         self._db, self._coding, self._guarantee, self._order = database, coding, guarantee, order
         self._coded, self._tables, self.columns = False, 0, tuple(database.kinds)
 
@@ -120,8 +120,8 @@ class SqlCounter:
             made += [f"{self._person(joins)} AS p", f"{place} AS o"]
         coded = f"SELECT {', '.join(made)} FROM {self._db.table} AS t{''.join(joins)}"
         if cap.person:
-            ties = ", ".join(["o", *(f"c{i}" for i in range(len(self._coding.columns)))])
-            ranked = f"SELECT *, row_number() OVER (PARTITION BY p ORDER BY {ties}) AS k FROM ({coded}) AS q"
+            firsts = ", ".join(["o", *map(self._name, ties(self._coding, cap))])
+            ranked = f"SELECT *, row_number() OVER (PARTITION BY p ORDER BY {firsts}) AS k FROM ({coded}) AS q"
             coded = f"SELECT * FROM ({ranked} WHERE p IS NOT NULL) AS r WHERE k <= {cap.rows_per_person}"
         for joined in self._coding.joined:
             codes = self._new(frame=pl.DataFrame({"i": np.arange(len(joined.codes)), "c": joined.codes}))
@@ -243,6 +243,7 @@ class SqlCounter:
 
 def must_have_order(guarantee: Guarantee, order: str) -> None:
     """Refuse a cap on the rows of people where rows stand in no order and none is declared."""
+    must_be_public(guarantee, order)
     if guarantee.person and not order and guarantee.rows_per_person < ALL:
         raise JobError(
             f"Of a person {guarantee.rows_per_person} rows count, and here rows stand in no order that says which.\n"

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
@@ -96,6 +97,16 @@ def table_place(table: str | Path, folder: Path) -> Path | str:
     lacks = name.startswith("postgres") and not name.rpartition("#")[1]
     refuse(lacks, f"{published_place(name)!r} names no table: write postgresql://HOST/DATABASE#TABLE.")
     return name
+
+
+def on_this_disk(table: Any) -> Any:
+    """The path of a table that is named by an address of this machine's disk; any other as it is.
+
+    >>> on_this_disk("file:///office/all%20people.parquet").as_posix(), on_this_disk("hdfs://name/people")
+    ('/office/all people.parquet', 'hdfs://name/people')
+    """
+    here = isinstance(table, str) and table.lower().startswith("file://")
+    return Path(unquote(urlsplit(table).path)) if here else table
 
 
 def published_place(table: str | Path) -> str:

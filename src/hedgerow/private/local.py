@@ -20,7 +20,7 @@ import polars as pl
 
 from hedgerow.counting.encode import Lookup, encode
 from hedgerow.counting.fingerprint import RowKey
-from hedgerow.counting.order import ranks
+from hedgerow.counting.order import must_be_public, ranks, ties
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.public.coding import Coding, as_text, code_type, person_cap, records
 from hedgerow.public.costs.accounting import Guarantee
@@ -60,6 +60,7 @@ class LocalCounter:
     __slots__ = ("_coding", "_guarantee", "_kept", "_order", "_source", "_whole", "columns")
 
     def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "") -> None:
+        must_be_public(guarantee, order)
         self._source, self._coding, self._guarantee, self._order = source, coding, guarantee, order
         self.columns, self._whole, self._kept = source.columns, False, cast(list[_Part] | None, None)
 
@@ -118,9 +119,8 @@ class LocalCounter:
 
         self._kept = stored(merged(parts()))
         if person and people:
-            cap(
-                self._kept, pl.concat(people), self._guarantee.rows_per_person, [c.name for c in self._coding.columns]
-            )
+            first = ties(self._coding, self._guarantee)
+            cap(self._kept, pl.concat(people), self._guarantee.rows_per_person, first)
         return np.asarray(np.sum(hashes, axis=0, dtype=np.uint64))
 
 

@@ -90,7 +90,7 @@ def price_urn(tariff: Tariff, question: Marginal, urn: Urn, cost: Fraction) -> S
     if not (fits and type(cost) is Fraction and cost > 0 and 0 <= urn.groups < len(question.columns)):
         raise JobError("An urn needs a cost above 0 and a column that is no group. Nothing was read or spent.")
     by, within = question.columns[: urn.groups], question.columns[urn.groups :]
-    groups, cells = tariff.coding.cells(by), tariff.coding.cells(within)
+    groups, cells, _ = tariff.coding.cells(by), tariff.coding.cells(within), tariff.guarantee_of(question)
     urn.check(groups, cells)
     epsilon = row_epsilon(tariff, cost)
     if urn.ratio(groups, cells, crosses=rows_cross(tariff, by)) > exp_floor(epsilon):
@@ -109,9 +109,9 @@ def row_epsilon(tariff: Tariff, cost: Fraction) -> Fraction:
 
 
 def rows_cross(tariff: Tariff, by: tuple[str, ...]) -> bool:
-    """Whether a neighbour's row may stand in another group: when it is replaced and the groups are not public."""
-    g = tariff.guarantee
-    return g.relation == "replace-one" or (g.relation == "label-change" and not set(by) <= set(g.public_columns))
+    """Whether a neighbour's row may stand in another group: when replaced, or if a private column decides it."""
+    g, decide = tariff.guarantee, {*by, *tariff.coding.needs(by)}
+    return g.relation == "replace-one" or (g.relation == "label-change" and not decide <= set(g.public_columns))
 
 
 def exp_floor(x: Fraction, bits: int = 128) -> Fraction:
