@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from hedgerow.private.rows import ConfidentialRows
 from hedgerow.public.costs.question import Counts, Measurement
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.table import CodedTable, PublicData
-from hedgerow.recipes.blend import tree_blend
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
+from hedgerow.recipes.blend.tree_blend import TreeBlend
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 from tests.privacy.checks import check_run, quick_folder
 from tests.privacy.recipe_world import JOBS
@@ -151,14 +152,14 @@ def group_sizes_without_noise(patch: Patch) -> None:
 
 def selection_without_cost(patch: Patch) -> None:
     """The pairs to measure are chosen by exact counts that nobody paid for."""
-    exact, chosen = _exact(patch), tree_blend.worth_measuring
+    exact, chosen = _exact(patch), TreeBlend._resolutions
 
-    def chosen_by_truth(independent: Any, *args: Any, **kwargs: Any) -> Any:
-        found = chosen(independent, *args, **kwargs) or list(independent)
+    def chosen_by_truth(self: TreeBlend, axes: Any, *args: Any) -> Any:
+        found = chosen(self, axes, *args)[0] or list(combinations(range(len(axes.names)), 2))
         odd = int(exact[-1][0].sum()) % 2 if exact else 0
-        return found[odd:] or found
+        return found[odd:] or found, {}
 
-    patch.setattr(tree_blend, "worth_measuring", chosen_by_truth)
+    patch.setattr(TreeBlend, "_resolutions", chosen_by_truth)
 
 
 def exact_margins_in_the_model(patch: Patch) -> None:

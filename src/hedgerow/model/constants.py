@@ -12,6 +12,7 @@ _WORK = "bounds work or memory"
 _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted and acs_by_state"
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
+_NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1, 1 and 10, with pretended noise"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
 _TABLES = "chosen on simulated tables (Poisson, gamma, log-normal) and three crosses of hd_adult"
@@ -40,6 +41,21 @@ class BlendConstants:
     wider_raking: tuple[int, float] = chosen((4, 0.5), "sweeps, power", "of weighing records to them and their pairs")
     wider_last_sweeps: int = chosen(10, "sweeps", "of weighing them to such tables alone, at last")
     figure_noise: float = chosen(0.5, "of the rows", "the most that the noise of a figure's bands may move")
+    tail_sure: float = chosen(3.0, "standard deviations of noise", "a count above them is no part of a column's tail")
+    empty_sure: float = chosen(2.0, "standard deviations of noise", "the end of a tail that sums to less has nobody")
+    hidden: float = chosen(
+        0.01,
+        "of the rows",
+        "the most that chance may hide where a tail is called empty, without a public table",
+        _NUMBERS,
+    )
+    most_tails: float = chosen(
+        0.2,
+        "of the rows",
+        "the most in both tails of a column: with more, noise leaves nothing to tell them by",
+        _NUMBERS,
+    )
+    descent_power: float = chosen(0.75, "power of its cells", "by which a pair counts in record descent", _NUMBERS)
     descent_end: int = chosen(500, "one record in", "record descent ends when fewer values move in a sweep")
 
 
@@ -53,6 +69,7 @@ class TreeBlendConstants(BlendConstants):
         0.06, "of the rows", "the same for the middle one of all paths; above, no path is measured", _TRIPLES
     )
     choice_part: Fraction = chosen(Fraction(1, 5), "of a path's cost", "for choosing it")
+    most_bands: int = chosen(40, "bands", "the most of a column in a pair that is measured in bands", _WORK)
 
 
 @final

@@ -71,3 +71,21 @@ def test_flat_and_square_tables_are_the_same() -> None:
     assert PairTargets(SHAPE, square, 100).square.target == pytest.approx(
         PairTargets(SHAPE, wanted, 100).square.target
     )
+
+
+def test_a_table_of_many_cells_keeps_more_of_its_association_when_it_counts_by_its_cells() -> None:
+    rng, n = np.random.default_rng(2), 3000
+    pay = np.clip(rng.normal(50, 15, n), 0, 99).astype(int)
+    age = np.clip(pay * 0.6 + rng.normal(10, 6, n), 0, 79).astype(int)
+    sizes = (100, 80, 2, 2, 2, 2)
+    real = np.stack([pay, age, *((pay + rng.normal(0, 25, n)) > c for c in (40, 50, 60, 70))], axis=1).astype(int)
+    wanted = {
+        (i, j): np.bincount(real[:, i] * sizes[j] + real[:, j], minlength=sizes[i] * sizes[j]).astype(float)
+        for i, j in combinations(range(6), 2)
+    }
+    found = {}
+    for power in (0.0, 0.75):
+        targets = PairTargets(sizes, wanted, n, power)
+        fitted = descend(shuffled(real), targets, np.random.default_rng(0), sweeps=4)
+        found[power] = float(np.corrcoef(fitted[:, 0], fitted[:, 1])[0, 1])
+    assert found[0.75] > found[0.0] + 0.02

@@ -1,5 +1,7 @@
 """The blends on a table with known structure: associations survive, rules hold, a bad relative does no harm."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -150,3 +152,40 @@ def test_shares_that_are_no_shares_are_refused() -> None:
         RECIPES["tree_blend"](first_share=1.5)
     with pytest.raises(JobError, match="tail"):
         RECIPES["public_blend"](tail=-1.0)
+
+
+WIDE = """
+[columns.pay]
+kind = "integer"
+bins = { low = 0, high = 200, width = 2 }
+[columns.age]
+kind = "integer"
+bins = { low = 0, high = 99, width = 1 }
+[columns.sex]
+kind = "categorical"
+values = ["F", "M"]
+"""
+
+
+def test_two_wide_columns_are_measured_in_bands_and_their_correlation_is_kept() -> None:
+    rng = np.random.default_rng(3)
+    age = np.clip(rng.normal(45, 12, 8000), 18, 70)
+    pay = np.clip(40 + 1.2 * (age - 45) + rng.normal(0, 9, 8000), 10, 110)
+    frame = pl.DataFrame({"pay": pay.astype(int), "age": age.astype(int), "sex": np.where(age % 2 < 1, "F", "M")})
+    schema = Schema.loads(WIDE)
+    secret = CodedTable.read(frame, schema)
+    tariff, asked = Tariff(schema.coding, Guarantee(), "zcdp"), list[Any]()
+    gate = StandInGate(tariff, Budget("0.5", "1e-6"), secret, secret.rows, np.random.default_rng(1))
+    measure = gate.measure
+
+    def listening(questions: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.extend(questions)
+        return measure(questions, *args, **kwargs)
+
+    gate.measure = listening  # type: ignore[method-assign]
+    made = draw_copies(RECIPES["tree_blend"]().fit(gate, PublicData(schema)), PublicData(schema), copies=1, seed=1)
+    banded = [q for q in asked if q.tree and set(q.tree.columns) == {"pay", "age"}]
+    assert banded and all(q.leaves < 1000 for q in banded)  # 10,000 cells would drown in noise
+    drawn = made.records[0]
+    assert np.corrcoef(drawn["pay"], drawn["age"])[0, 1] > 0.6  # truth 0.84; 0 where the pair is dropped
+    assert int((drawn["pay"] > 160).sum()) < 8  # nobody is there; even noise would put some hundred there

@@ -1,6 +1,6 @@
 """Record-level coordinate descent: each record moves to the values with which all two-way tables are nearest.
 
-The error is the sum over tables of (S - T)^2, S being the counts of the records and T the targets.  Moving one
+The error is the weighted sum over tables of (S - T)^2, S being the counts of the records, T the targets.  Moving one
 record from value v to b in a column changes it by 2 (D_b - D_v + 1) with D = S - T, summed over its tables.  D
 is laid out as one square array over all (column, value), so that the scores of all values of all columns of a
 record are one sum of contiguous rows.  A few sweeps give an error that gradual updates never reach.
@@ -42,11 +42,14 @@ class PairTargets:
         sizes: how many codes each column of a record has.
         tables: the wanted counts of each table by the positions of its columns, flat or square.
         total: what each of them sums to; 1 for shares.
+        power: in descent a table counts as this power of its cells. With 0 tables of few cells, whose cells hold
+            many records, are all that counts, and those of many cells lose the association they had.
     """
 
     sizes: tuple[int, ...]
     tables: Tables
     total: float = 1.0
+    power: float = 0.0
 
     @cached_property
     def square(self) -> "Square":
@@ -58,8 +61,8 @@ class PairTargets:
         for key, table in self.tables.items():
             if len(key) == 2:
                 i, j = key
-                weight[i, j] = weight[j, i] = 1.0
-                block = np.asarray(table, np.float32).reshape(self.sizes[i], self.sizes[j])
+                weight[i, j] = weight[j, i] = pull = np.float32((self.sizes[i] * self.sizes[j] / 100) ** self.power)
+                block = pull * np.asarray(table, np.float32).reshape(self.sizes[i], self.sizes[j])
                 target[starts[i] : starts[i + 1], starts[j] : starts[j + 1]] = block
                 target[starts[j] : starts[j + 1], starts[i] : starts[i + 1]] = block.T
         return Square(starts, target, weight)
@@ -100,8 +103,8 @@ class Square:
 
     Attributes:
         starts: where the values of each column begin among all values; the last is their number.
-        target: target counts over all (column, value) twice; 0 where nothing is asked.
-        weight: 1 for each pair of columns with a table, else 0.
+        target: target counts, weighted, over all (column, value) twice; 0 where nothing is asked.
+        weight: how much each pair of columns with a table counts, else 0.
     """
 
     starts: npt.NDArray[np.int64]

@@ -36,7 +36,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.constants import INTEGER_COUNTS, PUBLIC_BLEND
+from hedgerow.model.constants import BLEND, INTEGER_COUNTS, PUBLIC_BLEND
 from hedgerow.public import Laplace, NoiseLaw
 
 Floats = npt.NDArray[np.float64]
@@ -309,6 +309,43 @@ def smoothed_line(counts: Floats, unit: float = 1.0, *, steps: int = 0) -> Float
     mean = np.maximum(best.ravel(), 1e-3)
     kept = np.maximum(shrink(line.ravel(), mean, unit * mean), 0.0)
     return np.concatenate([kept * (line.sum() / kept.sum()), counts[steps:]])
+
+
+def quiet_tails(counts: Floats, variance: float, *, steps: int, hidden: float = np.inf, most: float = 1.0) -> Floats:
+    """A noisy one-way table whose tails, along its first ``steps`` values in order, are those of a table with tails.
+
+    A tail is what lies beyond the outermost values whose counts are beyond chance.  There counts are made to fall
+    towards the end (isotonic regression), and the last stretches whose sums chance explains are NaN: nobody is there,
+    as far as chance could not hide more than ``hidden`` people in them.  Tails with more than ``most`` of all rows
+    are none: noise leaves too little to tell them by.
+
+    >>> noisy = np.array([2.0, -3.0, 1.0, 2.0, 9.0, 60.0, 80.0, 31.0, 4.0, 9.0, 4.0, -2.0])
+    >>> quiet_tails(noisy, 9.0, steps=12).tolist()
+    [nan, nan, nan, nan, 9.0, 60.0, 80.0, 31.0, 6.5, 6.5, nan, nan]
+    """
+    found, sd = counts.astype(np.float64), float(np.sqrt(variance))
+    sure = np.flatnonzero(found[:steps] > BLEND.tail_sure * sd)
+    if steps < 3 or not len(sure) or found[sure[0] : sure[-1] + 1].sum() < (1 - most) * found[:steps].sum():
+        return found
+    for tail in (slice(0, int(sure[0])), slice(steps - 1, int(sure[-1]), -1)):  # from the end inwards
+        found[tail] = _rising(found[tail], sd, hidden)
+    return found
+
+
+def _rising(counts: Floats, sd: float, hidden: float) -> Floats:
+    """The counts made to rise (pool adjacent violators); the first stretches that chance explains are NaN."""
+    blocks: list[tuple[float, int]] = []
+    for count in counts.tolist():
+        blocks.append((count, 1))
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
+            (a, m), (b, n) = blocks[-2:]
+            blocks[-2:] = [(a + b, m + n)]
+    summed, many, levels = 0.0, 0, list[float]()
+    for total, size in blocks:
+        summed, many = summed + total, many + size
+        chance = BLEND.empty_sure * sd * many**0.5
+        levels += [np.nan if summed <= chance <= hidden else total / size] * size
+    return np.array(levels)
 
 
 def shrink_singular_values(table: Floats, unit: float = 1.0) -> Floats:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.model.constants import BLEND
-from hedgerow.model.tables import Floats, Key, Pair
+from hedgerow.model.tables import Floats, Key
 from hedgerow.public import Tariff
 
 _MEAN = sqrt(2 / pi)  # the mean size of a standard normal number
@@ -39,21 +39,6 @@ class Price:
         if self.tariff.measure == "pure":
             return 2 * (guarantee.l1 / cost) ** 2
         return guarantee.l2_squared / (2 * cost)
-
-
-def worth_measuring(independent: Mapping[Pair, Floats], price: Price, cost: float, *, bearable: float) -> list[Pair]:
-    """The pairs whose noise, summed over the cells that can hold anything, stays below ``bearable`` of all rows.
-
-    Pairs with few full cells come first; every further pair makes the noise of all larger.  An empty list is
-    the low-budget regime: no pair is worth its noise.
-    """
-    usual = sqrt(price.variance(cost / max(len(independent), 1)))
-    order = sorted(independent, key=lambda p: (moved(independent[p], usual), p))
-    for m in range(len(order), 0, -1):
-        sd = sqrt(price.variance(cost / m))
-        if moved(independent[order[m - 1]], sd) <= bearable:
-            return order[:m]
-    return []
 
 
 def moved(mean: Floats, sd: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.public import CodedTable, Coding, JoinedColumn, Marginal, Schema
+from hedgerow.public import CodedTable, Coding, JoinedColumn, Marginal, Schema, in_order
 
 Records = npt.NDArray[np.uint16]
 MOST_CELLS = 2_000_000  # of a declared table
@@ -36,6 +36,12 @@ class Axes:
     def shape(self) -> tuple[int, ...]:
         """How many values each axis has."""
         return self.coding.shape(self.names)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """How many of the first values of each axis stand in order; 0 where there is none."""
+        plain = {c.name: in_order(c) for c in self.schema.columns}
+        return tuple(plain.get(n, 0) for n in self.names)
 
     @property
     def crossed(self) -> str | None:

@@ -1,20 +1,34 @@
 """All noisy tables of a run together: totals, margins, a tree, and pairs shrunk towards it; rare values merged."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import final
+from typing import TypeVar, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.model.constants import BLEND
 from hedgerow.model.records import BlendModel, JunctionModel, PairTargets, TreeModel, Triple, spanning_forest
-from hedgerow.model.tables import Floats, Key, Pair, drift_of, fit_margins, pooled_total, project, shrink
+from hedgerow.model.tables import (
+    Floats,
+    Key,
+    Pair,
+    drift_of,
+    fit_margins,
+    pooled_total,
+    project,
+    project_pair,
+    quiet_tails,
+    shrink,
+)
 from hedgerow.public import Measurement, impossible, law_of
 from hedgerow.recipes.base import drawable
 from hedgerow.recipes.blend.axes import Axes
+from hedgerow.recipes.blend.bands import BandedPair
+
+_K = TypeVar("_K", Key, Pair)
 
 
 def outer(margins: Sequence[Floats], i: int, j: int) -> Floats:
@@ -34,17 +48,21 @@ class NoisyTables:
     one_ways: Callable[["NoisyTables"], list[Floats]] | None = (
         None  # how they are estimated, if not from answers alone
     )
+    bands: Mapping[Pair, BandedPair] = field(default_factory=dict)  # of the pairs that are measured in bands
+    banded: dict[Pair, list[Measurement]] = field(default_factory=dict)  # what was measured of them
 
     def plus(self, more: Mapping[Key, Measurement]) -> "NoisyTables":
         """The same with further answers."""
-        tables = {k: list(v) for k, v in self.tables.items()}
-        for key, m in more.items():
-            tables.setdefault(key, []).append(m)
-        return replace(self, tables=tables)
+        return replace(self, tables=_joined(self.tables, more))
+
+    def plus_bands(self, bands: Mapping[Pair, BandedPair], more: Mapping[Pair, Measurement]) -> "NoisyTables":
+        """The same with further answers about pairs in ``bands``, which are the same ones for each pair."""
+        return replace(self, bands={**self.bands, **bands}, banded=_joined(self.banded, more))
 
     def changed(self, change: Callable[[Measurement], Measurement]) -> "NoisyTables":
         """The same with every answer changed."""
-        return replace(self, tables={k: list(map(change, v)) for k, v in self.tables.items()})
+        tables = {k: list(map(change, v)) for k, v in self.tables.items()}
+        return replace(self, tables=tables, banded={p: list(map(change, v)) for p, v in self.banded.items()})
 
     @cached_property
     def pooled(self) -> dict[Key, tuple[Floats, float]]:
@@ -59,6 +77,16 @@ class NoisyTables:
                 np.asarray(weights @ np.stack([c for c, _ in known]) / weights.sum()),
                 float(1 / weights.sum()),
             )
+        return pooled
+
+    @cached_property
+    def pooled_bands(self) -> dict[Pair, tuple[Floats, float]]:
+        """For each pair in bands all answers as one, and the variance of its noise."""
+        pooled = {}
+        for pair, answers in self.banded.items():
+            weights = np.array([1 / max(law_of(m.noise).variance, 1e-12) for m in answers])
+            counts = np.stack([m.counts.astype(np.float64) for m in answers])
+            pooled[pair] = np.asarray(weights @ counts / weights.sum()), float(1 / weights.sum())
         return pooled
 
     def _summed(self, m: Measurement, key: Key, to: Key) -> tuple[Floats, float]:
@@ -98,18 +126,27 @@ class NoisyTables:
         return found
 
     def margins(self) -> list[Floats]:
-        """The counts of every attribute: possible ones."""
+        """The counts of every attribute: possible ones; the ends of tails are empty."""
         return self._margins
 
     @cached_property
     def _margins(self) -> list[Floats]:
         if self.one_ways is not None:
             return self.one_ways(self)
-        return [project(counts, self.total) for counts, _ in self.noisy_margins]
+        total = float(self.total)
+        return [project_known(c, total) for c in self.quiet_margins(BLEND.hidden * total, BLEND.most_tails)]
+
+    def quiet_margins(self, hidden: float = np.inf, most: float = 1.0) -> list[Floats]:
+        """The noisy counts of every attribute, tails as tails; NaN where nobody seems to be. See ``quiet_tails``."""
+        told = zip(self.noisy_margins, self.axes.steps, strict=True)
+        return [quiet_tails(c, v, steps=s, hidden=hidden, most=most) for (c, v), s in told]
 
     def pairs(self) -> list[Pair]:
-        """The pairs that were measured."""
-        return [(k[0], k[1]) for k in self.tables if len(k) == 2]
+        """The pairs that were measured, in bands or not."""
+        return [
+            *((k[0], k[1]) for k in self.tables if len(k) == 2),
+            *(p for p in self.banded if p not in self.tables),
+        ]
 
     def spread(self, pairs: Sequence[Pair]) -> list[Floats]:
         """The variance of the true cells of ``pairs`` around what the tree says of them."""
@@ -118,7 +155,10 @@ class NoisyTables:
         found = []
         for p in pairs:
             mean = outer(margins, *p) if p in tree.tables else means[p]
-            table, noise = self.pooled[p]
+            if p in self.tables:
+                table, noise = self.pooled[p]
+            else:
+                (table, noise), mean = self.pooled_bands[p], self.bands[p].summed(mean)
             found.append(drift_of([table], [mean], [noise]).variance(mean))
         return found
 
@@ -145,11 +185,15 @@ class NoisyTables:
             else:
                 targets[p] = self._possible(self._shrunk(p, means[p], margins), p, margins)
         shares = {k: (t / t.sum()).reshape([self.shape[i] for i in k]) for k, t in cliques.items()}
-        start, layout = JunctionModel(tree, shares), PairTargets(self.shape, targets, total)
+        start, layout = JunctionModel(tree, shares), PairTargets(self.shape, targets, total, BLEND.descent_power)
         return BlendModel(self.total, self.axes.names, self.axes.coding, start, layout)
 
     def _shrunk(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> Floats:
-        """A noisy pair shrunk towards ``mean``; its rare values, if they are merged, as one."""
+        """A noisy pair shrunk towards ``mean``, first in its bands; its rare values, if they are merged, as one."""
+        if pair in self.banded:
+            mean = self.bands[pair].shrunk(self.pooled_bands[pair][0], mean, self.pooled_bands[pair][1])
+        if pair not in self.tables:
+            return mean
         table, noise = self.pooled[pair]
         if not self.rare:
             return shrink(table, mean, noise)
@@ -157,7 +201,8 @@ class NoisyTables:
 
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
-        square = np.maximum(table, 0.0).reshape(self.shape[pair[0]], self.shape[pair[1]])
+        square = table.reshape(self.shape[pair[0]], self.shape[pair[1]])
+        square = project_pair(square, margins[pair[0]], margins[pair[1]])
         mixed = self.allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
         return fit_margins(mixed, {(0,): margins[pair[0]], (1,): margins[pair[1]]}, sweeps=5).ravel()
 
@@ -179,6 +224,21 @@ class NoisyTables:
         said = tree_pairs(tree, pairs)
         trace = BLEND.tree_trace
         return {p: (1 - trace) * self.total * said[p] + trace * outer(margins, *p) for p in pairs}
+
+
+def project_known(counts: Floats, total: float) -> Floats:
+    """The counts projected to possible ones; those that are NaN are 0."""
+    known, found = np.isfinite(counts), np.zeros(len(counts))
+    found[known] = project(counts[known], total)
+    return found
+
+
+def _joined(answers: Mapping[_K, list[Measurement]], more: Mapping[_K, Measurement]) -> dict[_K, list[Measurement]]:
+    """All answers by their keys."""
+    found = {k: list(v) for k, v in answers.items()}
+    for key, m in more.items():
+        found.setdefault(key, []).append(m)
+    return found
 
 
 def tree_pairs(tree: TreeModel, pairs: Sequence[Pair]) -> dict[Pair, Floats]:

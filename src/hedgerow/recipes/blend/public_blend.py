@@ -32,18 +32,18 @@ from hedgerow.model.tables import (
     fit_margins,
     pooled_drifts,
     posterior,
-    project,
+    project_pair,
     rake_rows,
     smoothed,
     smoothed_line,
     smoothing_widths,
 )
-from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff, in_order, shares, total_variation
+from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff, shares, total_variation
 from hedgerow.recipes.base import pair_cells
 from hedgerow.recipes.blend.allocation import Price, Stakes, moved, shares_by_error
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.base import AbstractBlend, strong_triples
-from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, tree_pairs
+from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
 from hedgerow.recipes.blend.tree_blend import AskedTables, TreeBlend, one_way_weights, records_of
 from hedgerow.recipes.blend.trust import (
     Doubt,
@@ -303,7 +303,7 @@ class PublicPrior:
         e, keys = self.noisy, self._keys
         estimates = self.estimates
         pairs = {k: estimates[k] for k in keys if len(k) == 2}
-        targets = PairTargets(e.shape, pairs, float(e.total)) if refine and pairs else None
+        targets = PairTargets(e.shape, pairs, float(e.total), BLEND.descent_power) if refine and pairs else None
         trusted = self._trust_of_all * min(1.0, len(self.rows) / e.total)
         if targets is not None and trusted < PUBLIC_BLEND.support_trust:
             return BlendModel(e.total, e.axes.names, e.axes.coding, estimated_tree(e, estimates), targets)
@@ -325,16 +325,17 @@ class PublicPrior:
         for k in (k for k in self._keys if len(k) == 2):
             table, noise = e.pooled[k]
             mean = self._means[k]
-            shrunk = np.maximum(posterior(table, mean, noise, self._drifts[k]), 0.0) + 1e-9 * mean
-            square = shrunk.reshape(e.shape[k[0]], e.shape[k[1]]) * e.allowed((k[0], k[1]))
-            found[k] = fit_margins(square, {(a,): self.margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
+            square = posterior(table, mean, noise, self._drifts[k]).reshape(e.shape[k[0]], e.shape[k[1]])
+            square = project_pair(square, self.margins[k[0]], self.margins[k[1]]) + 1e-9 * mean.reshape(square.shape)
+            found[k] = fit_margins(
+                square * e.allowed((k[0], k[1])), {(a,): self.margins[i] for a, i in enumerate(k)}, sweeps=8
+            ).ravel()
         return found
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """How many of the first values of each column stand in order."""
-        plain = {c.name: in_order(c) for c in self.noisy.axes.schema.columns}
-        return tuple(plain.get(n, 0) for n in self.noisy.axes.names)
+        return self.noisy.axes.steps
 
     @property
     def _keys(self) -> list[Key]:
@@ -393,11 +394,12 @@ class PublicPrior:
     @cached_property
     def margins(self) -> list[Floats]:
         """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
-        total, noisy = float(self.noisy.total), self.noisy.noisy_margins
-        return [
-            project(posterior(t, m, v, d), total)
-            for (t, v), m, d in zip(noisy, self._public_margins, self._margin_drifts, strict=True)
-        ]
+        total, noisy, found = float(self.noisy.total), self.noisy.noisy_margins, []
+        tails = self.noisy.quiet_margins()
+        for i, ((t, v), m, d) in enumerate(zip(noisy, self._public_margins, self._margin_drifts, strict=True)):
+            nobody = np.isnan(tails[i]) & (np.bincount(self.public[:, i], minlength=len(m)) == 0)
+            found.append(project_known(np.where(nobody, np.nan, posterior(t, m, v, d)), total))
+        return found
 
     @cached_property
     def _tilted(self) -> Floats:

@@ -1,18 +1,20 @@
 """``tree_blend``: whole records without a public relative."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
+from math import sqrt
 from typing import ClassVar, final
 
 from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.records import Triple
-from hedgerow.model.tables import Key
+from hedgerow.model.tables import Floats, Key, Pair
 from hedgerow.public import Budget, Measure, Measurement, PublicData, Spend, Tariff
-from hedgerow.recipes.blend.allocation import Price, shares_by_gain, worth_measuring
+from hedgerow.recipes.blend.allocation import Price, moved, shares_by_gain
 from hedgerow.recipes.blend.axes import Axes
+from hedgerow.recipes.blend.bands import BandedPair, bearable_bands
 from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_triples, with_worst_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 
@@ -25,7 +27,8 @@ class TreeBlend(AbstractBlend):
     Settings beside those of ``AbstractBlend``:
         one_way_share: the part of the budget for one-way tables.
         first_share: the part for the first look at pairs; the rest goes where it lowers the error most.
-        bearable: a pair is measured when its noise is expected to move less than this share of the rows.
+        bearable: a pair is measured when its noise is expected to move at most this share of the rows; otherwise in
+            the finest bands of which that is true.
         one_way_worth: how much of an error in a one-way table shows in each pair of its column.
         rare: in pairs, values that count less than this many standard deviations of the noise are one; 0: none are.
         triples: how many paths of three columns in the tree are measured besides, the worst first, if they are quiet.
@@ -35,7 +38,7 @@ class TreeBlend(AbstractBlend):
     name: ClassVar[str] = "tree_blend"
     one_way_share: float = 0.10
     first_share: float = 0.25
-    bearable: float = 0.5
+    bearable: float = 0.4
     one_way_worth: float = 0.5
     rare: float = 1.0
     triples: int = 3
@@ -90,11 +93,13 @@ class TreeBlend(AbstractBlend):
         ones = [axes.question((i,)) for i in range(len(axes.names))]
         cost = gate.budget.total * self._part(self.first_share)
         margins = noisy.margins()
-        independent = {(i, j): outer(margins, i, j) for i, j in combinations(range(len(axes.names)), 2)}
-        chosen = worth_measuring(independent, price, float(cost), bearable=self.bearable)
-        if chosen:
-            answers = gate.measure([noisy.axes.question(p) for p in chosen], cost)
-            noisy = noisy.plus(dict(zip(chosen, answers, strict=True)))
+        chosen, bands = self._resolutions(axes, margins, price, float(cost))
+        if chosen or bands:
+            questions = [axes.question(p) for p in chosen]
+            questions += [b.question([axes.names[i] for i in p]) for p, b in bands.items()]
+            answers = gate.measure(questions, cost)
+            noisy = noisy.plus(dict(zip(chosen, answers, strict=False)))
+            noisy = noisy.plus_bands(bands, dict(zip(bands, answers[len(chosen) :], strict=True)))
         left = gate.left
         part = self._part(self.table_share) * left
         required = self._required(noisy, public, price, float(part), self.bearable)
@@ -107,7 +112,7 @@ class TreeBlend(AbstractBlend):
         each = self._part(self.triple_share) * left / max(self.triples, 1)
         triples = self.triples if quiet_paths(noisy, price, each) else 0
         rest = left - kept - kept_figures - triples * each
-        if chosen:
+        if chosen or bands:
             noisy = self._second_look(gate, noisy, rest)
         elif rest > 0:
             again = gate.measure(ones, rest, weights=one_way_weights(axes))
@@ -119,22 +124,56 @@ class TreeBlend(AbstractBlend):
         model, noisy, keys = with_worst_triples(gate, noisy, triples, each)
         return AskedTables(noisy, required, told, keys, model)
 
+    def _resolutions(
+        self, axes: Axes, margins: Sequence[Floats], price: Price, cost: float
+    ) -> tuple[list[Pair], dict[Pair, BandedPair]]:
+        """The pairs that are measured cell by cell, and those that are measured in bands, and which.
+
+        Every pair makes the noise of all larger, so that those which two bands of each column do not make bearable
+        are left out, the noisiest first.  None left is the low-budget regime: no pair is worth its noise.
+        """
+        pairs = list(combinations(range(len(axes.names)), 2))
+        plain = [len(parts) == 1 for parts in axes.parts]  # a cross of groups has no bands
+        least = {
+            p: bearable_bands(p, margins, axes.steps, 1.0, bearable=0.0).independent(p, margins)
+            if plain[p[0]] and plain[p[1]]
+            else outer(margins, *p)
+            for p in pairs
+        }
+        usual = sqrt(price.variance(cost / max(len(pairs), 1)))
+        order = sorted(pairs, key=lambda p: (moved(least[p], usual), p))
+        for many in range(len(order), 0, -1):
+            sd = sqrt(price.variance(cost / many))
+            if moved(least[order[many - 1]], sd) <= self.bearable:
+                chosen = [p for p in order[:many] if moved(outer(margins, *p), sd) <= self.bearable]
+                rest = (p for p in order[:many] if p not in chosen)
+                return chosen, {p: bearable_bands(p, margins, axes.steps, sd, bearable=self.bearable) for p in rest}
+        return [], {}
+
     def _second_look(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.
 
         An error in a one-way table is an error in every pair of its column.
         """
-        pairs = noisy.pairs()
+        pairs, names = noisy.pairs(), noisy.axes.names
         singles = [(i,) for i in range(len(noisy.axes.names))]
         spread = [m**2 for m in noisy.margins()] + noisy.spread(pairs)
-        noise = [v for _, v in noisy.noisy_margins] + [noisy.pooled[p][1] for p in pairs]
+        noise = [v for _, v in noisy.noisy_margins]
+        noise += [(noisy.pooled[p] if p in noisy.tables else noisy.pooled_bands[p])[1] for p in pairs]
         worth = [self.one_way_worth * len(singles)] * len(singles) + [1.0] * len(pairs)
         shares = shares_by_gain(spread, noise, worth, Price(gate.tariff), float(cost))
         weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
         asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
         asked.sort(key=lambda a: a[1])  # like scales of noise together: each is prepared once
-        answers = gate.measure([noisy.axes.question(k) for k, _ in asked], cost, weights=[w for _, w in asked])
-        return noisy.plus({k: m for (k, _), m in zip(asked, answers, strict=True)})
+        bands = {k: b for k, b in noisy.bands.items() if k not in noisy.tables}
+        questions = [
+            bands[k].question([names[i] for i in k]) if k in bands else noisy.axes.question(k) for k, _ in asked
+        ]
+        told = dict(
+            zip((k for k, _ in asked), gate.measure(questions, cost, weights=[w for _, w in asked]), strict=True)
+        )
+        noisy = noisy.plus({k: m for k, m in told.items() if k not in bands})
+        return noisy.plus_bands({}, {k: m for k, m in told.items() if k in bands})
 
     @staticmethod
     def _part(share: float) -> Fraction:

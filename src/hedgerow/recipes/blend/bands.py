@@ -1,0 +1,132 @@
+"""Pairs of many-valued columns in bands: tables so coarse that their noise can be borne.
+
+A pair of two columns of a hundred values has ten thousand cells, and noise that drowns all of them; eight bands of
+each have sixty-four, and tell most of what the pair has to tell.  Bands are cut by the noisy one-way tables, so they
+cost nothing: values that stand in order are cut in bands of about equal counts, of others the frequent ones stay and
+the rare ones are one.  A banded answer is refined along what is expected of the cells within each band.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.model.constants import TREE_BLEND
+from hedgerow.model.tables import Floats, Pair, project_pair, shrink
+from hedgerow.public import Marginal, Tree
+from hedgerow.recipes.blend.allocation import moved
+
+Places = npt.NDArray[np.intp]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BandedPair:
+    """The bands of two columns, and the cell of bands that every cell of the pair is in.
+
+    Attributes:
+        first: the band of every value of the first column.
+        second: the same of the second.
+    """
+
+    first: Places
+    second: Places
+
+    @cached_property
+    def size(self) -> int:
+        """How many cells of bands there are."""
+        return (int(self.first.max()) + 1) * (int(self.second.max()) + 1)
+
+    @cached_property
+    def cell(self) -> Places:
+        """The cell of bands of every cell of the pair, flat."""
+        return (self.first[:, None] * (int(self.second.max()) + 1) + self.second[None, :]).ravel()
+
+    def summed(self, table: Floats) -> Floats:
+        """A flat table of the pair, summed in its bands."""
+        return np.bincount(self.cell, table, self.size).astype(np.float64)
+
+    def independent(self, pair: Pair, margins: Sequence[Floats]) -> Floats:
+        """The counts of the cells of bands if the columns were independent, flat."""
+        rows, columns = np.bincount(self.first, margins[pair[0]]), np.bincount(self.second, margins[pair[1]])
+        return np.asarray(np.outer(rows, columns).ravel() / max(float(rows.sum()), 1.0))
+
+    def refined(self, banded: Floats, mean: Floats) -> Floats:
+        """The table of the pair with these sums, each shared out as ``mean`` shares it out."""
+        whole = self.summed(mean)
+        ratio = np.divide(banded, whole, out=np.zeros(self.size), where=whole > 1e-9)
+        return np.asarray(mean * ratio[self.cell])
+
+    def shrunk(self, banded: Floats, mean: Floats, noise: float) -> Floats:
+        """The pair as a noisy table of its bands has it, shrunk towards ``mean``."""
+        whole = self.summed(mean)
+        square = whole.reshape(int(self.first.max()) + 1, -1)
+        near = shrink(banded, whole, noise).reshape(square.shape)
+        return self.refined(project_pair(near, square.sum(axis=1), square.sum(axis=0)).ravel(), mean)
+
+    def question(self, names: Sequence[str]) -> Marginal:
+        """What the gate is asked: a tree that leads every row to its cell of bands."""
+        wide, rows = int(self.second.max()) + 1, int(self.first.max()) + 1
+        leaf = [-1 - (band * wide + self.second) for band in range(rows)]
+        look, child = [0] + [1] * rows, np.concatenate([1 + self.first, *leaf])
+        starts = [0, *(len(self.first) + band * len(self.second) for band in range(rows))]
+        return Marginal((), Tree.of(tuple(names), self.size, look, starts, child))
+
+
+def bands_of(counts: Floats, most: int, *, steps: int) -> Places:
+    """The band of every value of a column with these noisy counts, at most ``most`` bands.
+
+    The first ``steps`` values stand in order.  A value that fills a band alone has one of its own.
+
+    >>> bands_of(np.array([5.0, 5.0, 5.0, 5.0, 30.0, 5.0, 5.0]), 4, steps=7).tolist()
+    [0, 0, 0, 1, 2, 3, 3]
+    >>> bands_of(np.array([50.0, 1.0, 3.0, 40.0]), 3, steps=0).tolist()
+    [0, 2, 2, 1]
+    """
+    if len(counts) <= most:
+        return np.arange(len(counts))
+    counts = np.maximum(counts, 0.0)
+    alone = np.argsort(-counts[steps:], kind="stable")
+    if steps < 3:
+        kept = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+        band = np.full(len(counts), len(kept))
+        band[kept] = np.arange(len(kept))
+        return band
+    apart = min(len(alone), max(1, most // 4)) if len(alone) else 0  # what has no place in the order
+    inside = _in_order(counts[:steps], most - apart)
+    band = np.empty(len(counts), np.intp)
+    band[:steps] = inside
+    band[steps + alone] = int(inside.max()) + 1 + np.minimum(np.arange(len(alone)), max(apart - 1, 0))
+    return band
+
+
+def _in_order(counts: Floats, most: int) -> Places:
+    """Bands of about equal counts along values in order; heaps have their own."""
+    left, bands, open_, band = float(counts.sum()), max(most, 1), 0.0, 0
+    found = np.empty(len(counts), np.intp)
+    for value, count in enumerate(counts):
+        even = left / bands
+        if value and open_ > 0 and bands > 1 and open_ + count / 2 > even:
+            left, bands, band, open_ = left - open_, bands - 1, band + 1, 0.0
+        found[value] = band
+        open_ += count
+    return found
+
+
+def bearable_bands(
+    pair: Pair, margins: Sequence[Floats], steps: Sequence[int], sd: float, *, bearable: float
+) -> BandedPair:
+    """The finest bands of a pair whose noise moves at most ``bearable`` of the rows; two of each where none are.
+
+    The column with more bands is made coarser, until the noise can be borne.
+    """
+    most = [min(len(margins[i]), TREE_BLEND.most_bands) for i in pair]
+    while True:
+        bands = BandedPair(*(bands_of(margins[i], m, steps=steps[i]) for i, m in zip(pair, most, strict=True)))
+        if max(most) <= 2 or moved(bands.independent(pair, margins), sd) <= bearable:
+            return bands
+        wider = int(most[1] > most[0])
+        most[wider] = most[wider] * 4 // 5 if most[wider] > 5 else most[wider] - 1
