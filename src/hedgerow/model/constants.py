@@ -12,7 +12,8 @@ _WORK = "bounds work or memory"
 _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted and acs_by_state"
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
-_NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1, 1 and 10, with pretended noise"
+_NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"
+_DESCENT = "chosen on adult, acs_ma and personnel at epsilon 1, and on personnel at 10, with pretended noise"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
 _TABLES = "chosen on simulated tables (Poisson, gamma, log-normal) and three crosses of hd_adult"
@@ -55,7 +56,7 @@ class BlendConstants:
         "the most in both tails of a column: with more, noise leaves nothing to tell them by",
         _NUMBERS,
     )
-    descent_power: float = chosen(0.75, "power of its cells", "by which a pair counts in record descent", _NUMBERS)
+    descent_power: float = chosen(0.75, "power of its cells", "by which a pair counts in record descent", _DESCENT)
     descent_end: int = chosen(500, "one record in", "record descent ends when fewer values move in a sweep")
 
 
@@ -102,8 +103,7 @@ class PublicBlendConstants(BlendConstants):
     stranger_distance: float = chosen(
         0.05, "squared distance a column", "the least of a stranger's one-way tables", _STRANGERS
     )
-    few_chance: float = chosen(0.12, "L1 of pairs", "of sampling, above which public rows may be too few", _STRANGERS)
-    few_noise: float = chosen(0.3, "of that chance", "noise of measured pairs below which they are", _STRANGERS)
+    few_chance: float = chosen(0.12, "L1 of pairs", "of sampling, up to which public rows are enough", _STRANGERS)
     unlike_trust: float = chosen(
         0.5, "share of trust", "below it in all its pairs a public column is of other people", _STRANGERS
     )

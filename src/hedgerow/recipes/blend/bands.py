@@ -7,7 +7,7 @@ the rare ones are one.  A banded answer is refined along what is expected of the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
@@ -116,17 +116,38 @@ def _in_order(counts: Floats, most: int) -> Places:
     return found
 
 
-def bearable_bands(
-    pair: Pair, margins: Sequence[Floats], steps: Sequence[int], sd: float, *, bearable: float
-) -> BandedPair:
-    """The finest bands of a pair whose noise moves at most ``bearable`` of the rows; two of each where none are.
+@final
+@dataclass(frozen=True, eq=False)
+class Banding:
+    """All ways to cut columns in bands: every pair of a column asks for the same few, and each is cut once.
 
-    The column with more bands is made coarser, until the noise can be borne.
+    Attributes:
+        margins: the noisy one-way tables.
+        steps: how many of the first values of each column stand in order.
     """
-    most = [min(len(margins[i]), TREE_BLEND.most_bands) for i in pair]
-    while True:
-        bands = BandedPair(*(bands_of(margins[i], m, steps=steps[i]) for i, m in zip(pair, most, strict=True)))
-        if max(most) <= 2 or moved(bands.independent(pair, margins), sd) <= bearable:
-            return bands
-        wider = int(most[1] > most[0])
-        most[wider] = most[wider] * 4 // 5 if most[wider] > 5 else most[wider] - 1
+
+    margins: Sequence[Floats]
+    steps: Sequence[int]
+    _cut: dict[tuple[int, int], Places] = field(default_factory=dict)
+
+    def pair(self, pair: Pair, most: Sequence[int]) -> BandedPair:
+        """The pair with at most so many bands of each column."""
+        return BandedPair(*(self._bands(i, m) for i, m in zip(pair, most, strict=True)))
+
+    def bearable(self, pair: Pair, sd: float, bearable: float) -> BandedPair:
+        """The finest bands of a pair whose noise moves at most ``bearable`` of the rows; two of each where none are.
+
+        The column with more bands is made coarser, until the noise can be borne.
+        """
+        most = [min(len(self.margins[i]), TREE_BLEND.most_bands) for i in pair]
+        while True:
+            bands = self.pair(pair, most)
+            if max(most) <= 2 or moved(bands.independent(pair, self.margins), sd) <= bearable:
+                return bands
+            wider = int(most[1] > most[0])
+            most[wider] = most[wider] * 4 // 5 if most[wider] > 5 else most[wider] - 1
+
+    def _bands(self, column: int, most: int) -> Places:
+        if (column, most) not in self._cut:
+            self._cut[column, most] = bands_of(self.margins[column], most, steps=self.steps[column])
+        return self._cut[column, most]

@@ -164,6 +164,10 @@ class NoisyTables:
 
     def tree(self) -> TreeModel:
         """The maximum spanning forest of the measured pairs (Chow and Liu), each shrunk towards independence."""
+        return self._tree
+
+    @cached_property
+    def _tree(self) -> TreeModel:
         margins, total = self.margins(), float(self.total)
         shrunk, strength = {}, {}
         for p in self.pairs():
@@ -202,7 +206,8 @@ class NoisyTables:
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
         square = table.reshape(self.shape[pair[0]], self.shape[pair[1]])
-        square = project_pair(square, margins[pair[0]], margins[pair[1]])
+        if square.min() < 0:  # raking, below, keeps a table that has no negative cell
+            square = project_pair(square, margins[pair[0]], margins[pair[1]])
         mixed = self.allowed(pair) * (square + 1e-6 * outer(margins, *pair).reshape(square.shape))
         return fit_margins(mixed, {(0,): margins[pair[0]], (1,): margins[pair[1]]}, sweeps=5).ravel()
 

@@ -197,7 +197,7 @@ class PublicBlend(AbstractBlend):
         sd = Price(gate.tariff).variance(float(gate.left) / len(pairs)) ** 0.5
         noise = float(np.mean([moved(outer(prior.margins, *p), sd) for p in pairs]))
         chance = chance_of_pairs(prior.public, noisy.shape)
-        return "few" if chance > max(PUBLIC_BLEND.few_chance, noise / PUBLIC_BLEND.few_noise) else ""
+        return "few" if chance > max(PUBLIC_BLEND.few_chance, noise) else ""
 
     def _association(self, public: PublicData) -> float:
         """That of the public rows, worked out once."""

@@ -14,7 +14,7 @@ from hedgerow.model.tables import Floats, Key, Pair
 from hedgerow.public import Budget, Measure, Measurement, PublicData, Spend, Tariff
 from hedgerow.recipes.blend.allocation import Price, moved, shares_by_gain
 from hedgerow.recipes.blend.axes import Axes
-from hedgerow.recipes.blend.bands import BandedPair, bearable_bands
+from hedgerow.recipes.blend.bands import BandedPair, Banding
 from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_triples, with_worst_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 
@@ -134,10 +134,9 @@ class TreeBlend(AbstractBlend):
         """
         pairs = list(combinations(range(len(axes.names)), 2))
         plain = [len(parts) == 1 for parts in axes.parts]  # a cross of groups has no bands
+        banding = Banding(margins, axes.steps)
         least = {
-            p: bearable_bands(p, margins, axes.steps, 1.0, bearable=0.0).independent(p, margins)
-            if plain[p[0]] and plain[p[1]]
-            else outer(margins, *p)
+            p: banding.pair(p, (2, 2)).independent(p, margins) if plain[p[0]] and plain[p[1]] else outer(margins, *p)
             for p in pairs
         }
         usual = sqrt(price.variance(cost / max(len(pairs), 1)))
@@ -147,7 +146,7 @@ class TreeBlend(AbstractBlend):
             if moved(least[order[many - 1]], sd) <= self.bearable:
                 chosen = [p for p in order[:many] if moved(outer(margins, *p), sd) <= self.bearable]
                 rest = (p for p in order[:many] if p not in chosen)
-                return chosen, {p: bearable_bands(p, margins, axes.steps, sd, bearable=self.bearable) for p in rest}
+                return chosen, {p: banding.bearable(p, sd, self.bearable) for p in rest}
         return [], {}
 
     def _second_look(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:

@@ -1,7 +1,7 @@
 """Is a table that is called public a relative? What its rows tell by themselves, and what the first answers tell.
 
 Three ways to be of no use for pairs, each seen before a pair is paid for: no association between its columns, so few
-rows that the noise of measured pairs is far below their own chance (both from public rows and public arithmetic), and
+rows that the noise of measured pairs is below their own chance (both from public rows and public arithmetic), and
 one-way tables that are no nearer to the noisy ones than even shares are.
 """
 
