@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import JobError
-from hedgerow.public import CodedTable, Coding, JoinedColumn, Marginal, Schema, in_order
+from hedgerow.public import CodedTable, Coding, JoinedColumn, Marginal, Schema, Tree, in_order
 
 Records = npt.NDArray[np.uint16]
+Places = npt.NDArray[np.intp]  # the band of every value of a column
 MOST_CELLS = 2_000_000  # of a declared table
 
 
@@ -47,6 +48,14 @@ class Axes:
     def crossed(self) -> str | None:
         """The name of the cross of the groups, if it is not an attribute itself."""
         return self.names[0] if self.parts and len(self.parts[0]) > 1 else None
+
+    def banded_question(self, pair: tuple[int, int], first: Places, second: Places) -> Marginal:
+        """A pair of columns in bands, given the band of every value: a tree leads every row to its cell of bands."""
+        wide, rows = int(second.max()) + 1, int(first.max()) + 1
+        leaf = [-1 - (band * wide + second) for band in range(rows)]
+        look, child = [0] + [1] * rows, np.concatenate([1 + first, *leaf])
+        starts = [0, *(len(first) + band * len(second) for band in range(rows))]
+        return Marginal((), Tree.of(tuple(self.names[i] for i in pair), rows * wide, look, starts, child))
 
     def question(self, key: tuple[int, ...]) -> Marginal:
         """The table of these axes."""

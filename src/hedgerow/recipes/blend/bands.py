@@ -12,14 +12,11 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
-import numpy.typing as npt
 
 from hedgerow.model.constants import TREE_BLEND
 from hedgerow.model.tables import Floats, Pair, project_pair, shrink
-from hedgerow.public import Marginal, Tree
 from hedgerow.recipes.blend.allocation import moved
-
-Places = npt.NDArray[np.intp]
+from hedgerow.recipes.blend.axes import Places
 
 
 @final
@@ -66,14 +63,6 @@ class BandedPair:
         square = whole.reshape(int(self.first.max()) + 1, -1)
         near = shrink(banded, whole, noise).reshape(square.shape)
         return self.refined(project_pair(near, square.sum(axis=1), square.sum(axis=0)).ravel(), mean)
-
-    def question(self, names: Sequence[str]) -> Marginal:
-        """What the gate is asked: a tree that leads every row to its cell of bands."""
-        wide, rows = int(self.second.max()) + 1, int(self.first.max()) + 1
-        leaf = [-1 - (band * wide + self.second) for band in range(rows)]
-        look, child = [0] + [1] * rows, np.concatenate([1 + self.first, *leaf])
-        starts = [0, *(len(self.first) + band * len(self.second) for band in range(rows))]
-        return Marginal((), Tree.of(tuple(names), self.size, look, starts, child))
 
 
 def bands_of(counts: Floats, most: int, *, steps: int) -> Places:

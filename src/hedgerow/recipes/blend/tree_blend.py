@@ -96,7 +96,7 @@ class TreeBlend(AbstractBlend):
         chosen, bands = self._resolutions(axes, margins, price, float(cost))
         if chosen or bands:
             questions = [axes.question(p) for p in chosen]
-            questions += [b.question([axes.names[i] for i in p]) for p, b in bands.items()]
+            questions += [axes.banded_question(p, b.first, b.second) for p, b in bands.items()]
             answers = gate.measure(questions, cost)
             noisy = noisy.plus(dict(zip(chosen, answers, strict=False)))
             noisy = noisy.plus_bands(bands, dict(zip(bands, answers[len(chosen) :], strict=True)))
@@ -154,7 +154,7 @@ class TreeBlend(AbstractBlend):
 
         An error in a one-way table is an error in every pair of its column.
         """
-        pairs, names = noisy.pairs(), noisy.axes.names
+        pairs = noisy.pairs()
         singles = [(i,) for i in range(len(noisy.axes.names))]
         spread = [m**2 for m in noisy.margins()] + noisy.spread(pairs)
         noise = [v for _, v in noisy.noisy_margins]
@@ -166,7 +166,8 @@ class TreeBlend(AbstractBlend):
         asked.sort(key=lambda a: a[1])  # like scales of noise together: each is prepared once
         bands = {k: b for k, b in noisy.bands.items() if k not in noisy.tables}
         questions = [
-            bands[k].question([names[i] for i in k]) if k in bands else noisy.axes.question(k) for k, _ in asked
+            noisy.axes.banded_question(k, bands[k].first, bands[k].second) if k in bands else noisy.axes.question(k)
+            for k, _ in asked
         ]
         told = dict(
             zip((k for k, _ in asked), gate.measure(questions, cost, weights=[w for _, w in asked]), strict=True)
