@@ -156,7 +156,8 @@ def test_the_cards_own_command_draws_more_copies_where_a_reader_is(
     kind, release = made
     card = (release.folder / "DATACARD.md").read_text("utf-8")
     commands = re.findall(r"^    hedgerow (.+)$", card, re.MULTILINE)
-    assert f"hedgerow {commands[-1]}</pre>" in html.unescape((release.folder / "report.html").read_text("utf-8"))
+    shown = next((c for c in commands if "--copies" in c), commands[-1])
+    assert f"hedgerow {shown}</pre>" in html.unescape((release.folder / "report.html").read_text("utf-8"))
     monkeypatch.chdir(release.folder)
     for command in commands:
         done = hedgerow(*shlex.split(command))
@@ -164,7 +165,8 @@ def test_the_cards_own_command_draws_more_copies_where_a_reader_is(
     if kind == "draws":
         assert commands == ["verify ."] and "A draw is not repeated for free" in card
         return
-    assert [c.split()[0] for c in commands] == ["verify", "sample"]
+    assert [c.split()[0] for c in commands] == ["verify", "sample", "sample"]
+    assert any((release.folder.parent / "replicates").iterdir())
     copies = sorted((release.folder.parent / "release-copies").iterdir())
     assert len(copies) == 20
     assert hedgerow("verify", ".").code == 0, "the release itself is as it was"

@@ -212,8 +212,10 @@ class _Starts:
 
 def _first(question: Marginal) -> Marginal:
     tree = question.tree
-    assert tree is None and not question.only, "blends ask for plain tables"
-    return Marginal(first_names(question.columns))
+    assert not question.only, "blends ask for tables of all rows"
+    if tree is not None:  # a pair in bands
+        tree = Tree.of(first_names(tree.columns), tree.leaves, *tree.arrays)
+    return Marginal(first_names(question.columns), tree)
 
 
 @final

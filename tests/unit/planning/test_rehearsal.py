@@ -131,7 +131,7 @@ def test_a_use_that_a_table_of_counts_cannot_answer_is_refused() -> None:
             made(a_stand_in(recipe=recipe, uses=USES[2:]), runs=2, epsilons=[Fraction(1)])
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", [r for r in RECIPES if r != "careers"])  # its people: end_to_end/test_careers.py
 def test_every_recipe_can_be_rehearsed(recipe: str) -> None:
     """Uses of every kind that the recipe's own columns, if it has any, can answer."""
     named = SETTINGS[recipe].get("columns", SETTINGS[recipe].get("column"))
