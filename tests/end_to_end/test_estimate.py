@@ -53,8 +53,8 @@ MORE = {
 
 def release_of(folder: Path, hedgerow: Command, recipe: str, uses: str = "") -> Release:
     """A release of a few simulated people."""
-    made = personnel(2000, 5, agencies=4, occupations=6)
-    secret = made.confidential.drop("person")
+    made = personnel(8000, 5, agencies=4, occupations=6)  # fewer public rows would be put aside at this epsilon
+    secret = made.confidential.drop("person").sample(2000, seed=1)
     secret.write_parquet(folder / "secret.parquet")
     secret.drop("sex", "race").write_parquet(folder / "target.parquet")
     made.public.drop("person").write_parquet(folder / "public.parquet")
