@@ -63,7 +63,7 @@ def test_long_work_says_what_it_does_in_public_words(job: Path) -> None:
     assert said[0] == "checking the job and its public tables"
     assert any(line.startswith("request 1: counting measure ") for line in said)
     assert "request 1 is answered and saved; working on what it says" in said
-    assert said[-2:] == ["drawing synthetic data", "writing the release"]
+    assert [said[-3], said[-1]] == ["drawing synthetic data", "writing the release"]
 
 
 def test_a_plan_that_does_not_fit_is_refused_before_anything_is_read(job: Path, hedgerow: Command) -> None:
