@@ -36,8 +36,14 @@ def test_what_is_given_as_a_list_equals_what_is_given_as_a_tuple_and_can_be_copi
 ) -> None:
     kinds = get_type_hints(recipe)
     lists = [f.name for f in fields(recipe) if kinds[f.name] == fields_of_names()]  # type: ignore[arg-type]
-    made = recipe(**{n: ["a"] for n in lists[:1]})
-    assert made == recipe(**{n: ("a",) for n in lists[:1]}) == copy.copy(made) == pickle.loads(pickle.dumps(made))  # noqa: S301
+    least: Any = {"time": "year"} if recipe.name == "careers" else {}  # what it cannot do without
+    made = recipe(**least, **{n: ["a"] for n in lists[:1]})
+    assert (
+        made
+        == recipe(**least, **{n: ("a",) for n in lists[:1]})
+        == copy.copy(made)
+        == pickle.loads(pickle.dumps(made))
+    )  # noqa: S301
 
 
 def fields_of_names() -> Any:
