@@ -351,11 +351,11 @@ def test_a_large_file_is_never_in_memory_as_a_whole(kind: str, tmp_path: Path) -
     else:
         x = np.arange(rows)
         frame = pl.DataFrame({"x": x, "y": x * 0.37, "z": pl.Series(x * 7).cast(pl.String) + "ABCDEFGHIJKLMNOP"})
-        frame.write_parquet(path, row_group_size=1 << 18) if kind == "parquet" else frame.write_ipc(path)
+        frame.write_parquet(path, row_group_size=1 << 16) if kind == "parquet" else frame.write_ipc(path)
     ran = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
     read, more = ran.stdout.split()
     assert int(read) == rows
-    assert float(more) < 120, "the whole table is some 200 MB"
+    assert float(more) < 100, "the whole table is some 200 MB; 33 to 75 were measured"
 
 
 def test_batches_can_be_read_again(tmp_path: Path) -> None:

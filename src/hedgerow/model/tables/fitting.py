@@ -135,7 +135,7 @@ def project_pair(table: Floats, row: Floats, column: Floats, *, rounds: int = 4)
 
     >>> noisy = np.array([[50.0, 3.0, -3.0], [-4.0, 48.0, 4.0]])
     >>> project_pair(noisy, np.array([50.0, 48.0]), np.array([49.0, 48.0, 1.0])).round(1).tolist()
-    [[49.1, 0.9, 0.0], [0.0, 46.9, 1.1]]
+    [[48.5, 1.5, 0.0], [0.5, 46.5, 1.0]]
     """
     found = table
     for _ in range(rounds):

@@ -321,7 +321,7 @@ def quiet_tails(counts: Floats, variance: float, *, steps: int, hidden: float = 
 
     >>> noisy = np.array([2.0, -3.0, 1.0, 2.0, 9.0, 60.0, 80.0, 31.0, 4.0, 9.0, 4.0, -2.0])
     >>> quiet_tails(noisy, 9.0, steps=12).tolist()
-    [nan, nan, nan, nan, 9.0, 60.0, 80.0, 31.0, 6.5, 6.5, nan, nan]
+    [nan, nan, nan, nan, nan, 60.0, 80.0, 31.0, 6.5, 6.5, nan, nan]
     """
     found, sd = counts.astype(np.float64), float(np.sqrt(variance))
     sure = np.flatnonzero(found[:steps] > BLEND.tail_sure * sd)
