@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 import typer
 
 from hedgerow.cli.main import app
+from hedgerow.errors import JobError
 from hedgerow.reproduce import PAPERS, reproduce
-from hedgerow.reproduce.dpsyn import PERSON, temporal_map, with_persons
+from hedgerow.reproduce.dpsyn import PERSON, map_of_a_year, temporal_map, temporal_schema, with_persons
 from hedgerow.reproduce.paper import Reproduction
+from hedgerow.reproduce.shapes import Shapes
 from tests.chromium import PROGRAM, WHY_NOT, chromium
 from tests.end_to_end.conftest import Command
 
@@ -191,6 +194,68 @@ def test_scores_and_sizes_of_every_area_and_year_are_in_a_file(page: Reproductio
         assert np.allclose(table["size_error"], off), "fewer records than there are is an error too"
     text = page.page.read_text("utf-8")
     assert "regime two_way" in text and "the paper&#39;s scales" in text
+
+
+def _square(west: float, side: float = 1.0) -> list[list[float]]:
+    east, north = west + side, 40 + side
+    return [[west, 40.0], [east, 40.0], [east, north], [west, north], [west, 40.0]]
+
+
+def _geojson(path: Path, **changed: object) -> Path:
+    """Three areas side by side: one with a hole, one of two parts, one with a name that needs care."""
+    hole, island = _square(-89.7, 0.4), _square(-86.5, 0.2)
+    shapes = (
+        ("Polygon", [_square(-90), hole]),
+        ("MultiPolygon", [[_square(-88)], [island]]),
+        ("Polygon", [_square(-85)]),
+    )
+    features: list[dict[str, object]] = [
+        {"properties": {"PUMA": name, "name": "the same"}, "geometry": {"type": kind, "coordinates": at}}
+        for name, (kind, at) in zip(('<North> "A"', "00104", "South"), shapes, strict=True)
+    ]
+    features[0] |= changed
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), "utf-8")
+    return path
+
+
+def test_a_map_of_ones_own_names_the_areas_and_draws_their_borders(tmp_path: Path) -> None:
+    shapes = Shapes.read(_geojson(tmp_path / "three.geojson"))
+    made = temporal_map(900, 1, areas=shapes.names[:2], most_rows=3)
+    assert set(made.areas) == {'<North> "A"', "00104"} == set(made.public["PUMA"])
+    assert tomllib.loads(temporal_schema(made.areas))["columns"]["PUMA"]["values"] == list(made.areas)
+    row = {"score": 870.0, "size_error": 0.3, "rows": 100, "synthetic_rows": 130}
+    at = dict.fromkeys(made.areas, row)
+    drawn = map_of_a_year(at, made.areas, 2012, shapes)
+    assert drawn.count("<path") == 6 and drawn.count('class="q2 border"') == 2 == drawn.count('class="q3 border"')
+    assert drawn.count('class="border none"') == 2, "the third area is not in the survey"
+    assert drawn.count("Z") == 10, "a hole and an island have borders of their own"
+    assert "&lt;North&gt; &#34;A&#34;, 2012: score 870" in drawn and "<North>" not in drawn
+    tiled = map_of_a_year(at, made.areas, 2012, None)
+    assert "<path" not in tiled and tiled.count("<rect") == 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"geometry": {"type": "Point", "coordinates": [0, 0]}}, "a feature is a Point"),
+        ({"geometry": {"type": "Polygon", "coordinates": [_square(500_000)]}}, "not in degrees"),
+        ({"geometry": {"type": "Polygon", "coordinates": [_square(-90)[:2]]}}, "fewer than four points"),
+        ({"geometry": None}, "is not understood"),
+        ({"properties": {"PUMA": "South"}}, "no property names every area"),
+    ],
+)
+def test_a_map_that_cannot_be_drawn_is_refused(tmp_path: Path, changed: dict[str, object], said: str) -> None:
+    with pytest.raises(JobError, match=said) as refused:
+        reproduce("dpsyn", tmp_path / "page", map_file=_geojson(tmp_path / "a.geojson", **changed))
+    assert "FeatureCollection" in str(refused.value) and not (tmp_path / "page").exists()
+
+
+def test_only_the_paper_with_a_map_takes_one(hedgerow: Command, tmp_path: Path) -> None:
+    file = _geojson(tmp_path / "a.geojson")
+    done = hedgerow("reproduce", "ce", "--map", file, "--out", tmp_path / "ce")
+    assert done.code == 2 and "has no map" in done.err and not (tmp_path / "ce").exists()
+    done = hedgerow("reproduce", "dpsyn", "--map", tmp_path / "none.geojson", "--out", tmp_path / "dpsyn")
+    assert done.code == 2 and "cannot be read" in done.err and not (tmp_path / "dpsyn").exists()
 
 
 def test_made_up_persons_have_a_record_a_year_and_few_in_all() -> None:

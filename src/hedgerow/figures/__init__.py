@@ -32,6 +32,8 @@ from hedgerow.figures.drawing import (
     Section,
     abreast,
     check_sheet,
+    escape,
+    fitted,
     legend,
     line,
     number,

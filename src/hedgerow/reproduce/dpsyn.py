@@ -5,6 +5,7 @@ areas and drift over the years; within a class attributes are independent.  Code
 of the challenge: any insurance from the four kinds of it, employment and labour force from the detailed status.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
@@ -20,6 +21,7 @@ from hedgerow.figures import Bar, Drawing, Key, Section, Shade, abreast, bars, s
 from hedgerow.recipes.dpsyn.budget import PAIRS, PaperRule, split_budget
 from hedgerow.recipes.dpsyn.dpsyn import DPSyn
 from hedgerow.reproduce.paper import Beside, Exhibit, Listing, Paper, Task
+from hedgerow.reproduce.shapes import Shapes
 
 THETA, DELTA = 7, 2.5e-5
 REGIMES = ("public_only", "one_way", "two_way")
@@ -33,6 +35,9 @@ _ERRORS = (0.05, 0.1, 0.25, 0.5, 1.0)
 YEARS = (2012, 2013, 2014, 2015, 2016, 2017, 2018)
 PERSON = "sim_individual_id"
 _CLASSES = 6
+_AREAS, _ROWS = 24, 2_500
+_QUICK_AREAS, _QUICK_ROWS = 4, 1_250
+"""Areas of the survey, where no map names others, and records of each."""
 _SIZES = {
     "SEX": 2, "MARST": 6, "AGE": 12, "RACE": 7, "HISPAN": 3, "CITIZEN": 4, "SPEAKENG": 5, "EDUC": 9, "GQ": 3,
     "HHWT": 6, "PERWT": 6, "POVERTY": 6, "INCTOT": 10, "INCWAGE": 8, "INCWELFR": 3, "INCINVST": 4, "INCEARN": 8,
@@ -70,18 +75,20 @@ class TemporalMap:
     areas: tuple[str, ...]
 
 
-def temporal_map(rows: int = 60_000, seed: int = 0, *, areas: int = 24, most_rows: int = 7) -> TemporalMap:
-    """About ``rows`` confidential records of ``areas`` areas, and as many of a public survey with another mix."""
+def temporal_map(
+    rows: int = 60_000, seed: int = 0, *, areas: int | Sequence[str] = 24, most_rows: int = 7
+) -> TemporalMap:
+    """About ``rows`` confidential records of ``areas``, and as many of a public survey with another mix."""
     seeds = np.random.SeedSequence(seed).spawn(4)
     world, ours, theirs, who = (np.random.Generator(np.random.PCG64(s)) for s in seeds)
     weights = {n: world.dirichlet(np.full(k, 0.6), _CLASSES) for n, k in _SIZES.items()}
     covered = world.beta(1.2, 1.6, (_CLASSES, len(_INSURANCE)))
-    names = tuple(f"17-{100 + i}" for i in range(areas))
+    names = tuple(f"17-{100 + i}" for i in range(areas)) if isinstance(areas, int) else tuple(areas)
     confidential, public = (_records(rows, names, weights, covered, rng) for rng in (ours, theirs))
     return TemporalMap(public, with_persons(confidential, "YEAR", most_rows, who), names)
 
 
-def make_tables(folder: Path, rows: int, areas: int) -> TemporalMap:
+def make_tables(folder: Path, rows: int, areas: int | Sequence[str]) -> TemporalMap:
     """Write both tables and the schema into ``folder``."""
     made = temporal_map(rows, 2020, areas=areas, most_rows=THETA)
     made.public.write_parquet(folder / "public.parquet")
@@ -147,10 +154,10 @@ def temporal_schema(areas: Sequence[str]) -> str:
     lines = ['title = "Simulated temporal map"', 'source = "code book of a simulated survey"', ""]
     for name, values in {"PUMA": areas, "YEAR": YEARS, **{n: range(1, k + 2) for n, k in sizes.items()}}.items():
         whole = [] if name == "PUMA" else ['type = "integer"']
-        listed = ", ".join(f'"{v}"' for v in values)
+        listed = ", ".join(json.dumps(str(v), ensure_ascii=False) for v in values)
         lines += [f"[columns.{name}]", 'kind = "categorical"', *whole, f"values = [{listed}]"]
         if name in ("PUMA", "YEAR"):
-            lines.append(f'other = "{list(values)[-1]}"')
+            lines.append(f"other = {json.dumps(str(list(values)[-1]), ensure_ascii=False)}")
         else:  # the code book has codes that nobody has: what the public table lacks goes to one cell
             lines.append(f'collapse = {{ below = 1, into = "{values[-1]}" }}')
         lines += [f'determined_by = ["{DETERMINED[name]}"]'] if name in DETERMINED else []
@@ -168,9 +175,11 @@ def temporal_schema(areas: Sequence[str]) -> str:
 
 def paper(task: Task) -> Paper:
     """The encoding, the rule, each regime, and the map."""
-    rows, areas = (5_000, 4) if task.quick else (60_000, 24)
+    named = task.shapes.names if task.shapes else range(_AREAS)
+    areas = min(len(named), _QUICK_AREAS) if task.quick else len(named)
+    rows = areas * (_QUICK_ROWS if task.quick else _ROWS)
     task.watch("simulating a survey by area and year, with persons")
-    made = make_tables(task.folder, rows, areas)
+    made = make_tables(task.folder, rows, task.shapes.names[:areas] if task.shapes else areas)
     truth = made.confidential.drop(PERSON)
     runs = {}
     for regime, epsilon in _epsilons(rows).items():
@@ -188,7 +197,7 @@ def paper(task: Task) -> Paper:
             _encoding(task),
             _thresholds(),
             *(_regime(runs, regime) for regime in REGIMES),
-            _map(runs, made.areas),
+            _map(runs, made.areas, task.shapes),
             _sizes(runs),
         ),
     )
@@ -364,12 +373,12 @@ def _regime(runs: dict[tuple[str, str], Run], regime: str) -> Exhibit:
     )
 
 
-def _map(runs: dict[tuple[str, str], Run], areas: tuple[str, ...]) -> Exhibit:
+def _map(runs: dict[tuple[str, str], Run], areas: tuple[str, ...], shapes: Shapes | None) -> Exhibit:
     run = runs["two_way", "repaired"]
     charts = []
     for year in YEARS:
         at = {r["PUMA"]: r for r in run.table.filter(pl.col("YEAR") == year).iter_rows(named=True)}
-        charts.append((str(year), _tiles_of(at, areas, year)))
+        charts.append((str(year), map_of_a_year(at, areas, year, shapes)))
     keys = [Key(f"{a} and more", f"bar q{i}") for i, a in enumerate(_LEVELS)] + [Key("less", "bar q5")]
     rows = [
         (f"{v}, {r}", *(f"{float(run.table.filter(pl.col('YEAR') == y)['score'].mean() or 0):.0f}" for y in YEARS))  # type: ignore[arg-type]
@@ -378,37 +387,44 @@ def _map(runs: dict[tuple[str, str], Run], areas: tuple[str, ...]) -> Exhibit:
     return Exhibit(
         "The temporal map",
         "scores and sizes by area and year",
-        "One tile for each area; left its score, right by how much its number of records is off (a colour each up to "
+        f"{'Areas in their borders' if shapes else 'One tile for each area'}; left its score, right by how much its "
+        "number of records is off (a colour each up to "
         f"{', '.join(f'{100 * e:g}' for e in _ERRORS)} %, and beyond). Variant repaired, "
         f"epsilon {run.epsilon:g}. All numbers: " + ", ".join(r.csv for r in runs.values()) + ".",
         sections=[Section("", charts, keys=keys)],
         tables=[Listing("Mean score by year", ("variant, regime", *map(str, YEARS)), rows)],
         slide="Year:",
-        deviations=("Areas stand in tiles, in the order of their codes: no map is shipped, and none is fetched.",),
+        deviations=(_BORDERS if shapes else _TILES,),
     )
 
 
-def _tiles_of(at: dict[str, Any], areas: tuple[str, ...], year: int) -> Drawing:
-    score, size = [], []
+_TILES = (
+    "Areas stand in tiles, in the order of their codes: no map is shipped, and none is fetched. With a GeoJSON file "
+    "of your own (`--map FILE.geojson`) the survey is simulated for its areas, and drawn in their borders."
+)
+_BORDERS = (
+    "Borders and names are those of the GeoJSON file; the records are simulated and say nothing of these places. An "
+    "area without colour is not in the survey (the quick form has four areas)."
+)
+
+
+def map_of_a_year(at: dict[str, Any], areas: tuple[str, ...], year: int, shapes: Shapes | None) -> Drawing:
+    """Scores and size errors of one year side by side: in their borders, or as tiles."""
+    score, size = dict[str, Shade](), dict[str, Shade]()
     for a in areas:
         row = at.get(a)
         if row is None:
-            score.append(Shade(5, "-", f"{a}, {year}: no record"))
-            size.append(score[-1])
+            score[a] = size[a] = Shade(5, "-", f"{a}, {year}: no record")
             continue
-        value, off = row["score"], row["size_error"]
-        level = sum(value < x for x in _LEVELS)
-        said = f"{a}, {year}: score {value:.0f}"
-        score.append(Shade(level, f"{a[-3:]} {value:.0f}", said))
+        value, off, code = row["score"], row["size_error"], "" if shapes else f"{a[-3:]} "
+        score[a] = Shade(sum(value < x for x in _LEVELS), f"{code}{value:.0f}", f"{a}, {year}: score {value:.0f}")
         told = f"{a}, {year}: {row['rows']:,} records, {row['synthetic_rows']:,} synthetic"
-        size.append(Shade(sum(off > x for x in _ERRORS), f"{a[-3:]} {100 * off:.0f} %", told))
+        size[a] = Shade(sum(off > x for x in _ERRORS), f"{code}{100 * off:.0f} %", told)
+    two = ((score, f"Scores in {year}", "score of 1000"), (size, f"Sizes in {year}", "size, off by"))
+    if shapes:
+        return abreast([shapes.drawn(fields, said=said, title=title) for fields, said, title in two])
     across = ceil(len(areas) ** 0.5)
-    return abreast(
-        [
-            tiles(score, across, said=f"Scores in {year}", title="score of 1000"),
-            tiles(size, across, said=f"Sizes in {year}", title="size, off by"),
-        ]
-    )
+    return abreast([tiles(list(fields.values()), across, said=said, title=title) for fields, said, title in two])
 
 
 def _sizes(runs: dict[tuple[str, str], Run]) -> Exhibit:
@@ -422,7 +438,8 @@ def _sizes(runs: dict[tuple[str, str], Run]) -> Exhibit:
         "Group sizes",
         "sizes of areas and years, and their errors",
         "Sum of absolute errors of all sizes over the number of records. The floor of 300 records makes small groups "
-        "larger: with groups of a few hundred it is most of the error, and with the challenge's thousands it is not.",
+        "larger: with groups of a few hundred, as here, it is most of the error. The paper's groups have a few "
+        "hundreds to around 3000.",
         sections=[Section("", [("", bars(shown, said="Error of group sizes", show=small))])],
         tables=[Listing("", ("regime, variant", "mean error, records", "L1 error", "epsilon"), rows)],
     )

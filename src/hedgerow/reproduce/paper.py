@@ -14,6 +14,7 @@ from markupsafe import Markup
 from hedgerow import __version__
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import Section, legend, render
+from hedgerow.reproduce.shapes import Shapes
 
 PAPERS = {
     "rdt-2018": "Random decision trees: intervals, panels, logistic coefficients (Duke, November 2018)",
@@ -21,6 +22,7 @@ PAPERS = {
     "ce": "The Dirichlet-multinomial lecture and its table of the Consumer Expenditure Survey (Hu)",
     "dpsyn": "DPSyn on the temporal map: areas x years, three regimes (Li, Li and Wang)",
 }
+_MAPPED = "dpsyn"
 PAGE, MARK = "index.html", "reproduced-by-hedgerow.txt"
 Watch = Callable[[str], None]
 
@@ -124,11 +126,13 @@ class Task:
         folder: where its tables, job files and results go.
         quick: small tables and few runs.
         watch: told each phase, and with ``step`` how far it is, where it can show that.
+        shapes: borders of areas, for the paper that has a map.
     """
 
     folder: Path
     quick: bool
     watch: Watch = field(default=lambda phase: None)
+    shapes: Shapes | None = None
 
     def step(self, text: str) -> None:
         """Say how far the present phase is."""
@@ -161,7 +165,7 @@ class Reproduction:
 
 
 def _is_number(cell: str) -> bool:
-    return cell == "-" or cell.lstrip("+-")[:1].isdigit()
+    return cell == "-" or cell.removeprefix("below ").lstrip("+-")[:1].isdigit()
 
 
 def marked(text: str) -> Markup:
@@ -175,15 +179,26 @@ def marked(text: str) -> Markup:
 
 
 def reproduce(
-    name: str, folder: str | Path, *, quick: bool = False, watch: Watch = lambda phase: None
+    name: str,
+    folder: str | Path,
+    *,
+    quick: bool = False,
+    watch: Watch = lambda phase: None,
+    map_file: str | Path | None = None,
 ) -> Reproduction:
-    """Write the page of a paper, with all that is behind it, into ``folder``; an earlier one there is replaced."""
+    """Write the page of a paper, with all that is behind it, into ``folder``; an earlier one there is replaced.
+
+    With ``map_file``, GeoJSON, the survey of DPSyn is simulated for its areas and drawn in their borders.
+    """
     if name not in PAPERS:
         raise JobError(f"There is no paper {name!r}. Choose among: {', '.join(PAPERS)}. {NOTHING}")
+    if map_file is not None and name != _MAPPED:
+        raise JobError(f"The page of {name} has no map. Leave --map out, or reproduce {_MAPPED}. {NOTHING}")
+    shapes = None if map_file is None else Shapes.read(Path(map_file))
     folder, start = Path(folder).resolve(), _cpu()
     _make_room(folder, name)
     module = import_module(f"hedgerow.reproduce.{name.replace('-', '_')}")
-    paper: Paper = module.paper(Task(folder, quick, watch))
+    paper: Paper = module.paper(Task(folder, quick, watch, shapes))
     done = Reproduction(folder / PAGE, paper, _cpu() - start)
     done.page.write_text(_page(name, done, quick), "utf-8")
     return done
