@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.job.tables import Person as Person
     from hedgerow.job.tables import Public as Public
     from hedgerow.job.tables import Target as Target
+    from hedgerow.ledger.book import Ledger as Ledger
     from hedgerow.planning.forecast import Plan as Plan
     from hedgerow.public import Budget as Budget
     from hedgerow.public import Schema as Schema
@@ -36,6 +37,7 @@ _HOME = {
     "Confidential": "hedgerow.job.tables",
     "Engine": "hedgerow.job.places",
     "Job": "hedgerow.api.job",
+    "Ledger": "hedgerow.ledger.book",
     "Person": "hedgerow.job.tables",
     "Plan": "hedgerow.planning.forecast",
     "Public": "hedgerow.job.tables",

@@ -151,6 +151,7 @@ def test_only_a_run_makes_a_statement() -> None:
 def test_dir_and_help_show_the_road() -> None:
     assert {
         "Job",
+        "Ledger",
         "Release",
         "Schema",
         "Budget",

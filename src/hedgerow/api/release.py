@@ -31,8 +31,8 @@ from hedgerow.release import (
     sample,
     sign,
     verify_confined,
+    write_one,
 )
-from hedgerow.release.contents import write_one
 from hedgerow.release.verify import verify
 from hedgerow.uses import AbstractUse, Verdict, use_asked
 

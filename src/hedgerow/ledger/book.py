@@ -126,7 +126,18 @@ class LedgerEntry:
 
 @final
 class Ledger:
-    """Books what is promised and spent, and refuses what would pass a cap or a promise."""
+    """Books what is promised and spent, and refuses what would pass a cap or a promise.
+
+    Runs book by themselves; for a steward's own script the caps and what is left of them are here.
+
+    >>> from fractions import Fraction
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     ledger = Ledger.open(f"{folder}/ledger.db")
+    ...     ledger.cap("personnel", Budget(epsilon=Fraction(2)))
+    ...     ledger.left("personnel"), len(ledger.entries())
+    ((Fraction(2, 1), Fraction(0, 1)), 2)
+    """
 
     def __init__(self, url: str) -> None:
         self._known = [LedgerEntry(0, "", "", "start", "{}", "", START)]

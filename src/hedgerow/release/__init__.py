@@ -20,7 +20,7 @@ choice.py            a choice of settings that was paid for: its statement, its 
 
 from hedgerow.release.bundle import BundleReader, write_bundle
 from hedgerow.release.confined import Verification, must_open, verify_confined
-from hedgerow.release.contents import Contents, records_of_counts
+from hedgerow.release.contents import Contents, records_of_counts, write_one
 from hedgerow.release.evidence import evidence_of, with_estimates
 from hedgerow.release.measurements import flatten
 from hedgerow.release.origin import given_columns, in_short
