@@ -336,8 +336,42 @@ def test_a_page_that_draws_itself_anew_leaves_the_focus_where_it_was(tmp_path: P
         page.wait_for_function("document.activeElement.getAttribute('aria-label') === 'Remove race'")
 
 
-def _ready(root: Path) -> Path:
-    tables(root)
+def test_a_study_and_a_comparison_to_the_end(tmp_path: Path, page: Any) -> None:
+    """From the form to figures: what is drawn is shown, and nothing is wider than a narrow screen."""
+    root = _ready(tmp_path, rows=400)
+    (root / "synthetic.csv").write_bytes((root / "public.csv").read_bytes())
+    page.set_viewport_size({"width": 400, "height": 900})
+    with served(root, page) as studio:
+        page.goto(f"{studio.address}job/job.toml/experiments")
+        page.locator("select[name=set0]").select_option("job.recipe")
+        page.locator("input[name=levels0]").fill("public_blend, independent")
+        page.locator("select[name=set1]").select_option("budget.epsilon")
+        page.locator("input[name=levels1]").fill("1, 4")
+        page.get_by_label("seeds").fill("1")
+        page.get_by_role("button", name=re.compile("^Write")).click()
+        page.get_by_role("heading", name="What was found").wait_for()
+        sync_api.expect(page.locator(".figures img")).to_have_count(2, timeout=PATIENCE)
+        for image in page.locator(".figures img").all():
+            assert image.evaluate("async i => { await i.decode(); return i.naturalWidth; }") > 0
+        assert page.get_by_role("cell", name="recipe x epsilon").count() == 1
+        assert _over(page) <= 0
+        go(page, "Compare")
+        page.locator("select[name=b]").select_option("synthetic.csv")
+        page.get_by_role("button", name="Compare them").click()
+        frame = page.frame_locator('iframe[title="The comparison"]')
+        frame.get_by_role("heading", name="synthetic.csv against public.csv").wait_for()
+        assert page.locator("select[name=b]").input_value() == "synthetic.csv", "what was asked is still there"
+        assert "hedgerow compare public.csv synthetic.csv" in page.locator(".same").inner_text()
+        assert _over(page) <= 0
+
+
+def _over(page: Any) -> int:
+    """By how many pixels a page is wider than the screen."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def _ready(root: Path, rows: int = 1500) -> Path:
+    tables(root, rows)
     (root / "schema.toml").write_text(_some_columns(personnel_schema()), "utf-8")
     text = (
         '[confidential]\ntable = "confidential.csv"  # kept\n[public]\ntable = "public.csv"\n'
@@ -367,8 +401,7 @@ def test_every_screen_can_be_read_by_everybody(tmp_path: Path, browser: Any, dar
             for wide in (1600, 400):
                 tab.set_viewport_size({"width": wide, "height": 900})
                 tab.goto(f"{studio.address}{screen}")
-                over = tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-                assert over <= 0, (screen, wide)
+                assert _over(tab) <= 0, (screen, wide)
                 assert _violations(tab) == [], (screen, wide)
             tab.keyboard.press("Tab")
             assert tab.evaluate("document.activeElement.className") == "skip", "the first stop leads to the content"

@@ -167,6 +167,8 @@ def _write(study: Study) -> None:
     pl.concat([e.table() for e in study.effects if e.single], how="vertical_relaxed").write_csv(out / "effects.csv")
     folder = out / "figures"
     folder.mkdir(exist_ok=True)
+    for earlier in folder.glob("*.svg"):
+        earlier.unlink()  # of a grid that asked for something else
     drawn = []
     for e in study.effects:
         if e.single:

@@ -6,7 +6,7 @@
     work.py      long work: commands in processes of their own, which outlive the page and the server
       worker.py  such a process
     page.py      what every screen shows besides its own
-    tables.py, schema.py, uses.py, budget.py, run.py, result.py, books.py    the screens
+    tables.py, schema.py, uses.py, budget.py, run.py, result.py, books.py, experiments.py    the screens
 
 A screen reads what the command line reads and writes what an editor writes.  Whatever takes long, spends, or reads
 confidential rows is a command in a process of its own; the server itself never opens a confidential row.

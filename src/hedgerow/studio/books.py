@@ -1,20 +1,15 @@
-"""Screen 7, the ledger; and beside the road: experiments on the public table, and two files compared."""
+"""Screen 7, the ledger; and beside the road: two files compared."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
-from hedgerow.job import known_keys
-from hedgerow.public import document
 from hedgerow.studio.page import Visit, page
-from hedgerow.studio.tables import protects, recipe_of
-from hedgerow.uses import Coefficient, Table, use_from_toml
-
-_FACTORS = 3
-_OUT = "comparison"
+from hedgerow.studio.tables import protects
 
 
 def ledger(visit: Visit) -> Response:
@@ -63,105 +58,6 @@ def _cap(visit: Visit) -> Response:
     return visit.go("ledger")
 
 
-def experiments(visit: Visit) -> Response:
-    """Which settings matter, on the public table: a grid by form, its results, its figures."""
-    name = f"{Path(visit.name).stem}-grid.toml"
-    if visit.method == "POST":
-        return _experiment(visit, name)
-    file, task = visit.folder.read(name), visit.work.latest("experiment", visit.name)
-    recipe = recipe_of(visit)
-    keys = known_keys()
-    settings = ["budget.epsilon", "job.recipe", *(f"{recipe}.{k}" for k in keys.get(recipe, ()))]
-    problem = ""
-    try:
-        grid = file.tables if file.there else {}
-    except HedgerowError as refusal:
-        grid, problem = {}, str(refusal)
-    out = str(grid.get("experiment", {}).get("out", ""))
-    return page(
-        visit,
-        "experiments.html.j2",
-        "experiments",
-        grid=grid,
-        grid_name=name,
-        grid_digest=file.digest,
-        there=file.there,
-        settings=settings,
-        slots=range(_FACTORS),
-        uses=[str(u.get("name", "")) for u in visit.tables.get("use", []) if _measured(u)],
-        problem=problem,
-        task=task,
-        found=task.json() if task and task.state == "done" else None,
-        figures=_figures(visit, out),
-        same=f"hedgerow experiment {name}",
-        python=f"from hedgerow.experiment.study import experiment\nstudy = experiment({name!r})\nstudy.to_json()",
-    )
-
-
-def _figures(visit: Visit, out: str) -> list[str]:
-    if not out:
-        return []
-    try:
-        return [visit.folder.name(p) for p in sorted((visit.folder.place(out) / "figures").glob("*.svg"))]
-    except HedgerowError:
-        return []
-
-
-def _measured(data: dict[str, Any]) -> dict[str, Any]:
-    """A use of the job as a measure of a grid; empty where a grid cannot measure it."""
-    try:
-        use = use_from_toml(data)
-    except HedgerowError:
-        return {}
-    if isinstance(use, Table):
-        return {"name": use.name, "columns": list(use.columns)}
-    if isinstance(use, Coefficient):
-        return {"name": use.name, "model": use.formula, "terms": [use.term]}
-    return {}
-
-
-def _level(said: str) -> Any:
-    try:
-        return json.loads(said)
-    except ValueError:
-        return said
-
-
-def _experiment(visit: Visit, name: str) -> Response:
-    """Write the grid that the form says, and run it; or run the one that is there."""
-    file = visit.folder.read(name)
-    if visit.said("act") == "write":
-        factors = []
-        for i in range(_FACTORS):
-            setting = visit.said(f"set{i}")
-            levels = [_level(x.strip()) for x in visit.said(f"levels{i}").split(",") if x.strip()]
-            if setting and len(levels) < 2:
-                raise JobError(f"{setting} needs two levels at least, with commas between. {NOTHING}")
-            if setting:
-                factors.append({"name": setting.partition(".")[2], "set": setting, "levels": levels})
-        chosen = visit.listed("measure")
-        measures = [m for u in visit.tables.get("use", []) if (m := _measured(u)) and m["name"] in chosen]
-        if not factors or not measures:
-            raise JobError(f"Choose a setting with its levels, and what is measured. {NOTHING}")
-        seeds = visit.said("seeds", "3")
-        about = {
-            "job": visit.name,
-            "out": f"{Path(visit.name).stem}-study",
-            "seeds": int(seeds) if seeds.isdigit() else 3,
-        }
-        drawn: dict[str, Any] = {"lines": factors[0]["name"]}
-        if len(factors) > 1:
-            drawn["panels"] = factors[1]["name"]
-        data = {"experiment": about, "factor": factors, "measure": measures, "figure": [drawn]}
-        if visit.said("digest") != file.digest:
-            raise JobError(f"{name} was changed meanwhile. Look at it again. {NOTHING}")
-        file = visit.folder.write(file, document(data))
-    out = str(file.tables.get("experiment", {}).get("out", "study"))
-    visit.folder.place(out)
-    visit.work.start("experiment", visit.name, ["experiment", name, "--json"], drawn=f"{out}/figures")
-    return visit.go("experiments")
-
-
 def compare(visit: Visit) -> Response:
     """How close a synthetic file is to a PUBLIC one."""
     if visit.method == "POST":
@@ -171,31 +67,48 @@ def compare(visit: Visit) -> Response:
     public = str(visit.part("public").get("table", "PUBLIC"))
     tables = [t for t in visit.folder.tables() if not protects(visit.folder, visit.folder.place(t))]
     others = [*([release] if (visit.folder.root / release / "statement.json").exists() else []), *tables]
+    asked = task.facts.get("asked") if task else None
+    asked = asked or {"a": public, "b": release, "model": _usual_model(visit)}
     return page(
         visit,
         "compare.html.j2",
         "compare",
         tables=tables,
         others=others,
-        public=public,
+        asked=asked,
         task=task,
-        drawn=f"{_OUT}/comparison.html" if task and task.state == "done" else "",
-        same=f"hedgerow compare {public} {release} --out {_OUT}/comparison.html\n"
+        drawn=task.facts["drawn"] if task and task.state == "done" else "",
+        same=f"{task.command if task else shlex.join(['hedgerow', *_words(visit, **asked)])}\n"
         f"hedgerow steward compare {visit.name}   # against the confidential table; inside only",
         python=f"import hedgerow as hr\nhr.Release.read({release!r}).compare({public!r})",
     )
 
 
+def _usual_model(visit: Visit) -> str:
+    """The model of a use, as the one that most likely is to be compared."""
+    uses = visit.tables.get("use", [])
+    return next((str(u["formula"]) for u in uses if isinstance(u, dict) and "formula" in u), "")
+
+
+def _drawn(visit: Visit) -> str:
+    return f"comparison/{Path(visit.name).stem}.html"
+
+
+def _words(visit: Visit, a: str, b: str, model: str) -> list[str]:
+    return ["compare", a, b, "--out", _drawn(visit), *(["--model", model] if model else [])]
+
+
 def _compare(visit: Visit) -> Response:
-    a, b = visit.said("a"), visit.said("b")
+    a, b, model = visit.said("a"), visit.said("b"), visit.said("model")
     for name in (a, b):
         if not name or protects(visit.folder, visit.folder.place(name)):
             raise JobError(
                 f"{name or 'Nothing'} cannot be compared here: this page takes PUBLIC and synthetic files, and shows "
                 f"them exactly. Against the confidential table: hedgerow steward compare {visit.name}. {NOTHING}"
             )
-    (visit.folder.root / _OUT).mkdir(exist_ok=True)
-    words = ["compare", a, b, "--out", f"{_OUT}/comparison.html"]
-    words += ["--model", visit.said("model")] if visit.said("model") else []
-    visit.work.start("compare", visit.name, words, drawn=_OUT)
+        if name.startswith("-"):
+            raise JobError(f"{name!r} is no name of a table. {NOTHING}")
+    visit.folder.place(_drawn(visit)).parent.mkdir(exist_ok=True)
+    asked = {"a": a, "b": b, "model": model}
+    visit.work.start("compare", visit.name, _words(visit, **asked), drawn=_drawn(visit), asked=asked)
     return visit.go("compare")

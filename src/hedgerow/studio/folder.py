@@ -43,6 +43,8 @@ SUFFIXES = tuple(
 )
 """Of files that may be tables: said again, as the first page is shown before any library for tables is loaded."""
 _LEFT_OUT = ("-INSIDE-ONLY", ".run")
+_MADE = ("statement.json", "rehearsal.json", "effects.csv")
+"""What a release, a rehearsal or a study has in it: their folders hold results, and no tables to begin with."""
 
 
 def is_served(table: str) -> bool:
@@ -207,8 +209,8 @@ class Folder:
         for path in sorted([*self.root.glob("*"), *self.root.glob("*/*")]):
             parts = path.relative_to(self.root).parts
             ours = any(p.startswith(".") or p.endswith(_LEFT_OUT) for p in parts)
-            released = len(parts) > 1 and (self.root / parts[0] / "statement.json").exists()
-            if not ours and not released and path.is_file() and self.holds(path):
+            made = len(parts) > 1 and any((self.root / parts[0] / name).exists() for name in _MADE)
+            if not ours and not made and path.is_file() and self.holds(path):
                 yield path.relative_to(self.root).as_posix()
 
 

@@ -146,12 +146,11 @@ def file(visit: Visit) -> Response:
 def shown_elsewhere(visit: Visit) -> list[Path]:
     """Pages and figures that commands of this job have drawn: of a comparison, and of an experiment."""
     found = []
-    for kind, place in (("compare", "comparison.html"), ("experiment", "")):
+    for kind in ("compare", "experiment"):
         task = visit.work.latest(kind, visit.name)
-        where = task.facts.get("drawn", "") if task else ""
-        if where:
-            folder = visit.folder.place(where)
-            found += [folder / place] if place else sorted(folder.glob("*.svg"))
+        if task and (drawn := str(task.facts.get("drawn", ""))):
+            place = visit.folder.place(drawn)
+            found += sorted(place.glob("*.svg")) if place.is_dir() else [place]
     return found
 
 

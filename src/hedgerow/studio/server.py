@@ -46,7 +46,7 @@ _SCREENS: dict[str, tuple[str, str]] = {
     "/job/{job}/file/{name:path}": ("GET", "result.file"),
     "/job/{job}/inside": ("GET POST", "result.inside"),
     "/job/{job}/ledger": ("GET POST", "books.ledger"),
-    "/job/{job}/experiments": ("GET POST", "books.experiments"),
+    "/job/{job}/experiments": ("GET POST", "experiments.screen"),
     "/job/{job}/compare": ("GET POST", "books.compare"),
 }
 

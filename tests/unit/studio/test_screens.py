@@ -394,6 +394,40 @@ def test_an_experiment_is_written_as_a_grid(tmp_path: Path, started: list[list[s
     assert send(studio, "experiments", {**form, "levels0": "1"}) == 409
 
 
+def test_a_grid_draws_the_figures_of_the_papers(tmp_path: Path, started: list[list[str]]) -> None:
+    from hedgerow.experiment.grid import Grid
+
+    studio = Studio(a_folder(tmp_path))
+    job = tmp_path / "job.toml"
+    model = 'kind = "coefficient"\nformula = "ln(pay) ~ sex + age"\nterm = "sex[F]"\nreference = "M"'
+    job.write_text(job.read_text("utf-8") + f'[[use]]\nname = "gap"\n{model}\ntolerance = 0.03\n', "utf-8")
+    form = {"act": "write", "measure": ["race", "gap"], "seeds": "2", "by": "year"}
+    form |= {
+        "set0": "job.recipe",
+        "levels0": "public_blend, independent",
+        "set1": "budget.epsilon",
+        "levels1": "1, 2",
+    }
+    assert send(studio, "experiments", form) == 303
+    grid = Grid.load(tmp_path / "job-grid.toml")
+    race, gap = grid.file.measure
+    assert (race.by, gap.by, gap.reference) == ("", "year", {"sex": "M"})
+    drawn = [(f.measure, f.against, f.lines, f.panels) for f in grid.file.figure]
+    curves = [(m, "epsilon", "recipe", "") for m in ("race", "gap")]
+    assert sorted(drawn) == sorted([*curves, ("gap", "", "recipe", "epsilon")])
+    shown = studio.ask("job/job.toml/experiments").text
+    assert "<option selected>year</option>" in shown and 'value="public_blend, independent"' in shown
+    assert send(studio, "experiments", {**form, "seeds": "none"}) == 409
+
+
+def test_results_are_not_offered_as_tables(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    for name, mark in (("job-study", "effects.csv"), ("release-rehearsal", "rehearsal.json")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / mark).write_text("a\n1\n", "utf-8")
+        assert not [x for x in (*studio.folder.tables(), *studio.folder.books()) if x.startswith(name)]
+
+
 def test_work_outlives_whoever_started_it_and_stops_when_asked(tmp_path: Path) -> None:
     """A real command: its phases, its result, its exit code; and one that is stopped as Ctrl-C does."""
     from time import monotonic, sleep
