@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.question import Marginal
+from hedgerow.release.bundle import BundleReader
 from tests.privacy.checks import quick_folder, run_job
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
 from tests.privacy.world import GUARANTEES, SCHEMA, Pair, frame, neighbours, write_job
@@ -18,6 +20,21 @@ RECIPES = {
     "random_trees": "[random_trees]\ncolumns = ['sex', 'race']\nn_b = 20\ntrees = 2\nsequence = 'chain'\n"
     "leaf_min = 3",
 }
+USES = """
+[[use]]
+name = "gap"
+kind = "coefficient"
+formula = "pay ~ sex | area"
+term = "sex[F]"
+tolerance = 9
+[[use]]
+name = "rate"
+kind = "rate"
+of = "sex"
+values = ["F"]
+by = ["area"]
+tolerance = 0.5
+"""
 
 
 def attach_job(place: Path, guarantee: Guarantee, recipe: str) -> Path:
@@ -37,8 +54,12 @@ def attach_job(place: Path, guarantee: Guarantee, recipe: str) -> Path:
     (public.drop("sex", "race") if variant == "no labels" else public).write_csv(place / "public.csv")
     public.select("pay", "area").head(40).write_csv(place / "target.csv")
     tables = "[public]\ntable = 'public.csv'\n[target]\ntable = 'target.csv'\n"
-    wanted = RECIPES[recipe].replace("'chain'", "'papers-2018'" if variant == "papers-2018" else "'chain'")
-    job.write_text(job.read_text("utf-8").split("[[use]]")[0] + tables + wanted + "\n", "utf-8")
+    wanted = (
+        ""
+        if variant == "uses"
+        else RECIPES[recipe].replace("'chain'", "'papers-2018'" if variant == "papers-2018" else "'chain'")
+    )
+    job.write_text(job.read_text("utf-8").split("[[use]]")[0] + tables + (wanted or USES) + "\n", "utf-8")
     return job
 
 
@@ -68,3 +89,17 @@ def test_attach_recipes_give_equal_bytes_on_neighbours(named: str, recipe: str, 
     pair = data.draw(neighbours(GUARANTEES[named]))
     with quick_folder() as folder:
         replayed(Path(folder), GUARANTEES[named], recipe, pair)
+
+
+@pytest.mark.parametrize("named", ["record, replace-one", "person, label-change"])
+@settings(max_examples=1, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_what_is_measured_and_estimated_for_declared_uses_is_equal_on_neighbours(
+    named: str, data: st.DataObject
+) -> None:
+    with quick_folder() as folder:
+        replayed(Path(folder), GUARANTEES[named], "guided_tree, uses", data.draw(neighbours(GUARANTEES[named])))
+        made = BundleReader(Path(folder) / "here" / "release")
+        asked, told = [m.question for _, m in made.answers], {e.name for e in made.contents.estimates}
+    bands = [q for q in asked if q.tree and q.tree.columns == ("pay", "area")]
+    assert told == {"gap", "rate"} and Marginal(("area", "sex")) in asked and bands, "the uses were not measured"

@@ -1,15 +1,17 @@
-"""The blends on neighbours with groups, declared tables and triples: equal answers give equal bytes."""
+"""The blends on neighbours with groups, declared tables, triples and uses: equal answers give equal bytes."""
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.release.bundle import BundleReader
 from tests.privacy.checks import check_run, quick_folder
 from tests.privacy.recipe_world import write_blend
-from tests.privacy.world import GUARANTEES, neighbours
+from tests.privacy.world import COLUMNS, GUARANTEES, Pair, Row, frame, neighbours
 
 FEW = settings(max_examples=1, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 MORE = {
@@ -33,3 +35,49 @@ def test_every_byte_is_the_same_with_groups_tables_and_triples(recipe: str, more
 
     with quick_folder() as folder:
         check_run(Path(folder), guarantee, "1e-6", data.draw(neighbours(guarantee)), write)
+
+
+USES = """
+[[use]]
+name = "mean pay"
+kind = "mean"
+of = "pay"
+by = ["race"]
+tolerance = 5
+[[use]]
+name = "a coefficient"
+kind = "coefficient"
+formula = "pay ~ race"
+term = "race[B]"
+tolerance = 5
+"""
+
+
+def _others(seed: int) -> tuple[Row, ...]:
+    """Enough people, one row each, for the bands of a coefficient to be worth their noise."""
+    rng = np.random.default_rng(seed)
+    race, pay = rng.choice(3, 1200, p=[0.6, 0.3, 0.1]), rng.integers(0, 14, 1200)
+    each = zip(rng.choice(["F", "M"], 1200), race, pay, rng.choice(["n", "s"], 1200), strict=True)
+    return tuple((str(s), "ABC"[r], str(9 * r + p), str(a), f"other {i}") for i, (s, r, p, a) in enumerate(each))
+
+
+@pytest.mark.parametrize("kind", ["record, add-remove", "person, replace-one"])
+@given(data=st.data())
+@FEW
+def test_every_byte_is_the_same_where_declared_uses_are_measured_and_estimated(
+    kind: str, data: st.DataObject
+) -> None:
+    guarantee, pair, others = GUARANTEES[kind], data.draw(neighbours(GUARANTEES[kind])), _others(1)
+
+    def write(folder: Path, given: Guarantee, *, delta: str) -> Path:
+        job = write_blend(folder, given, "public_blend", delta=delta)
+        frame(_others(2)).select(COLUMNS).write_csv(folder / "public.csv")
+        job.write_text(job.read_text("utf-8") + USES, "utf-8")
+        return job
+
+    with quick_folder() as folder:
+        check_run(Path(folder), guarantee, "1e-6", Pair(others + pair.here, others + pair.there), write)
+        made = BundleReader(Path(folder) / "here" / "release")
+        asked, told = [m.question for _, m in made.answers], {e.name for e in made.contents.estimates}
+    assert any(q.tree for q in asked), "no bands of the coefficient were asked"
+    assert told >= {"mean pay", "a coefficient"}

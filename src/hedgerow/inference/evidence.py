@@ -15,6 +15,7 @@ import numpy as np
 
 from hedgerow.counting.plan import leaf_of
 from hedgerow.public import CodedTable, Floats, Marginal, Measurement, Places, Schema, column_codes, law_of
+from hedgerow.uses import AbstractUse
 
 MOST_CELLS = 4_000_000
 """Cells of a measured table that is looked at."""
@@ -87,6 +88,7 @@ class Evidence:
         records: the released records; of a table of counts, so many rows of each cell.
         relative: the public relative, if there is one with all columns that the records have.
         given: the columns that were public row by row, where others were attached to them.
+        declared: the uses that the job declared.
     """
 
     schema: Schema
@@ -94,6 +96,7 @@ class Evidence:
     records: CodedTable
     relative: CodedTable | None = None
     given: tuple[str, ...] = ()
+    declared: tuple[AbstractUse, ...] = ()
 
     @cached_property
     def tables(self) -> tuple[NoisyTable, ...]:

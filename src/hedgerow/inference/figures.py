@@ -14,6 +14,8 @@ from hedgerow.public import CodedTable, Floats
 from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table, cell_names
 
 _GIVEN = 0.2  # of a coefficient's variance, where most of it lies in columns that are known row by row
+_OWN = 0.5  # of a coefficient's variance, in bands that were cut for its model: few public rows blur it
+_FEW = 2  # records for each public row: with more, public rows alone do not say how far they err
 _MODEL_CAUTION = 2.0  # times what splits leave out of a whole model: it drifts further in years (docs/inference.md)
 MOST_FIGURES = 20_000
 """Cells or groups of one use that are estimated."""
@@ -138,7 +140,12 @@ class _Asked:
             if e.relative is None:  # records of a model need not have the association of any three columns
                 why = "without a public table nothing says how the other columns of the model go together"
                 return refused(use.name, name, self.level, why, in_file)
-            rows, other = e.relative, e.relative
+            few = (
+                _FEW * e.relative.rows < e.records.rows
+            )  # then where records put the figure shows how far it may err
+            rows, other = e.relative, e.records if few else e.relative
+            if own := self._own_bands(use):
+                moments, tables = ScoreMoments(use, tells=_OWN), own
         told = best(tables, moments, rows, use.groups, g)
         found = told and self._parts(moments, told.table, rows, other, g)
         if told is None or not found:
@@ -146,6 +153,12 @@ class _Asked:
         value, parts = found
         basis = self._basis(told.table)
         return with_interval(use.name, name, value, parts, level=self.level, basis=basis, in_file=in_file)
+
+    def _own_bands(self, use: Coefficient) -> tuple[NoisyTable, ...]:
+        """The tables whose bands were cut for a model of these very columns."""
+        columns = set(use.bound(self.evidence.schema)[0].columns)
+        asked = ((t, t.question.tree) for t in self.evidence.tables)
+        return tuple(t for t, tree in asked if tree is not None and set(tree.columns) == columns)
 
     def _asked_for(self, use: Coefficient) -> tuple[NoisyTable, ...]:
         """The tables that were asked for a coefficient of this model: bands of its given columns with one label."""
@@ -233,22 +246,28 @@ class _Asked:
             return np.empty(0)
         return values / max(float(values.sum()), 1.0) if shares else values
 
+    @property
+    def _cure(self) -> str:
+        """What to do to get an interval."""
+        asked = _asked(self.use)
+        if any(_asked(u) == asked for u in self.evidence.declared):
+            return "It was declared: the next job needs a larger epsilon for it, larger groups, or fewer uses"
+        said = ", ".join(f"{k} = {_toml(v)}" for k, v in asked.items())
+        return f"Declare it in the next job, [[use]] {said}, and the recipe measures it if the budget allows"
+
     def _unmeasured(self, name: str, in_file: float | None = None) -> Estimate:
         return refused(
             self.use.name,
             name,
             self.level,
-            f"no answer of the gate tells it well enough. {_declare(self.use)}",
+            f"no answer of the gate tells it well enough. {self._cure}",
             in_file,
         )
 
 
-def _declare(use: AbstractUse) -> str:
-    """Which use to declare to get an interval."""
-    said = ", ".join(
-        f"{k} = {_toml(v)}" for k, v in use.to_toml().items() if k not in ("name", "tolerance", "within", "over")
-    )
-    return f"Declare it in the next job, [[use]] {said}, and the recipe measures it if the budget allows"
+def _asked(use: AbstractUse) -> dict[str, object]:
+    """What a use asks for, without what it is called and how near it must be."""
+    return {k: v for k, v in use.to_toml().items() if k not in ("name", "tolerance", "within", "over")}
 
 
 def _toml(value: object) -> str:

@@ -37,7 +37,8 @@ def evidence_of(again: Redrawing) -> Evidence:
             _ = again.fitted
             answers = tuple(again.answers.heard)
     records = _rows(bundle.schema, bundle.counts, bundle.records)
-    return _evidence(bundle.statement, bundle.schema, answers, records, again.data)
+    found = _evidence(bundle.statement, bundle.schema, answers, records, again.data)
+    return replace(found, declared=again.published.uses)
 
 
 def with_estimates(
@@ -55,7 +56,7 @@ def with_estimates(
         left = EstimateTable(_elsewhere(use, f"The file has {rows:,} rows") for use in wanted)
         return replace(contents, estimates=left)
     try:
-        evidence = _evidence_of_run(contents, tuple(heard), data)
+        evidence = replace(_evidence_of_run(contents, tuple(heard), data), declared=wanted)
     except _FAULTS as wrong:
         return replace(contents, estimates=EstimateTable(_fault(use, wrong) for use in wanted))
     return replace(contents, estimates=EstimateTable(e for use in wanted for e in _safely(evidence, use)))

@@ -4,13 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.answers import StandInGate
+from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import PublicBlend, TreeBlend
 from hedgerow.records import draw_one
+from hedgerow.uses import Coefficient
 
 SIZES = {"a": 6, "b": 5, "c": 4, "d": 3}
 SCHEMA = Schema.loads(
@@ -100,3 +101,16 @@ def test_independent_public_columns_are_said_in_the_plan() -> None:
     }
     assert "independent of each other" in said["shuffled"][0]
     assert said["turned"] == ()
+
+
+def test_few_public_rows_still_say_where_the_bands_of_a_declared_coefficient_lie() -> None:
+    """At a large budget so few rows are put aside; a stranger's would say nothing of how columns go together."""
+    use = Coefficient("number(a) ~ number(b) | c", "b", tolerance=1).on(SCHEMA)
+    asked = {}
+    for make in (few, turned):
+        data = PublicData(SCHEMA, CodedTable.read(make(people(6000, 0)), SCHEMA), figures=(use.statistic,))
+        gate = gate_on(SECRET, "10")
+        answers = RecordedAnswers(gate.tariff, gate.budget, [], gate, relabel=gate.measure_relabelled)
+        PublicBlend().fit(answers, data)
+        asked[make] = {m.question.tree.columns for m in answers.heard if m.question.tree}
+    assert not asked[turned] and {tuple(sorted(c)) for c in asked[few]} == {("a", "b", "c")}

@@ -156,7 +156,8 @@ class PublicBlend(AbstractBlend):
         if doubt := self._doubt(gate, public, self._prior(noisy, public)):
             one_ways = None if doubt == "stranger" else lambda known: self._prior(known, public).margins
             tree = self._without_relative(gate)
-            return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways)), False
+            like = public.relative.codes(public.schema.attributes) if doubt == "few" else None
+            return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways), like), False
         noisy = self._first_pairs(gate, noisy)
         kept, price = float(gate.left) * self.table_share, Price(gate.tariff)
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)

@@ -1,11 +1,11 @@
 """``tree_blend``: whole records without a public relative."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import sqrt
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.model.base import AbstractModel
@@ -87,8 +87,14 @@ class TreeBlend(AbstractBlend):
         noisy = NoisyTables(self._axes(public), {(i,): [m] for i, m in enumerate(ones)}, self.rows, self.rare)
         return self.go_on(gate, public, noisy)
 
-    def go_on(self, gate: Answers, public: PublicData, noisy: NoisyTables) -> "AskedTables":
-        """All that follows the one-way tables: what is left of the budget, and what came back."""
+    def go_on(
+        self, gate: Answers, public: PublicData, noisy: NoisyTables, like: Mapping[str, Any] | None = None
+    ) -> "AskedTables":
+        """All that follows the one-way tables: what is left of the budget, and what came back.
+
+        ``like`` has the codes of rows like the confidential ones, where there are any: without them nothing says how
+        the columns of a model go together, and the bands of a coefficient are not asked.
+        """
         axes, price = noisy.axes, Price(gate.tariff)
         ones = [axes.question((i,)) for i in range(len(axes.names))]
         cost = gate.budget.total * self._part(self.first_share)
@@ -105,9 +111,8 @@ class TreeBlend(AbstractBlend):
         required = self._required(noisy, public, price, float(part), self.bearable)
         kept = part if required else Fraction(0)
         part = self._part(self.figure_share) * left
-        # without a public table nothing says how the columns of a model go together
-        wanted = replace(public, figures=tuple(f for f in public.figures if f.formula is None))
-        figures = self._figures(axes, wanted, {}, noisy.margins(), price, float(part))
+        wanted = replace(public, figures=tuple(f for f in public.figures if f.formula is None or like))
+        figures = self._figures(axes, wanted, like or {}, noisy.margins(), price, float(part))
         kept_figures = part if figures else Fraction(0)
         each = self._part(self.triple_share) * left / max(self.triples, 1)
         triples = self.triples if quiet_paths(noisy, price, each) else 0
