@@ -120,8 +120,8 @@ class PreparedJob:
     @cached_property
     def _bare(self) -> Schema:
         """The schema with bins, labels and combinations settled, from the public table where it says so."""
-        written = self.job.schema
-        if written.is_resolved:
+        written, target = self.job.schema, self.job.target
+        if self.job.public is None and written.is_resolved:
             return placed(written)
         if self.job.public is None:
             raise JobError(
@@ -130,8 +130,7 @@ class PreparedJob:
                 "Nothing was read or spent."
             )
         source = expanded_public(open_public(self.job.public.table), self.job.public.count)
-        wanted = [c.name for c in written.columns if c.name in source.columns]
-        return placed(written.resolved(pl.concat(source.batches(wanted))))
+        return placed(written.completed(source, open_public(target.table).columns if target else ()))
 
     @cached_property
     def guarantee(self) -> Guarantee:

@@ -184,7 +184,7 @@ def _column(contents: Contents, column: Column) -> dict[str, Any]:
         "cells": f"{column.size:,}",
         "description": column.description,
         "value_name": "begins at" if column.bin_count else "value",
-        "about": _about(column, given=column.name in contents.given),
+        "about": _about(column, drawn=drawn and column.name not in contents.given),
         "rows": tuple(
             {
                 "code": i,
@@ -199,11 +199,13 @@ def _column(contents: Contents, column: Column) -> dict[str, Any]:
     }
 
 
-def _about(column: Column, *, given: bool) -> tuple[tuple[str, str], ...]:
+def _about(column: Column, *, drawn: bool) -> tuple[tuple[str, str], ...]:
     """What must be known to read the column, where it is not the usual."""
-    said, usual = [], {"uniform": "every value equally likely", "midpoint": "the middle value"}
-    if column.bin_count and not given:
-        said.append(("within a cell", usual.get(column.decode, "values of the public table")))
+    said = []
+    if column.bin_count and drawn:
+        said.append(("within a cell", _within(column)))
+    if column.top is not None:
+        said.append(("top code", f"{column.text_of(column.top)}, a cell of its own"))
     if column.unit is not None:
         said.append(("multiples of", str(column.unit)))
     if column.prefix:
@@ -221,6 +223,20 @@ def _about(column: Column, *, given: bool) -> tuple[tuple[str, str], ...]:
     if column.determined_by:
         said.append(("determined by", ", ".join(column.determined_by) + " (looked up, not measured)"))
     return tuple(said)
+
+
+def _within(column: Column) -> str:
+    """How a number or date is picked within its cell."""
+    if column.decode == "midpoint":
+        return "the middle value"
+    heaps = ", ".join(f"{share:.1%} multiples of {step:,}" for step, share in column.round_to)
+    rest = "every value equally likely" + f", but for {heaps}" * bool(heaps)
+    if column.decode != "public":
+        return rest
+    few = sum(not values for values in column.public_values or ())
+    return "values of the public table" + (
+        f"; in {few:,} of {column.bin_count:,} cells, where it has few or none, {rest}" if few else ""
+    )
 
 
 def _zero(zero: Zero) -> str:

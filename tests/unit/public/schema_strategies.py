@@ -64,6 +64,7 @@ def numbers(draw: Draw, name: str) -> Column:
         width = draw(st.integers(1, 40) if kind == "integer" else st.sampled_from([0.1, 0.25, 3, 7.5]))
         bins = Bins(low=low, high=low + draw(st.integers(1, 30)), width=width)
     units = [None, 1, 5, 100] if kind == "integer" else [None, 0.01, 0.05, 2]
+    heaps = draw(st.sampled_from([(), ((200, 0.5),), ((200, 0.25), (1000, 0.75))]))
     special = draw(SPECIALS) if low > -9 or low > 20 else draw(SPECIALS.filter(lambda s: len(s) < 2))
     return Column(
         name,
@@ -71,7 +72,8 @@ def numbers(draw: Draw, name: str) -> Column:
         bins=bins,
         unit=draw(st.sampled_from(units)),
         special=special,
-        decode=draw(st.sampled_from(["uniform", "midpoint"])),
+        round_to=heaps,
+        decode=draw(st.sampled_from(["uniform", None] if heaps else ["uniform", "midpoint", None])),
         other=draw(st.sampled_from([None, "other~", *(raw for raw, _ in special)])),
         **with_missing(draw),
     )
@@ -90,7 +92,7 @@ def dates(draw: Draw, name: str) -> Column:
         bins=bins,
         format=draw(st.sampled_from(["%Y-%m-%d", "%d.%m.%Y", "%Y%m%d"])),
         special=draw(st.sampled_from([(), (("never", "never"),), (("9999-12-31", "open"),)])),
-        decode=draw(st.sampled_from(["uniform", "midpoint"])),
+        decode=draw(st.sampled_from(["uniform", "midpoint", None])),
         other=draw(st.sampled_from([None, "other~"])),
         **with_missing(draw),
     )

@@ -41,7 +41,7 @@ def test_every_way_of_picking_stays_in_the_bin(seed: int, unit: Fraction | None,
     cuts = np.unique(np.round(rng.uniform(-3, 3, 8), 2))
     grid = BinValues.of(cuts, unit=unit, finest=None, avoid=avoid)
     bins = np.arange(len(cuts) - 1).repeat(20)
-    for value in (grid.uniform(bins, rng), grid.middle(bins), grid.lowest[bins]):
+    for value in (grid.picked(bins, rng), grid.middle(bins), grid.lowest[bins]):
         assert ((cuts[bins] <= value) & (value < cuts[bins + 1])).all()
         assert not np.isin(value, avoid).any()
     assert ((cuts[:-1] <= grid.highest) & (grid.highest < cuts[1:])).all()

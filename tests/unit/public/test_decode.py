@@ -145,6 +145,33 @@ def test_public_values_are_drawn_where_there_are_any() -> None:
     assert set(x[3000:]) == set(range(10, 21))
 
 
+def test_declared_heaps_are_picked_as_often_as_declared_in_wide_and_in_narrow_bins() -> None:
+    bins = "bins = {{ low = 0, high = 4000, width = {} }}\nround_to = {{ 100 = 0.5 }}"
+    wide, narrow = (Schema.loads('[columns.x]\nkind = "integer"\n' + bins.format(w)) for w in (1000, 40))
+    first = decode(wide, {"x": np.arange(40_000) % 4}, rng())
+    again = decode(narrow, narrow.coding.encode(first, ["x"]), rng(2))  # two in five of these have a multiple of 100
+    for x in (first["x"].to_numpy(), again["x"].to_numpy()):
+        assert abs((x % 100 == 0).mean() - (0.5 + 0.5 * 0.01)) < 0.02
+        assert len(np.unique(x)) > 3000, "other values too"
+
+
+def test_a_top_code_has_a_bin_of_its_own_whatever_the_bins() -> None:
+    for kind, top in (("integer", 99_999), ("real", 2884.61)):
+        bins = f"bins = {{ low = 0, high = 100000, width = 2000 }}\ntop = {top}"
+        schema = Schema.loads(f'[columns.x]\nkind = "{kind}"\n{bins}\nother = "?"')
+        column = schema.column("x")
+        x = decode(schema, {"x": np.repeat([column.bin_count - 2, column.bin_count - 1], 500)}, rng())["x"].cast(
+            float
+        )
+        assert (x[:500] < top).all() and (x[500:] == top).all() and column.cell_labels[-2] == str(top)
+        assert column.coded.encode(pl.Series([top, top * 2, top - 1])).tolist() == [
+            column.bin_count - 1,
+            column.bin_count - 1,
+            column.bin_count - 2,
+        ]
+        assert Schema.loads(schema.dumps()) == schema
+
+
 def test_a_number_with_a_code_of_its_own_is_not_picked_from_a_bin() -> None:
     column = Column("x", "integer", bins=Bins(low=0, high=10, width=5), special=(("0", "none"), ("7", "lucky")))
     codes = np.repeat([0, 1, 2, 3], 500)

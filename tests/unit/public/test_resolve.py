@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError, TableMismatch
+from hedgerow.public.frames import open_public
 from hedgerow.public.schema import Bins, Collapse, Column, Join, OrderRule, Schema, decode, violations
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
@@ -148,6 +149,25 @@ def test_public_values_are_kept_evenly_in_rank_and_rounded_to_the_unit() -> None
     assert [len(v) for v in done.public_values] == [100, 100, 0, 0]
     assert all(v % 10 == 0 for v in done.public_values[0])  # type: ignore[operator]
     assert abs(np.mean(done.public_values[1]) - 1499.5) < 5  # type: ignore[arg-type]
+
+
+def test_within_bins_a_job_picks_values_of_its_public_table_where_nothing_else_is_said() -> None:
+    wide, most = Bins(low=0, high=4000, width=1000), [100] * 80 + [*range(20)] + [1234] * 4
+    columns = (
+        Column("left", "integer", bins=wide),
+        Column("said", "integer", bins=wide, decode="uniform"),
+        Column("given", "integer", bins=wide),
+        Column("single", "integer", bins=Bins(low=0, high=4000, width=1)),
+        Column("absent", "integer", bins=wide),
+    )
+    public = open_public(pl.DataFrame({c.name: most for c in columns[:4]}))
+    done = Schema(columns).completed(public, given=("given",))
+    assert [c.decode for c in done.columns] == ["public", "uniform", None, None, None]
+    kept = done.columns[0].public_values
+    assert kept is not None and [len(v) for v in kept] == [100, 0, 0, 0], "four rows of a bin are too few"
+    assert Schema.loads(done.dumps()) == done and done.completed(public, given=("given",)) == done
+    x = decode(done, {c.name: np.repeat([0, 1], 5000) for c in columns}, rng())["left"]
+    assert abs((x[:5000] == 100).mean() - 0.8) < 0.03 and x[5000:].n_unique() > 500  # type: ignore[operator]
 
 
 def test_a_resolved_schema_needs_no_table() -> None:

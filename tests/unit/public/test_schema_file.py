@@ -10,6 +10,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.public.schema import Schema
 from hedgerow.public.toml import key_lines, line_of
 
+BINS = '[columns.x]\nkind = "integer"\nbins = { low = 0, high = 100, width = 10 }\n'
 SEX = '[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n'
 AGE = '[columns.age]\nkind = "integer"\nbins = { low = 0, high = 99, width = 1 }\n'
 X = "[columns.x]\n"
@@ -138,6 +139,15 @@ def test_broken_toml_is_told_with_its_line(text: str, said: str) -> None:
             "'N' is both special and a missing value",
         ),
         (X + 'kind = "integer"\nbins = { edges = [0, 5] }\npublic_values = [[9]]', "a value outside its bin"),
+        (BINS + "round_to = 100", "round_to is 100; give numbers with the share of their multiples"),
+        (BINS + "round_to = { ten = 0.5 }", "give numbers with the share of their multiples"),
+        (BINS + "round_to = { 10 = 1.5 }", "round_to gives 1.5 to 10; give the share"),
+        (BINS + "round_to = { 10 = 0.6, 50 = 0.6 }", "come to more than 1"),
+        (BINS + "round_to = { 15 = 0.5 }\nunit = 10", "round_to names 15, and values are multiples of 10"),
+        (BINS + 'round_to = { 10 = 0.5 }\ndecode = "midpoint"', "round_to does not go with"),
+        (BINS + "top = 99.5", "top is 99.5; give a whole number"),
+        (BINS + "top = 0", "top is 0, beyond the bins"),
+        (BINS + "top = 101", "top is 101, beyond the bins"),
         (X + 'kind = "integer"\nbins = { edges = [0, 5] }\npublic_values = []', "0 lists for 1 bins"),
         (X + 'kind = "date"\nbins = { unit = "week", low = 2000-01-01, high = 2001-01-01 }', "bins.unit is 'week'"),
         (X + 'kind = "date"\nbins = { width = 5, low = 2000-01-01, high = 2001-01-01 }', "does not go with a date"),

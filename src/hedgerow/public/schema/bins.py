@@ -17,6 +17,7 @@ names a rounding unit.  A picked value always falls back into the bin it was pic
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
@@ -118,6 +119,8 @@ class BinValues:
         over: the numerator of each bin's step; 0 where any number may stand.
         under: the denominator of each bin's step.
         avoid: numbers with a code of their own, which may not be picked.
+        heaps: multiples that are picked more often than others: of each number, the share of picks that are to be
+            multiples of it, and those multiples.
     """
 
     low: Floats
@@ -127,10 +130,16 @@ class BinValues:
     over: Whole
     under: Whole
     avoid: tuple[float, ...] = ()
+    heaps: tuple[tuple[float, "BinValues"], ...] = ()
 
     @staticmethod
     def of(
-        cuts: Floats, *, unit: Fraction | None, finest: Fraction | None, avoid: tuple[float, ...] = ()
+        cuts: Floats,
+        *,
+        unit: Fraction | None,
+        finest: Fraction | None,
+        avoid: tuple[float, ...] = (),
+        heaps: tuple[tuple[Fraction, float], ...] = (),
     ) -> "BinValues":
         """The grid of multiples of ``unit``; of ``finest`` in a bin that holds no such multiple to pick.
 
@@ -147,7 +156,8 @@ class BinValues:
                 first, last = np.where(good, a, first), np.where(good, b, last)
                 over = np.where(good, step.numerator, over)
                 under = np.where(good, step.denominator, under)
-        return BinValues(low, high, first, last, over, under, avoid)
+        often = tuple((share, BinValues.of(cuts, unit=s, finest=None, avoid=avoid)) for s, share in heaps)
+        return BinValues(low, high, first, last, over, under, avoid, often)
 
     @property
     def empty(self) -> npt.NDArray[np.bool_]:
@@ -179,9 +189,28 @@ class BinValues:
         at = self._at(bins, np.clip(k, self.first[bins], self.last[bins]))
         return self._past_all(bins, np.where(self.over[bins] > 0, at, value))
 
-    def uniform(self, bins: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Floats:
-        """A value of each bin, all equally likely."""
-        return self.between(bins, self.low[bins], self.high[bins], rng)
+    def picked(self, bins: npt.NDArray[np.integer[Any]], rng: np.random.Generator) -> Floats:
+        """A value of each bin: all equally likely, but for the heaps."""
+        found = self.between(bins, self.low[bins], self.high[bins], rng)
+        if self.heaps:
+            heap = (rng.random(len(bins))[:, None] >= self._heap_odds[bins]).sum(axis=1)
+            for i, (_, heaped) in enumerate(self.heaps):
+                mine = np.flatnonzero(heap == i)
+                found[mine] = heaped.picked(bins[mine], rng)
+        return found
+
+    @cached_property
+    def _heap_odds(self) -> Floats:
+        """For each bin, the summed chances of the heaps; what is left to 1 is that of any value.
+
+        A multiple of 100 stands for a hundred values: in a narrow bin it has more of the picks than in a wide one,
+        or there is none.
+        """
+        width = self.high - self.low
+        spans = [share * h.over / h.under * (h.last - h.first + 1) * (h.over > 0) for share, h in self.heaps]
+        rest = (1 - sum(share for share, _ in self.heaps)) * width
+        every = np.maximum(sum(spans, rest), np.finfo(np.float64).tiny)
+        return np.cumsum([span / every for span in spans], axis=0).T
 
     def between(
         self, bins: npt.NDArray[np.integer[Any]], least: Floats, most: Floats, rng: np.random.Generator

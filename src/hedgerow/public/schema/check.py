@@ -5,6 +5,7 @@ Nothing here raises on a wrong schema: ``problems`` says what is wrong and the c
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
 from fractions import Fraction
@@ -322,6 +323,7 @@ def _binned(c: Column) -> Iterator[Fault]:
         yield "bins", f"bins are missing; give {_example(c)}."
         return
     wrong = [*_unit(c)] or [("bins", text) for text in _bins(c, c.bins)]
+    wrong = wrong or [*_heaps(c), *_top(c)]
     yield from wrong
     if not wrong and c.bins.quantiles is None:
         yield from _bins_and_values(c)
@@ -332,6 +334,41 @@ def _unit(c: Column) -> Iterator[Fault]:
         yield "unit", f"unit is {c.unit}; give a rounding unit above 0, such as unit = 100."
     elif c.unit is not None and c.kind == "integer" and c.unit != int(c.unit):
         yield "unit", f'unit is {c.unit} for whole numbers; give a whole unit, or set kind = "real".'
+
+
+def _heaps(c: Column) -> Iterator[Fault]:
+    unit = c.unit or (1 if c.kind == "integer" else None)
+    for step, share in c.round_to:
+        if not (isfinite(step) and 0 < step < _MOST_EXACT):
+            yield "round_to", f"round_to names {step}; give numbers above 0, as in {{ 100 = 0.16 }}."
+        elif unit is not None and (Fraction(str(step)) % Fraction(str(unit)) or step <= unit):
+            yield (
+                "round_to",
+                f"round_to names {step}, and values are multiples of {unit}; give a larger multiple of it.",
+            )
+        elif not 0 < share <= 1:
+            yield (
+                "round_to",
+                f"round_to gives {share} to {step}; give the share of its multiples, above 0 and up to 1.",
+            )
+    if sum(min(share, 1) for _, share in c.round_to) > 1 + 1e-9:
+        yield "round_to", "the shares of round_to come to more than 1; each value is rounded to one of its numbers."
+    if c.round_to and c.decode == "midpoint":
+        yield "round_to", 'round_to does not go with decode = "midpoint", which picks no other value; remove one.'
+
+
+def _top(c: Column) -> Iterator[Fault]:
+    if c.top is None:
+        return
+    if not abs(c.top) < _reach(c) or (c.kind == "integer" and c.top != int(c.top)):
+        yield "top", f"top is {c.top}; give {'a whole number' if c.kind == 'integer' else 'a number'}, the top code."
+    elif c.bins is not None and c.bins.quantiles is None:
+        cuts = replace(c, top=None).cuts
+        if not cuts[0] < c.top <= cuts[-1]:
+            yield (
+                "top",
+                f"top is {c.top}, beyond the bins; give a number above their low end and up to their high end.",
+            )
 
 
 def _date_format(c: Column) -> Iterator[Fault]:

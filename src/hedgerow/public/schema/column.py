@@ -61,8 +61,11 @@ class Column:
         special: texts of a numeric or date column with a cell of their own, each with its label.
         bins: the bins of a numeric or date column.
         beyond: where numbers and dates beyond the bins go: into the outer bins, or where unknown values go.
-        decode: how a value is picked within a bin: uniform, midpoint, or public.
+        decode: how a value is picked within a bin: uniform, midpoint, or public; None: public where a job has a
+            public table, else uniform.
         public_values: for ``decode = "public"``, values of each bin on the public table.
+        round_to: of values picked uniformly, the share that are multiples of a number, for each such number.
+        top: the top code: it has a bin of its own, the last one.
         unit: decoded numbers are multiples of this; by default 1 for integer and none for real.
         format: how a date is written when it is text.
         yes: the texts that mean yes; empty for the usual ones in any case.
@@ -87,8 +90,10 @@ class Column:
     special: tuple[tuple[str, str], ...] = ()
     bins: Bins | None = None
     beyond: Literal["outer", "unknown"] = "outer"
-    decode: Literal["uniform", "midpoint", "public"] = "uniform"
+    decode: Literal["uniform", "midpoint", "public"] | None = None
     public_values: tuple[tuple[Edge, ...], ...] | None = None
+    round_to: tuple[tuple[Number, float], ...] = ()
+    top: Number | None = None
     unit: Number | None = None
     format: str = "%Y-%m-%d"
     yes: tuple[str, ...] = ()
@@ -125,7 +130,12 @@ class Column:
     def cuts(self) -> Floats:
         """The cuts of the bins; see ``Bins.cuts``."""
         assert self.bins is not None, "only numbers and dates have bins"
-        return self.bins.cuts(self._binned)
+        cuts = self.bins.cuts(self._binned)
+        if self.top is None:
+            return cuts
+        return np.append(
+            cuts[cuts < self.top], (self.top, nextafter(self.top, inf) if self.kind == "real" else self.top + 1)
+        )
 
     @cached_property
     def bin_values(self) -> BinValues:
@@ -133,8 +143,16 @@ class Column:
         finest = None if self.kind == "real" else Fraction(1)
         unit = finest if self.unit is None else Fraction(str(self.unit))
         named = (self.number_of(raw) for raw, _ in self.special)
+        heaps = tuple((Fraction(str(step)), share) for step, share in self.round_to)
         avoid = tuple(x for x in named if x is not None)
-        return BinValues.of(self.cuts, unit=unit, finest=finest, avoid=avoid)
+        return BinValues.of(self.cuts, unit=unit, finest=finest, avoid=avoid, heaps=heaps)
+
+    @property
+    def wants_values(self) -> bool:
+        """Whether values within bins are left to a public table, where there is one, and there is a choice."""
+        if self.kind not in BINNED or self.decode is not None or not self.size_known:
+            return False
+        return bool((self.bin_values.lowest < self.bin_values.highest).any())
 
     @property
     def bin_count(self) -> int:

@@ -23,7 +23,7 @@ from hedgerow.errors import SchemaError
 from hedgerow.public import toml
 from hedgerow.public.schema.bins import Bins, Edge
 from hedgerow.public.schema.check import Path, Problem, nearest, problems
-from hedgerow.public.schema.column import BINNED, KINDS, LISTED, Collapse, Column, Kind
+from hedgerow.public.schema.column import BINNED, KINDS, LISTED, Collapse, Column, Kind, as_float
 from hedgerow.public.schema.structure import Condition, Declaration, Join, OrderRule, Reason, Reasons, Zero
 
 _Reader = Callable[[Any], Any]
@@ -35,8 +35,7 @@ class _Wrong(Exception):
 
 def _dotted(key: str, wrong: _Wrong) -> str:
     """The problem with the key before it: ``bins.width is -5; ...``."""
-    said = str(wrong)
-    return f"{key}{said}" if said.startswith(".") else f"{key} {said}"
+    return f"{key}{'' if str(wrong).startswith('.') else ' '}{wrong}"
 
 
 def _plain(kinds: Any, words: str) -> _Reader:
@@ -94,11 +93,17 @@ def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple(_labels(value).items())
 
 
+def _heaps(value: Any) -> tuple[tuple[int | float, float], ...]:
+    """Numbers, each with the share of values that are multiples of it."""
+    steps = {as_float(key): share for key, share in value.items()} if isinstance(value, dict) else {None: 0}
+    if None in steps:
+        raise _Wrong(f"is {value!r}; give numbers with the share of their multiples, as in {{ 100 = 0.16 }}.")
+    return tuple((int(x) if x.is_integer() else x, _number(share)) for x, share in steps.items() if x is not None)
+
+
 def _edge(value: Any) -> Edge:
-    if isinstance(value, datetime):
-        return value.date()
     if isinstance(value, date):
-        return value
+        return value.date() if isinstance(value, datetime) else value
     if isinstance(value, str):
         raise _Wrong(f"is {value!r}; give a number, or a date such as 2000-01-31, without quotes.")
     return cast(Edge, _number(value))
@@ -220,7 +225,8 @@ _OF_BINNED: dict[str, _Reader] = {
     "decode": _word("uniform", "midpoint", "public"),
     "public_values": lambda value: tuple(_edges(v) for v in _list(value)),
 }
-_COLUMN = _ANY | _OF_LISTED | _OF_BINNED | {"unit": _number, "format": _text, "yes": _raws, "no": _raws}
+_OF_NUMBERS: dict[str, _Reader] = {"unit": _number, "round_to": _heaps, "top": _number}
+_COLUMN = _ANY | _OF_LISTED | _OF_BINNED | _OF_NUMBERS | {"format": _text, "yes": _raws, "no": _raws}
 
 
 def _keys_of(kind: str) -> list[str]:
@@ -228,7 +234,7 @@ def _keys_of(kind: str) -> list[str]:
     if kind in LISTED:
         return [*_ANY, *_OF_LISTED]
     if kind in BINNED:
-        return [*_ANY, *_OF_BINNED, "format" if kind == "date" else "unit"]
+        return [*_ANY, *_OF_BINNED, *(("format",) if kind == "date" else _OF_NUMBERS)]
     return [*_ANY, "yes", "no"]
 
 
@@ -359,8 +365,8 @@ def _declared(name: str, kind: Kind, got: dict[str, Any]) -> Column:
 
 
 _ORDER = (
-    *("description", "values", "type", "prefix", "collapse", "bins", "beyond", "unit", "decode", "format"),
-    *("yes", "no", "missing", "missing_values", "other", "outside", "reference", "determined_by", "map"),
+    *("description", "values", "type", "prefix", "collapse", "bins", "beyond", "top", "unit", "round_to", "decode"),
+    *("format", "yes", "no", "missing", "missing_values", "other", "outside", "reference", "determined_by", "map"),
     "public_values",
 )
 """The keys of a column as they are written; labels and special come last, as they may be tables."""
@@ -458,6 +464,7 @@ def _visible(line: str) -> str:
 def _column_lines(c: Column, reason: Reason | None = None) -> Iterator[str]:
     blank, has_labels = Column(c.name, c.kind), c.labels != c.values
     said = {n: _plain_value(getattr(c, n)) for n in _ORDER if getattr(c, n) != getattr(blank, n)}
+    said |= {"round_to": {f"{step}": share for step, share in c.round_to}} if c.round_to else {}
     if has_labels:
         del said["values"]
     elif reason is not None and c.type == "integer":  # whole numbers without quotes say their type themselves

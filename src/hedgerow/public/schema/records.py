@@ -1,7 +1,7 @@
 """Records and codes: from codes back to the values of the file, and which records break a zero or a rule.
 
 A code of a listed value becomes that value, ``other`` its text, missing a null.  A bin becomes a number or date
-inside it: uniform, the midpoint, or drawn from the public values the schema kept.  Joined columns are split,
+inside it: a public value that the schema kept, any value but for heaps, or the midpoint.  Joined columns are split,
 determined ones filled in.  A value always has the code it came from, and so stays within bounds.
 
     >>> schema = Schema.loads('''
@@ -106,7 +106,7 @@ def _numbers(column: Column, codes: Places, rng: np.random.Generator) -> Floats:
     """A number for every row that is in a bin; NaN for the others."""
     inside = codes < column.bin_count
     bins = codes[inside]
-    picked = column.bin_values.middle(bins) if column.decode == "midpoint" else column.bin_values.uniform(bins, rng)
+    picked = column.bin_values.middle(bins) if column.decode == "midpoint" else column.bin_values.picked(bins, rng)
     if column.decode == "public":
         picked = _from_public(column, bins, picked, rng)
     number = np.full(len(codes), np.nan)
@@ -114,13 +114,13 @@ def _numbers(column: Column, codes: Places, rng: np.random.Generator) -> Floats:
     return number
 
 
-def _from_public(column: Column, bins: Places, uniform: Floats, rng: np.random.Generator) -> Floats:
-    """A public value of each bin; the uniform one where the public table had none."""
+def _from_public(column: Column, bins: Places, other: Floats, rng: np.random.Generator) -> Floats:
+    """A public value of each bin; the other one where the schema kept none."""
     assert column.public_values is not None
     counts = np.array([len(v) for v in column.public_values], np.int64)
     pool = np.array([as_number(x) for v in column.public_values for x in v] or [np.nan])
     at = (np.cumsum(counts) - counts)[bins] + (rng.random(len(bins)) * counts[bins]).astype(np.int64)
-    return np.where(counts[bins] > 0, pool[np.minimum(at, len(pool) - 1)], uniform)
+    return np.where(counts[bins] > 0, pool[np.minimum(at, len(pool) - 1)], other)
 
 
 def _keep_rules(

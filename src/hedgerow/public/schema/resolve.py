@@ -1,9 +1,11 @@
 """What a schema takes from a public table, written out: afterwards it stands on its own.
 
 Quantile bins become edges, rare labels are merged, joins list the combinations seen, determined columns
-get their map, and ``decode = "public"`` gets values to draw from.  Only ever a *public* table.
+get their map, and ``decode = "public"`` gets values to draw from; so does, in a job, a number or date of which the
+schema does not say how it is picked within a bin.  Only ever a *public* table.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from math import ceil
 
@@ -17,6 +19,10 @@ from hedgerow.public.schema.structure import Declaration, Join
 
 DRAWS_PER_BIN = 100
 """How many public values of a bin are kept at most: evenly spaced in rank."""
+LEAST_DRAWS = 5
+"""Where nobody asks for public values, those of a bin are kept if there are so many: fewer would be false heaps."""
+MOST_DRAWS, FEWEST_DRAWS_PER_BIN = 200_000, 20
+"""Where nobody asks for them, so many values of all columns are kept, but no fewer than the second for each bin."""
 
 
 def resolve(parts: Declaration, public: pl.DataFrame) -> Declaration:
@@ -38,6 +44,19 @@ def resolve(parts: Declaration, public: pl.DataFrame) -> Declaration:
         for j in parts.joined
     )
     return Declaration(tuple(columns.values()), joined, parts.zeros, parts.rules, parts.title, parts.source)
+
+
+def with_public_values(parts: Declaration, public: pl.DataFrame, given: Collection[str]) -> Declaration:
+    """The same; within bins, public values for columns of the public table of which nothing else is said.
+
+    Not for those ``given`` row by row, whose values stand.
+    """
+    wanting = [c for c in parts.columns if c.wants_values and c.name in public.columns and c.name not in given]
+    most = MOST_DRAWS // max(sum(c.bin_count for c in wanting), 1)
+    most = min(max(most, FEWEST_DRAWS_PER_BIN), DRAWS_PER_BIN)
+    found = {c.name: _with_values(c, public[c.name], LEAST_DRAWS, most) for c in wanting}
+    some = {n: replace(c, decode="public") for n, c in found.items() if any(c.public_values or ())}
+    return replace(parts, columns=tuple(some.get(c.name, c) for c in parts.columns))
 
 
 def _must_have(parts: Declaration, public: pl.DataFrame) -> None:
@@ -112,12 +131,12 @@ def _rounded_up(share: float) -> float:
     return min(ceil(share * 100) / 100, 1.0)
 
 
-def _with_values(c: Column, series: pl.Series) -> Column:
-    """Public values of every bin, at most ``DRAWS_PER_BIN``, evenly spaced in rank."""
+def _with_values(c: Column, series: pl.Series, least: int = 1, most: int = DRAWS_PER_BIN) -> Column:
+    """Public values of every bin, at most so many, evenly spaced in rank; none where there are too few."""
     number = _numbers(c, series)
     starts = np.searchsorted(number, c.cuts)
     have = np.diff(starts)
-    keep = np.minimum(have, DRAWS_PER_BIN)
+    keep = np.where(have < least, 0, np.minimum(have, most))
     ends = np.cumsum(keep)
     bins = np.repeat(np.arange(len(keep)), keep)
     place = np.arange(len(bins)) - (ends - keep)[bins]

@@ -16,7 +16,7 @@ codes of every value and the number of cells of every question, before anything 
     (('sex', 'age'), 150, ('F', 'M'))
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -149,6 +149,19 @@ class Schema(Declaration):
     def resolved(self, public: pl.DataFrame) -> "Schema":
         """The same schema with all that it takes from the public table written out."""
         return self if self.is_resolved else Schema._of(resolve.resolve(self, public))
+
+    def completed(self, public: Source, given: Collection[str] = ()) -> "Schema":
+        """The schema as a job with this PUBLIC table uses it: resolved, with public values to pick within bins.
+
+        But for the columns ``given`` row by row, and those that say how their values are picked.
+        """
+        wanting = [c for c in self.columns if c.decode is None and c.bins is not None and c.name not in given]
+        wanted = self.columns if self.unresolved else wanting
+        names = [c.name for c in wanted if c.name in public.columns]
+        if not (batches := list(public.batches(names)) if names else []):
+            return self if self.is_resolved else self.resolved(pl.DataFrame())
+        frame = pl.concat(batches, how="vertical_relaxed")
+        return replace(self, **vars(resolve.with_public_values(self.resolved(frame), frame, given)))
 
     def referring(self, public: Source, names: Sequence[str], terms: Sequence[str] = ()) -> "Schema":
         """The same schema; the reference of each of ``names`` is its most frequent listed value in a PUBLIC table.

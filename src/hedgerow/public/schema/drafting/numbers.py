@@ -39,7 +39,7 @@ _LADDER = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), F
 _MARKS = frozenset([1, 7, 8, 9, 97, 98, 99, 997, 998, 999, 9998, 9999, 99999, 999999])
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 Floats = npt.NDArray[np.float64]
-Decode = Literal["uniform", "midpoint", "public"]
+Decode = Literal["midpoint", "public"]
 Counts = npt.NDArray[np.int64]
 
 
@@ -63,7 +63,7 @@ class Binning:
     alone: tuple[float, ...] = ()
     spikes: tuple[float, ...] = ()
     unit: int | None = None
-    decode: Decode = "uniform"
+    decode: Decode | None = None
 
 
 def bins_from(values: Floats, counts: Counts, *, whole: bool) -> Binning:
@@ -80,7 +80,7 @@ def bins_from(values: Floats, counts: Counts, *, whole: bool) -> Binning:
     if whole and step > 1 and len(values) >= 3 and (high - low) / step < ONE_BY_ONE:
         bins, cells = _even(low, high, Fraction(step), whole=True)
         unit = step if low % step == 0 else None  # or else pick, between multiples, the value that lies there
-        decode: Decode = "uniform" if unit else "midpoint" if low % step == (step - 1) // 2 else "public"
+        decode: Decode | None = None if unit else "midpoint" if low % step == (step - 1) // 2 else "public"
         return Binning(bins, cells, f"{step:,} apart, one bin for each", unit=unit, decode=decode)
     if len(values) <= 12:
         edges = (*values.tolist(), high + max(float(np.diff(values).min()) if len(values) > 1 else 1.0, 1.0))
@@ -243,7 +243,7 @@ def _look_like_codes(values: Floats, counts: Counts) -> bool:
 def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *, whole: bool) -> Sketch:
     special = [(w, w) for w in words] if len(words) <= 5 else []
     special += [(_written(profile, v), f"exactly {grouped(v)}") for v in binning.spikes]
-    as_is = whole or binning.unit is not None or binning.decode != "uniform"
+    as_is = whole or binning.unit is not None or binning.decode is not None
     remarks = []
     if binning.decode == "public":
         remarks.append('decode = "public" writes back the very values of the public table.')
@@ -278,7 +278,7 @@ def _number_hints(binning: Binning) -> tuple[str, ...]:
         coarse = f"bins = {{ low = {first}, high = {last}, width = 5 }}"
         return (f"{coarse}    # coarser: {(last - first) // 5} bins",)
     return (
-        'decode = "public"    # within a bin, draw from the public table\'s own values',
+        'decode = "uniform"    # within a bin, any value, instead of those that the job\'s public table has there',
         "bins = { quantiles = 20 }    # instead: 20 bins of about equal public size",
     )
 
