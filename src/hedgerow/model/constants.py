@@ -218,6 +218,12 @@ class GuidedTreeConstants:
     boosting_most_held_out: int = chosen(
         20_000, "public rows", "the most that are held out: so many tell well enough how many trees to keep", _WORK
     )
+    boosting_refill: int = chosen(
+        19,
+        "public rows for each held-out one",
+        "beyond it steps stand without the held-out rows: it saves a fit and cost 0.2 % of what the model tells",
+        "bounds work or memory; measured once, on 380,000 rows of the simulated personnel table",
+    )
     boosting_ridge: float = chosen(5.0, "curvature", "added to the denominator of a Newton step")
     boosting_clip: float = chosen(4.0, "log share", "the most of a Newton step before the rate")
     least_share: float = chosen(1e-5, "share", "the least the public model gives to a label of a row")

@@ -33,20 +33,20 @@ def given_columns(target: CodedTable | None, records: Sequence[Table]) -> dict[s
     if target is None or not records or any(len(r) != target.rows for r in records):
         return {}
     shared = [c for c in target.schema.columns if c.name in target.frame.columns and c.name in records[0].columns]
-    unlike = [{c.name: 0 for c in shared} for _ in records]
-    for copy, found in zip(records, unlike, strict=True):
+    counted = [{c.name: 0 for c in shared} for _ in records]
+    for copy, found in zip(records, counted, strict=True):
         start = 0
         for piece in pieces(copy):
             own = target.frame[start : start + len(piece)]
             start += len(piece)
             for column in (c for c in shared if c.name in found):
                 mine, made = own[column.name], piece[column.name]
-                if (column.coded.encode(made) == column.coded.encode(mine)).all():
-                    found[column.name] += _unlike(mine, made)
+                if not (unlike := _unlike(mine, made)) or _same_cells(column, mine, made):
+                    found[column.name] += unlike
                 else:
                     del found[column.name]
     same = {
-        c.name: max(found[c.name] for found in unlike) for c in shared if all(c.name in found for found in unlike)
+        c.name: max(found[c.name] for found in counted) for c in shared if all(c.name in found for found in counted)
     }
     return {**_own_persons(target, records), **same}
 
@@ -57,6 +57,11 @@ def _own_persons(target: CodedTable, records: Sequence[Table]) -> dict[str, int]
     more = [c for c in records[0].columns if c not in described and c in target.frame.columns]
     texts = {c: as_text(target.frame[c]) for c in more}
     return {c: 0 for c in more if all(as_text(whole(r, [c])[c]).equals(texts[c]) for r in records)}
+
+
+def _same_cells(column: Column, own: pl.Series, made: pl.Series) -> bool:
+    """Whether the values of two columns lie in the same cells, row by row."""
+    return bool((column.coded.encode(made) == column.coded.encode(own)).all())
 
 
 def _unlike(own: pl.Series, made: pl.Series) -> int:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hedgerow.model.trees import label_counts
 from hedgerow.model.trees.label_counts import (
     LabelCounts,
     apply_drift,
@@ -139,3 +140,15 @@ def test_counts_of_one_of_two_crossed_labels_move_all_shares_that_count_for_it_a
     assert sums(out, group) @ np.eye(2)[first] == pytest.approx(counts, abs=1.0)
     within = [s.reshape(-1, 2, 3) / s.reshape(-1, 2, 3).sum(axis=2, keepdims=True) for s in (prior, out)]
     assert within[1] == pytest.approx(within[0], abs=1e-4)
+
+
+def test_rows_taken_by_fours_end_as_rows_taken_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+    shares = rng.dirichlet(np.ones(7), 41).astype(np.float32)
+    group, then = rng.integers(0, 5, (2, 41), dtype=np.int32)
+    first, next_ = (LabelCounts(g, np.zeros((5, 7)), np.ones((5, 1))) for g in (group, then))
+    step, alone = rng.normal(size=(5, 7)), shares.copy()
+    found = label_counts._move(shares, first, np.zeros((5, 7)), step, next_)
+    added = np.zeros((2, 5, 7))
+    label_counts._scale_and_add_up(alone, group, np.exp(np.clip(step, -2, 2)), then, *added)
+    assert (shares == alone).all() and (np.array(found) == added).all()

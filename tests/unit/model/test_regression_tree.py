@@ -1,8 +1,11 @@
 """Trees on histograms are those of plain passes over the rows, and boosted ones are grown once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees import boosted_trees, regression_tree
 from hedgerow.model.trees.boosted_trees import fit_boosted_trees
 from hedgerow.model.trees.regression_tree import grow
@@ -46,3 +49,19 @@ def test_boosted_trees_are_grown_once_and_filled_by_all_rows(monkeypatch: pytest
     loss = -np.log(shares[np.arange(20_000), truth]).mean()
     even = np.bincount(labels) / len(labels)
     assert loss < 0.93 * -np.log(even[truth]).mean()
+
+
+def test_few_held_out_rows_are_not_worth_another_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits, filled = list[int](), boosted_trees._filled
+
+    def counting(rows: object, labels: np.ndarray, *more: object) -> object:
+        fits.append(len(labels))
+        return filled(rows, labels, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(boosted_trees, "_filled", counting)
+    codes, labels = rows(6000)
+    for held, refilled in ((400, [6000]), (300, [])):
+        fits.clear()
+        monkeypatch.setattr(boosted_trees, "GUIDED_TREE", replace(GUIDED_TREE, boosting_most_held_out=held))
+        model = fit_boosted_trees(codes, labels, 3, SIZES, ORDERED, np.random.default_rng(1))
+        assert fits == refilled and len(model.trees) > 5

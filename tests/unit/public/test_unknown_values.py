@@ -10,6 +10,7 @@ import hedgerow as hr
 from hedgerow.errors import JobError, SchemaError, TableMismatch
 from hedgerow.public.schema import Schema, decode
 from hedgerow.public.schema.column import Column
+from hedgerow.public.schema.fit import ColumnFit
 from hedgerow.public.table import CodedTable
 from tests.jobs import loads
 
@@ -184,3 +185,15 @@ def test_the_share_is_of_the_job_or_of_the_column_and_a_list_cut_short_allows_it
     drafted = hr.Schema.draft(towns)
     assert drafted.column("town").outside == 0.45 and drafted.check(towns).holds
     assert hr.Schema.loads(drafted.dumps()) == drafted
+
+
+def test_every_row_is_counted_and_strangers_stand_in_the_order_of_the_rows() -> None:
+    column = Column("sex", "categorical", values=("F", "M"), other="other", missing_values=("-",))
+    values = ["z", "F", " a", "z ", None, "-", "M", "a", *("F", "b") * 50]
+    found = ColumnFit("sex").plus(column, pl.Series("sex", values))
+    assert (found.rows, found.missing, found.outside) == (108, 2, 54) and found.strangers == ("z", "a", "b")
+    pay = Schema.loads(
+        '[columns.pay]\nkind = "integer"\nmissing = true\nbins = { low = 0, high = 100, width = 50 }'
+    ).column("pay")
+    numbers = ColumnFit("pay").plus(pay, pl.Series([5, 5, 200, 200, 200, None]))
+    assert (numbers.rows, numbers.missing, numbers.clamped, numbers.outside) == (6, 1, 3, 0)

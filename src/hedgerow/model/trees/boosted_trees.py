@@ -2,7 +2,8 @@
 
 Gradient boosting for the multinomial loss (Friedman 2001) with one tree for all labels in a round, a damped Newton
 step in each leaf, and early stopping on held-out public rows.  Trees are grown once; their steps come from all rows,
-held-out ones included, which is better than to grow them again on all.  Public rows only: it costs no privacy.
+held-out ones included unless these are few, which is better than to grow them again on all.  Public rows only: it
+costs no privacy.
 """
 
 from collections.abc import Sequence
@@ -46,7 +47,7 @@ def fit_boosted_trees(
     """The boosted model of ``labels`` below ``label_count`` given the codes in ``code_rows``.
 
     A part of the rows is held out and says how many of the trees that the others grow are kept.  All rows together
-    then say what the steps of these trees are.
+    then say what the steps of these trees are, unless so few were held out that it makes no difference.
     """
     n = len(labels)
     some = min(n // GUIDED_TREE.boosting_held_out, GUIDED_TREE.boosting_most_held_out)
@@ -68,6 +69,8 @@ def fit_boosted_trees(
             best, loss = i + 1, now
         elif i + 1 - best >= GUIDED_TREE.boosting_patience:
             break
+    if some * GUIDED_TREE.boosting_refill < n:
+        return BoostedTrees(start, tuple(trees[:best]))
     return _filled(rows, labels, label_count, [tree for tree, _ in trees[:best]])
 
 

@@ -208,8 +208,9 @@ def _move(shares: Shares, e: LabelCounts, done: Floats, step: Floats, then: Labe
     if then.label is not None:
         _scale(shares, e.group, factor)
         return _sums(shares, then)
-    fitted, spread = np.zeros(then.counts.shape), np.zeros(then.counts.shape)
-    _scale_and_add_up(shares, e.group, factor, then.group, fitted, spread)
+    fitted, spread, most = np.zeros(then.counts.shape), np.zeros(then.counts.shape), len(shares) // 4 * 4
+    for loop, some in ((_scale_and_add_up_fours, slice(most)), (_scale_and_add_up, slice(most, None))):
+        loop(shares[some], e.group[some], factor, then.group[some], fitted, spread)
     return fitted, spread
 
 
@@ -261,6 +262,32 @@ def _scale_and_add_up(shares: Any, group: Any, factor: Any, then: Any, fitted: A
             s = float(shares[r, k])
             fitted[h, k] += s
             spread[h, k] += s * (1 - s)
+
+
+@compiled
+def _scale_and_add_up_fours(shares: Any, group: Any, factor: Any, then: Any, fitted: Any, spread: Any) -> None:
+    """The same for whole fours of rows: four totals grow at once, where one would wait for itself at every label."""
+    for r in range(0, len(group), 4):
+        a, b, c, d = shares[r], shares[r + 1], shares[r + 2], shares[r + 3]
+        fa, fb, fc, fd = factor[group[r]], factor[group[r + 1]], factor[group[r + 2]], factor[group[r + 3]]
+        ta, tb, tc, td = 0.0, 0.0, 0.0, 0.0
+        for k in range(shares.shape[1]):
+            a[k] *= fa[k]
+            b[k] *= fb[k]
+            c[k] *= fc[k]
+            d[k] *= fd[k]
+            ta += a[k]
+            tb += b[k]
+            tc += c[k]
+            td += d[k]
+        for i, total in enumerate((ta, tb, tc, td)):
+            row, one = shares[r + i], 1 / total
+            ups, apart = fitted[then[r + i]], spread[then[r + i]]
+            for k in range(len(row)):
+                row[k] *= one
+                s = float(row[k])
+                ups[k] += s
+                apart[k] += s * (1 - s)
 
 
 @final

@@ -14,6 +14,7 @@ from html import escape
 from typing import Any, TypeVar, final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import NOTHING, SchemaError, TableMismatch
@@ -49,6 +50,8 @@ class ColumnFit:
 
     def plus(self, column: Column, series: pl.Series) -> "ColumnFit":
         """The same with further rows."""
+        whole = series
+        series, many = _distinct(whole)
         text, rule = as_text(series), column.coded
         cut = text.str.slice(0, column.prefix).str.strip_chars_end() if column.prefix else text
         named = cut.is_in(list(rule.values)).fill_null(False).to_numpy()
@@ -60,13 +63,16 @@ class ColumnFit:
             outer = column.beyond == "outer"
             named, beyond = named | (~np.isnan(number) & (outer | ~beyond)), beyond & outer
         outside = ~named & ~gap
-        found = (*self.strangers, *text.filter(pl.Series(outside)).unique(maintain_order=True).head(_SHOWN + 1))
+        found = self.strangers
+        if outside.any():  # those that stand first
+            rows = whole.is_in(series.filter(pl.Series(outside)).implode())
+            found += tuple(as_text(whole.filter(rows).unique(maintain_order=True)).unique(maintain_order=True))
         return ColumnFit(
             self.name,
-            self.rows + len(series),
-            self.missing + int(gap.sum()),
-            self.outside + int(outside.sum()),
-            self.clamped + int(beyond.sum()),
+            self.rows + len(whole),
+            self.missing + int(many[gap].sum()),
+            self.outside + int(many[outside].sum()),
+            self.clamped + int(many[beyond].sum()),
             tuple(dict.fromkeys(found))[: _SHOWN + 1],
         )
 
@@ -267,3 +273,11 @@ def placed(schema: Declared) -> Declared:
         f"these columns a cell for them, as in [columns.{first.name}] {example}; or, if you know that there are\n"
         f"none, say which value they would count as: other = {known!r}. {NOTHING}"
     )
+
+
+def _distinct(series: pl.Series) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+    """Values, and how often each stands there: of numbers that seldom repeat, and of what has no hash, every row."""
+    if series.dtype.is_float() or series.dtype.is_nested() or series.dtype == pl.Object:
+        return series, np.ones(len(series), np.int64)
+    found = series.alias("value").value_counts()
+    return found["value"], found["count"].cast(pl.Int64).to_numpy()
