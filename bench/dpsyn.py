@@ -7,7 +7,8 @@ Every run goes through a real gate with real noise.  Both variants can be shown:
 The paper adds Laplace epsilons; where it uses Laplace noise only, its variant runs with delta 0, so that its noise is
 its own.  ``acs_state_reversed`` (Illinois public, Ohio confidential) and ``acs_ma`` were kept aside while choosing.
 Reference lines: the public table as it is (all of it for every group), its rows of the same PUMA where it has them,
-as many public rows at random as our groups have, and a resample of the truth as large as the groups.
+as many public rows at random as each group has, and a resample of the truth as large as the groups.  The bar is the
+third: records of ours are as many as rows, and so few cannot be as smooth as the whole public table.
 """
 
 import argparse
@@ -44,7 +45,7 @@ DETERMINED = {"EMPSTAT": "EMPSTATD", "LABFORCE": "EMPSTATD"}
 EPSILONS = (0.01, 0.03, 0.05, 0.1, 0.3, 1, 3, 10)
 DELTA = "2.5e-5"
 PAIRS = ("acs_by_state", "acs_by_year", "acs_state_reversed", "acs_ma")
-BAR, TRIPLES = 10, 60
+TRIPLES = 60
 Variant = Literal["repaired", "paper"]
 VARIANTS: tuple[Variant, ...] = ("repaired", "paper")
 Matrix = npt.NDArray[np.int64]
@@ -161,27 +162,27 @@ def run(recipe: DPSyn, tables: Case, free: PublicData, budget: Budget, seed: int
     return {0: "public_only", 1: "one_way", 2: "two_way"}[asked[0] if asked else 0], records
 
 
-def references(scorer: Scorer, tables: Case) -> float:
-    """Prints the lines to compare with; the score of the public table as it is."""
+def references(scorer: Scorer, tables: Case) -> tuple[float, float]:
+    """Prints the lines to compare with; the scores of the public table as it is, and of as few rows of it."""
     public, confidential, groups = tables.public, tables.confidential, list(tables.groups)
     base = scorer.score(public, pooled=True)
     there = confidential.select(groups).unique(maintain_order=True)
     local = there.join(public.drop(groups[1:]), on=groups[0])
-    few = pl.concat([public.drop(groups).sample(300, seed=i) for i in range(len(there))])
-    few = few.with_columns(there.select(pl.all().repeat_by(300).explode()))
     parts = confidential.partition_by(groups)
+    few = pl.concat([public.drop(groups).sample(len(g), seed=i) for i, g in enumerate(parts)])
+    few = few.with_columns(pl.concat([g.select(groups) for g in parts]))
     again = pl.concat([g.sample(fraction=1, with_replacement=True, seed=1) for g in parts])
     lines = {
         "public as it is": base,
         f"public rows of the same {groups[0]}": scorer.score(local) if len(local) else None,
-        "300 public rows at random in each group": scorer.score(few),
+        "as many public rows at random": scorer.score(few),
         "the truth without groups": scorer.score(confidential, pooled=True),
         "resample of the truth in each group": scorer.score(again),
     }
     for name, score in lines.items():
         if score is not None:
             print(f"  {name:<40} {score:6.1f} {score - base:+7.1f}")
-    return base
+    return base, scorer.score(few)
 
 
 def one(tables: Case, free: PublicData, scorer: Scorer, variant: Variant, epsilon: float, seed: int) -> Result:
@@ -195,20 +196,20 @@ def one(tables: Case, free: PublicData, scorer: Scorer, variant: Variant, epsilo
 
 
 def bench(name: str, epsilons: Sequence[float], seeds: int, variants: Sequence[Variant]) -> int:
-    """Prints the scores of one pair of tables; how many runs of ours fall over 10 points below the public table."""
+    """Prints the scores of one pair of tables; how many runs of ours are below as many public rows at random."""
     tables = case(name)
     scorer = Scorer(tables.confidential, tables.groups, np.random.default_rng(0))
     free = PublicData(tables.schema, CodedTable.read(tables.public, tables.schema))
     there = f"{len(tables.confidential):,} rows, {len(scorer.keys)} groups, {len(tables.public):,} public rows"
     print(f"\n{name}: {there}; delta {DELTA}, {seeds} seeds")
-    base = references(scorer, tables)
+    base, bar = references(scorer, tables)
     print("  variant   epsilon  regime(s)               score   above public: mean   worst   records  CPU s     MB")
     below = 0
     for variant in variants:
         for epsilon in epsilons:
             got = [one(tables, free, scorer, variant, epsilon, seed) for seed in range(seeds)]
             scores = np.array([r.score for r in got])
-            below += int((scores < base - BAR).sum()) if variant == "repaired" else 0
+            below += int((scores < bar).sum()) if variant == "repaired" else 0
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             print(
                 f"  {variant:<9} {epsilon:<8g} {'+'.join(sorted({r.regime for r in got})):<22} {scores.mean():6.1f} "
@@ -230,7 +231,7 @@ def main() -> None:
     if not DATA.exists():
         sys.exit(f"{DATA} is not on this machine")
     below = sum(bench(name, given.epsilons, given.seeds, given.variants) for name in given.pairs)
-    print(f"\n{below} runs of the default fell more than {BAR} points below the public table as it is")
+    print(f"\n{below} runs of the default fell below as many public rows at random")
     sys.exit(1 if below else 0)
 
 

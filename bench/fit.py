@@ -87,7 +87,7 @@ def groups(number: int) -> bool:
     for name, fitter in fitters.items():
         some = starts if isinstance(fitter, Descent) else starts[: number // 10]
         fitter.fit(starts[0], targets, 1)
-        cpu, fitted = timed(lambda f=fitter, s=some: fit_groups(f, s, targets, states[: len(s)]))  # type: ignore[misc]
+        cpu, fitted = timed(lambda f=fitter, s=some: fit_groups([f] * len(s), s, targets, states[: len(s)]))  # type: ignore[misc]
         assert isinstance(fitted, list)
         speed = sum(len(s) for s in some) * len(sizes) / cpu
         met |= isinstance(fitter, Descent) and speed > 1e6

@@ -40,8 +40,8 @@ def test_the_same_state_gives_the_same_records_and_no_records_give_none(name: st
 def test_groups_are_fitted_by_themselves_in_any_company(name: str) -> None:
     rng = np.random.default_rng(4)
     groups = [independent(n, rng) for n in (300, 1, 900, 50)]
-    together = fit_groups(FITTERS[name], groups, TARGETS, [1, 2, 3, 4])
-    alone = fit_groups(FITTERS[name], groups[2:3], TARGETS, [3])
+    together = fit_groups([FITTERS[name]] * 4, groups, TARGETS, [1, 2, 3, 4])
+    alone = fit_groups([FITTERS[name]], groups[2:3], TARGETS, [3])
     assert [len(g) for g in together] == [300, 1, 900, 50]
     assert (together[2] == alone[0]).all()
 

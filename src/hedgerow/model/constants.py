@@ -18,6 +18,7 @@ _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with p
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
 _TABLES = "chosen on simulated tables (Poisson, gamma, log-normal) and three crosses of hd_adult"
 _PAIR = "chosen on acs_by_state, after a look at acs_ma"
+_GROUPS = "between the best of 100, 300 and 1000 on acs_by_year at epsilon 1 (300) and on acs_ma (1000)"
 _FOUR = "chosen on adult_halves, adult_shifted, acs_ma and census together, with pretended noise"
 _WORLDS = "set by arithmetic of noise and tried on a few simulated personnel tables"
 _BANDS = "written down once after a prototype on opm, adult_halves and acs_ma"
@@ -157,6 +158,17 @@ class DPSynConstants:
     offers: int = chosen(6, "pool records", "that a record is offered at once: the best is taken")
     exchange_end: int = chosen(200, "one record in", "exchange ends when fewer move, in groups below the pool", _PAIR)
     large_exchange_end: int = chosen(50, "one record in", "the same in larger groups", _PAIR)
+    floor: tuple[float, float] = chosen(
+        (0.25, 0.5),
+        "of the noise's standard deviation, of a mean group",
+        "the least records of a group, the smaller of the two",
+        "chosen among five by the L1 error of sizes of acs_by_state and acs_by_year, simulated noise",
+    )
+    near: float = chosen(700.0, "rows", "public rows of a group that count as much as all rows around it", _GROUPS)
+    near_offers: int = chosen(
+        4, "for each record", "rows of its group and of the pool that records are exchanged with"
+    )
+    least_near_pool: int = chosen(2000, "records", "the least of such rows")
 
 
 @final

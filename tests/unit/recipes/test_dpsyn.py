@@ -60,7 +60,9 @@ def groups(records: pl.DataFrame) -> dict[str, pl.DataFrame]:
 @pytest.mark.parametrize(("epsilon", "step"), [("0.02", 10), ("40", 100)])
 @pytest.mark.parametrize("variant", ["paper", "repaired"])
 def test_group_sizes_have_a_floor_and_are_multiples_of_k(variant: Any, epsilon: str, step: int) -> None:
-    found = groups(drawn(DPSyn(groups=["area"], variant=variant, rounds=2, pool=500), Budget(epsilon, "1e-6")))
+    given: dict[str, Any] = {} if variant == "paper" else {"floor": 300, "round_public": 10, "round_measured": 100}
+    recipe = DPSyn(groups=["area"], variant=variant, rounds=2, pool=500, **given)
+    found = groups(drawn(recipe, Budget(epsilon, "1e-6")))
     assert set(found) == set(AREAS)
     assert all(len(g) >= 300 and len(g) % step == 0 for g in found.values())
 
@@ -69,6 +71,62 @@ def test_without_floor_and_steps_group_sizes_are_the_noisy_ones() -> None:
     found = groups(drawn(DPSyn(groups=["area"], floor=0, round_measured=1, high=0.1), Budget("400", "1e-6")))
     true = groups(rows(2000, 1))
     assert all(abs(len(found[a]) - len(true[a])) <= 5 for a in true)
+
+
+def test_the_default_floor_follows_the_noise_and_keeps_the_number_of_records() -> None:
+    """Every area has some records at any noise, and the file has as many as the table has rows, but for noise."""
+    for epsilon in ("0.3", "20"):
+        found = groups(drawn(DPSyn(groups=["area"]), Budget(epsilon, "1e-6")))
+        assert set(found) == set(AREAS)
+        assert abs(sum(map(len, found.values())) - 2000) < (1500 if epsilon == "0.3" else 700)
+        assert any(len(g) % 10 for g in found.values()), "sizes are no multiples of the paper's K"
+
+
+def test_a_plan_forecasts_group_sizes_and_the_number_of_records() -> None:
+    remarks = plan(DPSyn(groups=["area"]), Guarantee()).remarks
+    (line,) = [r for r in remarks if r.startswith("forecast, for groups as large as in the public table")]
+    records = int(line.split("about ")[1].split(" ")[0].replace(",", ""))
+    assert abs(records - 50_000) < 2000
+    assert "12 groups (area)" in line
+    assert "12 of the groups have public rows of their own, and are drawn near to them" in remarks
+    (paper,) = [r for r in plan(DPSyn(groups=["area"], variant="paper"), Guarantee()).remarks if "300 at least" in r]
+    assert "12 groups" in paper
+
+
+def test_groups_are_near_to_public_rows_of_their_own_and_those_without_to_the_group_around() -> None:
+    """Area a0 is all women in the public rows, a1 all men; by year, one of which has no public rows at all."""
+    rng = np.random.default_rng(5)
+    lines = "\n".join(
+        f'[columns.{n}]\nkind = "categorical"\nvalues = {v}'.replace("'", '"')
+        for n, v in {"year": ["1", "2"], "area": ["a0", "a1", "a2"], "sex": ["F", "M"], "work": ["a", "b"]}.items()
+    )
+    schema, n = Schema.loads(lines), 9000
+    area = rng.integers(0, 3, n)
+    women = np.where(area == 2, rng.random(n) < 0.5, area == 0)
+    table = pl.DataFrame(
+        {
+            "year": np.array(["1", "2"])[rng.integers(0, 2, n)],
+            "area": np.array(["a0", "a1", "a2"])[area],
+            "sex": np.where(women, "F", "M"),
+            "work": np.array(["a", "b"])[rng.integers(0, 2, n)],
+        }
+    )
+    public = PublicData(schema, CodedTable.read(table.filter(pl.col("year") == "1"), schema))
+    budget = Budget("5", "1e-6")
+    gate = StandInGate(
+        Tariff(schema.coding, Guarantee(), budget.measure), budget, CodedTable.read(table, schema), n, rng
+    )
+    model = DPSyn(groups=["year", "area"], pool=1000).fit(gate, public)
+    found = draw_copies(model, public, copies=1, seed=1).records[0].group_by("year", "area")
+    share = {(y, a): f for y, a, f in found.agg((pl.col("sex") == "F").mean()).iter_rows()}
+    for year in ("1", "2"):
+        assert share[year, "a0"] > 0.75, share
+        assert share[year, "a1"] < 0.25, share
+        assert 0.4 < share[year, "a2"] < 0.6, share
+    told = model.expected(Marginal(("area", "sex"))).reshape(3, 2)
+    assert told[0, 0] / told[0].sum() > 0.75
+    assert told[1, 0] / told[1].sum() < 0.25
+    assert model.expected(Marginal(())).sum() == pytest.approx(model.total)
 
 
 def test_equal_groups_are_copies_only_when_asked_and_are_then_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +140,8 @@ def test_equal_groups_are_copies_only_when_asked_and_are_then_fitted_once(monkey
     monkeypatch.setattr(Exchange, "fit", noted)
     for reuse in (False, True):
         fitted.clear()
-        found = list(groups(drawn(DPSyn(groups=["area"], reuse=reuse), Budget("1", "1e-6"))).values())
+        recipe = DPSyn(groups=["area"], reuse=reuse, floor=300, round_measured=100, round_public=100)
+        found = list(groups(drawn(recipe, Budget("1", "1e-6"))).values())
         alike = [a.equals(b) for i, a in enumerate(found) for b in found[:i] if len(a) == len(b)]
         assert alike, "no two groups of a size: nothing is tested"
         assert all(alike) if reuse else not any(alike)

@@ -2,10 +2,10 @@
 
 from hedgerow.model.records.descent import MOST, PairTargets, Records, pair_shares
 from hedgerow.model.records.fitters import AbstractFitter, Exchange, GradualUpdate
+from hedgerow.model.records.groups import GroupedModel, PublicGroups
 from hedgerow.model.records.models import (
     BlendModel,
     CrossedModel,
-    GroupedModel,
     ProductModel,
     SupportModel,
     WiderTables,

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import DPSYN
 from hedgerow.model.records.descent import PairTargets, Records, descend, quick
+from hedgerow.model.tables import systematic_counts
 
 
 class AbstractFitter(ABC):
@@ -58,10 +59,16 @@ class Exchange(AbstractFitter):
     """Each record is offered ``sweeps`` records of ``pool`` and takes one when all tables together gain.
 
     The summed squared error never rises.  One-way tables are not looked at.  Ends early when hardly any record moves.
+
+    Attributes:
+        pool: records that are offered.
+        sweeps: how many of them each record is offered.
+        near: rows of the same group, offered with the pool, whose tables are mixed with the targets.
     """
 
     pool: Records
     sweeps: int = 60
+    near: "NearRows | None" = None
 
     def fit(self, records: Records, targets: PairTargets, state: int) -> Records:
         """Records of the pool, and given ones, whole."""
@@ -70,14 +77,48 @@ class Exchange(AbstractFitter):
         starts = targets.square.starts[:-1].astype(np.int32)
         now = records + starts
         gap = targets.square.target * np.float32(-len(records) / targets.total)
-        _add_up(now, gap)
+        pool = self.pool
+        if self.near is not None:
+            pool = self.near.mixed(self.pool, len(records))
+            gap *= np.float32(1 - self.near.share)
+            _add_up(self.near.rows + starts, gap, (-len(records) * self.near.weights).astype(np.float32))
+        _add_up(now, gap, np.ones(len(records), np.float32))
         still = DPSYN.exchange_end if len(records) < len(self.pool) else DPSYN.large_exchange_end
         stream = stream_of(state)
         for offered in range(0, self.sweeps, DPSYN.offers):
-            moved = _pass(now, self.pool, starts, gap, min(DPSYN.offers, self.sweeps - offered), stream)
+            moved = _pass(now, pool, starts, gap, min(DPSYN.offers, self.sweeps - offered), stream)
             if moved * still < len(records):
                 break
         return np.asarray(now - starts, np.uint16)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NearRows:
+    """Rows that tell of one group, and what each is worth: together ``share``, the rest is for all rows.
+
+    Attributes:
+        rows: records of the group, or of wider groups around it.
+        weights: the share of each in what is expected of the group.
+    """
+
+    rows: Records
+    weights: npt.NDArray[np.float64]
+
+    @property
+    def share(self) -> float:
+        """What all of them are worth, of 1."""
+        return float(self.weights.sum())
+
+    def mixed(self, pool: Records, n: int) -> Records:
+        """These rows and those of the pool in their shares, several for each of ``n`` records."""
+        size = max(DPSYN.near_offers * n, DPSYN.least_near_pool)
+        own = round(self.share * size)
+        rest = size - own
+        copies = systematic_counts(self.weights / self.share, own, np.random.Generator(np.random.PCG64(0)))
+        return np.concatenate(
+            [np.repeat(self.rows, copies, axis=0), pool[np.arange(rest) * len(pool) // max(rest, 1)]]
+        )
 
 
 @final
@@ -94,11 +135,11 @@ class Descent(AbstractFitter):
 
 
 def fit_groups(
-    fitter: AbstractFitter, groups: Sequence[Records], targets: PairTargets, states: Sequence[int]
+    fitters: Sequence[AbstractFitter], groups: Sequence[Records], targets: PairTargets, states: Sequence[int]
 ) -> list[Records]:
-    """Every group fitted by itself to the same shares, each with a state of its own."""
+    """Every group fitted by itself, with its own fitter and state, to the same shares."""
     with ThreadPoolExecutor() as threads:
-        return list(threads.map(lambda group, state: fitter.fit(group, targets, state), groups, states))
+        return list(threads.map(lambda f, group, state: f.fit(group, targets, state), fitters, groups, states))
 
 
 def stream_of(state: int) -> npt.NDArray[np.uint64]:
@@ -176,13 +217,13 @@ def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays 
 
 
 @quick
-def _add_up(places: Any, gap: Any) -> None:
-    """Counts every pair of values of every record; the later column first, as in all of this file."""
+def _add_up(places: Any, gap: Any, worth: Any) -> None:
+    """Adds what every record is worth to its pairs of values; the later column first, as in all of this file."""
     for r in range(len(places)):
         for i in range(places.shape[1]):
             row = gap[places[r, i]]
             for j in range(i):
-                row[places[r, j]] += 1
+                row[places[r, j]] += worth[r]
 
 
 def _held_loop(places: Any, gap: Any) -> Any:

@@ -1,26 +1,25 @@
 """Models of whole records: what noisy tables become, and how records are drawn from it.
 
-``ProductModel`` has independent columns, ``BlendModel`` a tree and pairs, ``SupportModel`` weighted rows,
-``GroupedModel`` groups of one pool; ``CrossedModel`` and ``WiderTables`` wrap another model.
+``ProductModel`` has independent columns, ``BlendModel`` a tree and pairs, ``SupportModel`` weighted rows;
+``CrossedModel`` and ``WiderTables`` wrap another model.  Groups: ``groups.py``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, ClassVar, final
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.counting.plan import CountPlan, leaf_of
+from hedgerow.counting.plan import leaf_of
 from hedgerow.model.base import SHARD, AbstractModel, Expected, shard_sizes
 from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import PairTargets, Records, descend
-from hedgerow.model.records.fitters import AbstractFitter, fit_groups
 from hedgerow.model.records.tree import JunctionModel, TreeModel
 from hedgerow.model.tables import Floats, pooled_total, project, rake_rows, systematic_counts, systematic_shards
-from hedgerow.public import Codes, Coding, Marginal, Measurement, Schema, code_type, column_codes, law_of
+from hedgerow.public import Codes, Coding, Marginal, Measurement, code_type, law_of
 
 
 class AbstractDrawnModel(AbstractModel):
@@ -311,104 +310,6 @@ class WiderTables(AbstractDrawnModel):
         order = np.lexsort([codes[a] for a in self.attributes[::-1]])
         chosen = rng.permutation(np.repeat(order, systematic_counts(weights[order], n, rng)))
         return {a: codes[a][chosen] for a in self.attributes}
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class GroupedModel(AbstractModel):
-    """Groups of known size that share one distribution of everything else. Differences between groups are lost.
-
-    Attributes:
-        total: the number of records of all groups.
-        schema: what the columns mean.
-        groups: the group columns; none: the whole table is one group.
-        columns: all other attributes, in the order of a record.
-        sizes: the records of every cell of the cross of the group columns, flat, last fastest.
-        pool: records of all other attributes, one column each.
-        targets: the tables every group is refined towards.
-        fitter: how the records of a group are moved towards them.
-        at_random: a group starts from records of the pool drawn at random, as in the paper, not spread evenly.
-        reuse: groups of equal size are copies of one another; saves time and destroys their variety.
-    """
-
-    total: int
-    schema: Schema
-    groups: tuple[str, ...]
-    columns: tuple[str, ...]
-    sizes: npt.NDArray[np.int64]
-    pool: Records
-    targets: PairTargets
-    fitter: AbstractFitter
-    at_random: bool = False
-    reuse: bool = False
-
-    def expected(self, question: Marginal) -> Expected:
-        """The counts expected: group sizes times the pool's shares."""
-        inner = tuple(c for c in question.columns if c not in self.groups)
-        outer = tuple(c for c in question.columns if c in self.groups)
-        shape = self.schema.shape(self.groups)
-        summed = tuple(i for i, c in enumerate(self.groups) if c not in outer)
-        sizes = self.sizes.reshape(shape).sum(axis=summed) * (self.total / max(self.sizes.sum(), 1))
-        joint = np.multiply.outer(np.asarray(sizes, np.float64), self._shares(inner))
-        have = [c for c in self.groups if c in outer] + list(inner)
-        return np.asarray(joint.transpose([have.index(c) for c in question.columns]).ravel())
-
-    def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
-        """``n`` coded records, each group in proportion to its size. The same with any number of threads."""
-        return self._drawn(self._sizes(n, rng), rng)
-
-    def shards(self, rngs: Sequence[np.random.Generator]) -> Iterator[npt.NDArray[np.int64]]:
-        """The records of every group in each shard: groups whole, as far as they are not larger than a shard."""
-        ends = np.cumsum(self._sizes(self.total, rngs[0]))
-        cuts = np.cumsum([0, *shard_sizes(self.total, len(rngs))])
-        for i in range(1, len(rngs)):
-            near = ends[np.searchsorted(ends, cuts[i])]
-            cuts[i] = near if near - cuts[i] <= SHARD // 2 else cuts[i]
-        return (np.diff(np.clip([0, *ends], low, high)) for low, high in pairwise(cuts))
-
-    def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
-        """So many records of each group."""
-        return self._drawn(part, rng), None
-
-    def _sizes(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-        """The records of every group, of ``n`` in all."""
-        return self.sizes if n == self.sizes.sum() else systematic_counts(self.sizes / self.sizes.sum(), n, rng)
-
-    def _drawn(self, sizes: npt.NDArray[np.int64], rng: np.random.Generator) -> Mapping[str, Codes]:
-        """So many records of each group."""
-        cells = np.flatnonzero(sizes)
-        made, same = sizes[cells], np.arange(len(cells))
-        if self.reuse:
-            made, same = np.unique(sizes[cells], return_inverse=True)
-        seeds = rng.integers(1, 1 << 62, len(made)).tolist()
-        starts = [self._start(size, seed) for size, seed in zip(made.tolist(), seeds, strict=True)]
-        fitted = fit_groups(self.fitter, starts, self.targets, seeds)
-        records = np.concatenate([fitted[i] for i in same])
-        out: dict[str, Codes] = {
-            c: records[:, i].astype(code_type(size))
-            for i, (c, size) in enumerate(zip(self.columns, self.targets.sizes, strict=True))
-        }
-        where = np.unravel_index(np.repeat(cells, sizes[cells]), self.schema.shape(self.groups) or (1,))
-        return out | {
-            c: at.astype(code_type(self.schema.size([c]))) for c, at in zip(self.groups, where, strict=False)
-        }
-
-    def _start(self, n: int, seed: int) -> Records:
-        """``n`` records of the pool: spread evenly over it from a random start, or drawn at random."""
-        if self.at_random:
-            return self.pool[np.random.Generator(np.random.PCG64(seed)).integers(0, len(self.pool), n)]
-        return self.pool[(np.arange(n, dtype=np.int64) * len(self.pool) // n + seed) % len(self.pool)]
-
-    def _shares(self, columns: tuple[str, ...]) -> Expected:
-        """The pool's shares of a table; parts of joined columns are split out, determined ones filled in."""
-        if not columns:
-            return np.array(1.0)
-        codes: dict[str, Codes] = {c: self.pool[:, i] for i, c in enumerate(self.columns)}
-        plain = column_codes(self.schema, codes) if not set(columns) <= set(codes) else {}
-        sizes = self.schema.coding.sizes
-        used = {c: np.asarray(codes[c] if c in codes else plain[c]).astype(code_type(sizes[c])) for c in columns}
-        counts = CountPlan([Marginal(columns)], self.schema.coding).count(used)
-        return np.asarray(counts.reshape(self.schema.shape(columns)) / max(len(self.pool), 1))
 
 
 def fixed_stream() -> np.random.Generator:

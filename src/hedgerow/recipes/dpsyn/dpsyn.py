@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import combinations
 from math import sqrt
@@ -20,6 +20,7 @@ from hedgerow.model.records import (
     GradualUpdate,
     GroupedModel,
     PairTargets,
+    PublicGroups,
     Records,
     fixed_stream,
     pair_shares,
@@ -44,6 +45,7 @@ from hedgerow.public import (
     Marginal,
     Measure,
     Measurement,
+    Noise,
     PublicData,
     Spend,
     Tariff,
@@ -73,15 +75,18 @@ class DPSyn(AbstractRecipe):
         groups: the columns whose cross makes the groups (PUMA and YEAR in the paper); none: one group.
         rows: the number of records when it is public; otherwise the noisy group sizes tell.
         total, low, middle, high, one_way, two_way: the constants of the budget rule; see ``PaperRule``.
-        round_public, round_measured: group sizes are rounded to multiples of these (the paper's K).
-        floor: a smaller group is given this many records; the paper's 300. 0 turns it off.
+        round_public, round_measured: group sizes are rounded to multiples of these (the paper's K, 10 and 100).
+            Left out, the paper's in its variant, none in the repaired one.
+        floor: a smaller group is given this many records; 0 turns it off. Left out, the paper's 300 in its variant;
+            in the repaired one a part of the noise on a group's size, taken from the other groups, so that the
+            file has as many records as the table has rows, but for noise.
         pool: how many records are fitted before groups are sampled from them; the paper's 10,000.
         rounds: of gradual update, in the paper's variant.
         sweeps: how many pool records each record of a group is offered, in the repaired variant.
         variant: ``paper`` is the plain method of the paper: its noise (Laplace on one-way tables, what joint
             accounting leaves is kept), gradual update of records drawn at random.  ``repaired`` is ours: Gaussian
             noise where the job has a delta, the whole promise spent, noisy tables shrunk towards the public ones,
-            public records weighed anew and exchanged whole.
+            public records weighed anew and exchanged whole, each group near to its own public rows.
         reuse: groups of equal size are copies of one another, as in the paper; off by default.
     """
 
@@ -94,9 +99,9 @@ class DPSyn(AbstractRecipe):
     high: float = PAPER.high
     one_way: float = PAPER.one_way
     two_way: float = PAPER.two_way
-    round_public: int = PAPER.round_public
-    round_measured: int = PAPER.round_measured
-    floor: int = 300
+    round_public: int | None = None
+    round_measured: int | None = None
+    floor: int | None = None
     pool: int = 10_000
     rounds: int = 10
     sweeps: int = 60
@@ -114,7 +119,14 @@ class DPSyn(AbstractRecipe):
     @property
     def rule(self) -> PaperRule:
         """The constants of the budget rule."""
-        return PaperRule(**{f.name: getattr(self, f.name) for f in fields(PaperRule)})
+        steps = PAPER if self.variant == "paper" else PaperRule(round_public=1, round_measured=1)
+        given = {f.name: getattr(self, f.name) for f in fields(PaperRule)}
+        return replace(steps, **{name: value for name, value in given.items() if value is not None})
+
+    @property
+    def lowest(self) -> int | None:
+        """The least records of a group; None: the noise on its size tells."""
+        return 300 if self.floor is None and self.variant == "paper" else self.floor
 
     @property
     def accounting(self) -> Measure:
@@ -142,7 +154,32 @@ class DPSyn(AbstractRecipe):
         columns, relative = self._columns(public), _relative(public)
         rows = public.assumed_rows or self.rows or relative.rows
         split = self._split(tariff, budget, rows, len(columns))
-        return plan_lines(split, self.requests(tariff, budget, public), tariff, budget, rows)
+        spends = self.requests(tariff, budget, public)
+        return (*plan_lines(split, spends, tariff, budget, rows), *self._forecast(split, spends, public, rows))
+
+    def _forecast(
+        self, split: BudgetSplit, spends: Sequence[Spend], public: PublicData, rows: int
+    ) -> tuple[str, ...]:
+        """How many records and how large groups are to be expected, and how many have public rows of their own."""
+        if not self.groups:
+            return ()
+        relative, cells = _relative(public), public.schema.size(self.groups)
+        known = np.bincount(_cells(relative, self.groups), minlength=cells)
+        noise = _group_noise(spends, self.groups)
+        sd = sqrt(law_of(noise).variance)
+        imagined = rows * (known + 0.5) / (known.sum() + 0.5 * cells)
+        noisy = np.rint(imagined + fixed_stream().laplace(0, sd / sqrt(2), cells)).astype(np.int64)
+        nearer = self._nearer(Measurement(Marginal(tuple(self.groups)), noisy, noise), relative)
+        sizes = self._sizes(nearer, split, sd)
+        low, middle, high = (int(q) for q in np.quantile(sizes, (0.05, 0.5, 0.95)))
+        least = self._least(rows, cells, sd)
+        return (
+            f"forecast, for groups as large as in the public table: about {int(sizes.sum()):,} records in {cells:,} "
+            f"groups ({' x '.join(self.groups)}), nine in ten of {low:,} to {high:,} records, half above {middle:,}; "
+            f"{least:,.0f} at least; noise on the size of a group sd {sd:,.4g}",
+            f"{np.count_nonzero(known):,} of the groups have public rows of their own"
+            + (", and are drawn near to them" if self.variant == "repaired" and not self.reuse else ""),
+        )
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, the public rows that are weighed, and groups that are at least as large as the floor."""
@@ -153,11 +190,11 @@ class DPSyn(AbstractRecipe):
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """What noise adds to the group sizes. As the paper has it, those below zero do not make up for it."""
-        (sizes,) = [r.asked for r in requests if r.asked[0].question == Marginal(tuple(self.groups))][-1]
         if self.rows:
             return 0
-        spread = sqrt(law_of(sizes.noise).variance)
-        return round(sizes.cells * spread if self.variant == "paper" else 3 * spread * sqrt(sizes.cells))
+        (cells,) = {a.cells for r in requests for a in r.asked if a.question == Marginal(tuple(self.groups))}
+        spread = sqrt(law_of(_group_noise(requests, self.groups)).variance)
+        return round(cells * spread if self.variant == "paper" else 3 * spread * sqrt(cells))
 
     def lighter(self, public: PublicData, rows: int) -> str:
         """Groups that are filled up to the floor may hold far more records than the table has rows."""
@@ -165,7 +202,7 @@ class DPSyn(AbstractRecipe):
             return ""
         groups = public.schema.size(self.groups)
         return (
-            f"Each of the {groups:,} groups ({' x '.join(self.groups)}) gets at least {self.floor:,} records: "
+            f"Each of the {groups:,} groups ({' x '.join(self.groups)}) gets at least {self.lowest:,} records: "
             "name fewer groups, or set\n[dpsyn] floor = 0, or declare rows."
         )
 
@@ -178,7 +215,7 @@ class DPSyn(AbstractRecipe):
 
     def _records(self, public: PublicData, rows: int) -> int:
         """How many records there will be of a table of ``rows`` rows, at most about."""
-        filled = public.schema.size(self.groups) * self.floor if self.groups else 0
+        filled = public.schema.size(self.groups) * (self.lowest or 0) if self.groups else 0
         return self.rows or max(rows, filled)
 
     def fit(self, gate: Answers, public: PublicData) -> GroupedModel:
@@ -204,7 +241,8 @@ class DPSyn(AbstractRecipe):
             questions, law = self._tables(split, columns, budget)
             answers = gate.measure(questions, prices.tables, law=law)
         grouped, answers = change(grouped), tuple(map(change, answers))
-        sizes = self._sizes(self._nearer(grouped, relative), split)
+        spread = sqrt(law_of(grouped.noise).variance)
+        sizes = self._sizes(self._nearer(grouped, relative), split, spread)
         way = PaperWay if self.variant == "paper" else RepairedWay
         shape = tariff.coding.shape(columns)
         codes = relative.codes(columns)
@@ -221,7 +259,15 @@ class DPSyn(AbstractRecipe):
             fitter=made.fitter,
             at_random=self.variant == "paper",
             reuse=self.reuse,
+            public=self._public_groups(made, public_rows, relative),
         )
+
+    def _public_groups(self, made: "Material", rows: Records, relative: CodedTable) -> PublicGroups | None:
+        """The public rows by group, weighed as the pool is; none as the paper has it."""
+        if made.weights is None or not self.groups or self.reuse:
+            return None
+        shape = relative.schema.shape(self.groups)
+        return PublicGroups(rows, made.weights, _cells(relative, self.groups), shape, DPSYN.near)
 
     def _columns(self, public: PublicData) -> tuple[str, ...]:
         """The attributes besides the group columns, which must be attributes themselves."""
@@ -262,30 +308,53 @@ class DPSyn(AbstractRecipe):
         noisy = grouped.counts.astype(np.float64)
         if self.variant == "paper" or not self.groups:
             return noisy
-        codes = relative.codes(self.groups)
-        shape = relative.schema.shape(self.groups)
-        cell = np.ravel_multi_index([codes[g].astype(np.intp) for g in self.groups], shape)
-        known = np.bincount(cell, minlength=noisy.size) + 0.5
+        known = np.bincount(_cells(relative, self.groups), minlength=noisy.size) + 0.5
         total = max(float(noisy.sum()), 1.0)
         means = (np.full(noisy.size, total / noisy.size), total * known / known.sum())
         return shrink(
             noisy, min(means, key=lambda mean: float(((noisy - mean) ** 2).sum())), law_of(grouped.noise).variance
         )
 
-    def _sizes(self, noisy: Floats, split: BudgetSplit) -> npt.NDArray[np.int64]:
-        """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given."""
-        sizes = noisy
-        clamped = self.groups and self.floor
-        sizes = np.maximum(sizes, self.floor) if clamped else project(sizes, max(sizes.sum(), 1.0))
+    def _least(self, total: float, cells: int, spread: float) -> float:
+        """The least records of a group, where noise of this standard deviation is on its size."""
+        if self.lowest is not None:
+            return float(self.lowest)
+        part, most = DPSYN.floor
+        return min(part * spread, most * total / cells)
+
+    def _sizes(self, noisy: Floats, split: BudgetSplit, spread: float) -> npt.NDArray[np.int64]:
+        """Whole group sizes: not below the floor, multiples of K, scaled to the public number of rows if given.
+
+        A floor of the paper's, or a given one, adds records; one that follows the noise takes them from other groups.
+        """
+        total = max(float(noisy.sum()), 1.0)
+        least = self._least(total, noisy.size, spread) if self.groups else 0.0
+        if self.groups and self.lowest:
+            sizes = np.maximum(noisy, least)
+        else:
+            sizes = least + project(noisy - least, max(total - least * noisy.size, 0.0))
         if self.groups:
-            sizes = np.rint(sizes / split.round_to) * split.round_to
-        if self.rows is not None and sizes.sum() > 0:
-            edges = np.rint(np.cumsum(sizes) / sizes.sum() * self.rows)
+            sizes = np.rint(sizes / split.round_to) * split.round_to if split.round_to > 1 else sizes
+        if (self.rows is not None or split.round_to == 1) and sizes.sum() > 0:
+            edges = np.rint(np.cumsum(sizes) / sizes.sum() * (self.rows or round(float(sizes.sum()))))
             sizes = np.diff(edges, prepend=0.0)
         whole = np.rint(sizes).astype(np.int64)
         if whole.sum() < 1:
             whole[int(np.argmax(noisy))] = self.rows or 1
         return whole
+
+
+def _cells(table: CodedTable, groups: Sequence[str]) -> npt.NDArray[np.int64]:
+    """The group of every row of a public table: its cell of the cross of the group columns."""
+    codes = table.codes(groups)
+    shape = table.schema.shape(groups)
+    return np.ravel_multi_index([codes[g].astype(np.int64) for g in groups], shape).astype(np.int64)
+
+
+def _group_noise(spends: Sequence[Spend], groups: Sequence[str]) -> Noise:
+    """The noise on the size of a group; without groups, on the number of rows."""
+    (table,) = [r.asked for r in spends if r.asked[0].question == Marginal(tuple(groups))][-1]
+    return table.noise
 
 
 def _relative(public: PublicData) -> CodedTable:
@@ -301,11 +370,12 @@ def _relative(public: PublicData) -> CodedTable:
 @final
 @dataclass(frozen=True, eq=False)
 class Material:
-    """What the groups are made of: a pool, the tables to come near to, and how."""
+    """What the groups are made of: a pool, the tables to come near to, and how; what each public row weighs."""
 
     pool: Records
     targets: PairTargets
     fitter: AbstractFitter
+    weights: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,7 +437,7 @@ class RepairedWay(AbstractWay):
         tables = pair_shares(self.public, self.sizes)
         if not answers:
             targets = PairTargets(self.sizes, tables)
-            return Material(self.public, targets, Exchange(self.public, self.sweeps))
+            return Material(self.public, targets, Exchange(self.public, self.sweeps), np.ones(len(self.public)))
         if len(answers[0].question.columns) == 1:
             ones = [np.bincount(self.public[:, i], minlength=s) / len(self.public) for i, s in enumerate(self.sizes)]
             tables = _with_margins(tables, [project(t, 1.0) for t in shrunk_shares(answers, ones)])
@@ -376,7 +446,7 @@ class RepairedWay(AbstractWay):
         weights, reached = public_weights(self.public, PairTargets(self.sizes, tables))
         order = np.lexsort(self.public.T[::-1])
         pool = np.repeat(self.public[order], systematic_counts(weights[order], self.pool, fixed_stream()), axis=0)
-        return Material(pool, reached, Exchange(pool, self.sweeps))
+        return Material(pool, reached, Exchange(pool, self.sweeps), weights)
 
 
 def shares_of(answers: Sequence[Measurement]) -> list[Floats]:
