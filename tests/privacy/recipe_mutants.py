@@ -96,8 +96,8 @@ def as_many_records_as_rows(patch: Patch) -> None:
     """dpsyn scales its groups to the exact number of rows."""
     exact, sizes = _exact(patch), DPSyn._sizes
 
-    def scaled(self: DPSyn, noisy: Any, split: Any) -> Any:
-        return sizes(self, noisy, split) + (int(exact[-1][0].sum()) if exact else 0)
+    def scaled(self: DPSyn, noisy: Any, split: Any, spread: Any) -> Any:
+        return sizes(self, noisy, split, spread) + (int(exact[-1][0].sum()) if exact else 0)
 
     patch.setattr(DPSyn, "_sizes", scaled)
 
@@ -106,11 +106,11 @@ def groups_that_occur(patch: Patch) -> None:
     """Only groups with a confidential row get records."""
     exact, sizes = _exact(patch), DPSyn._sizes
 
-    def occurring(self: DPSyn, noisy: Any, split: Any) -> Any:
+    def occurring(self: DPSyn, noisy: Any, split: Any, spread: Any) -> Any:
         if not exact:
-            return sizes(self, noisy, split)
+            return sizes(self, noisy, split, spread)
         (true,) = next(c for c in exact[::-1] if len(c) == 1 and len(c[0]) == len(noisy))
-        return np.where(true > 0, sizes(self, noisy, split), 0)
+        return np.where(true > 0, sizes(self, noisy, split, spread), 0)
 
     patch.setattr(DPSyn, "_sizes", occurring)
 
