@@ -7,6 +7,7 @@
       worker.py  such a process
     page.py      what every screen shows besides its own
     tables.py, schema.py, uses.py, budget.py, run.py, result.py, books.py, experiments.py    the screens
+      use_forms.py  a form for every kind of use, made from the kind itself
 
 A screen reads what the command line reads and writes what an editor writes.  Whatever takes long, spends, or reads
 confidential rows is a command in a process of its own; the server itself never opens a confidential row.

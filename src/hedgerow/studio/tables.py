@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 COUNTS = ("integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poisson")
 ATTACH = ("guided_tree", "random_trees")
 RECORDS = ("public_blend", "tree_blend", "dpsyn", "independent")
-_RECIPES = {"records": RECORDS, "attach": ATTACH, "counts": COUNTS}
+CAREERS = ("careers",)
+_RECIPES = {"records": RECORDS, "careers": CAREERS, "attach": ATTACH, "counts": COUNTS}
+_CAREER = 5  # rows of a person that count where nothing is said: four steps
 _NEW = """\
 # What to publish, from what, under which promise, and for which uses: docs/job.md has all keys.
 # The studio changes this file key by key and keeps your comments; so may you, in any editor.
@@ -52,6 +54,7 @@ def _show(visit: Visit) -> Response:
         "about": _Blank(visit.part("job")),
         "chosen": visit.part(recipe_of(visit)).get("columns", []),
         "outcomes": visit.part(recipe_of(visit)).get("outcomes", []),
+        "career_time": visit.part("careers").get("time", ""),
         "recipes": _RECIPES,
         "columns": columns | ({"confidential": columns["public"]} if served else {}),
         "served": served,
@@ -73,9 +76,10 @@ PARTS = ("confidential", "public", "target")
 
 
 def kind_of(visit: Visit) -> str:
-    """What the job gives: records, columns attached to given rows, or a table of counts."""
+    """What the job gives: records, people's careers, columns attached to given rows, or a table of counts."""
     recipe = str(visit.part("job").get("recipe", ""))
-    return "counts" if recipe in COUNTS else "attach" if recipe in ATTACH or visit.part("target") else "records"
+    named = next((kind for kind in ("counts", "careers") if recipe in _RECIPES[kind]), "")
+    return named or ("attach" if recipe in ATTACH or visit.part("target") else "records")
 
 
 def recipe_of(visit: Visit) -> str:
@@ -119,6 +123,7 @@ def _save(visit: Visit) -> Response:
     chosen = {part: visit.said(part) for part in PARTS}
     chosen["confidential"] = _address(visit) or chosen["confidential"]
     kind = visit.said("kind", "records")
+    kind = kind if kind in _RECIPES else "records"
     if kind != "attach":
         chosen["target"] = ""
     if not chosen["confidential"]:
@@ -164,15 +169,21 @@ def _address(visit: Visit) -> str:
 
 
 def needs_columns(visit: Visit) -> bool:
-    """Whether the job does not say yet which columns it is about, or which one tells people apart."""
+    """Whether the job does not say yet which columns it is about, which one tells people apart, or what time is."""
     unnamed = visit.part("confidential").get("unit") == "person" and not visit.part("confidential").get("person")
-    return unnamed or (kind_of(visit) != "records" and not visit.part(recipe_of(visit)).get("columns"))
+    kind, settings = kind_of(visit), visit.part(recipe_of(visit))
+    return (
+        unnamed
+        or (kind == "careers" and not settings.get("time"))
+        or (kind in ("attach", "counts") and not settings.get("columns"))
+    )
 
 
 def _settle(document: "TOMLDocument", visit: Visit, chosen: dict[str, str], kind: str) -> None:
     """Write what was chosen into the job file; what a key has by default is left out."""
     recipe = visit.said("recipe")
-    recipe = recipe if recipe in _RECIPES[kind] else "integer_counts" if kind == "counts" else ""
+    usual = {"counts": "integer_counts", "careers": "careers"}.get(kind, "")
+    recipe = recipe if recipe in _RECIPES[kind] else usual
     set_key(document, "job", "recipe", recipe)
     for key in ("title", "out"):
         if key in visit.form:
@@ -181,19 +192,21 @@ def _settle(document: "TOMLDocument", visit: Visit, chosen: dict[str, str], kind
         visit.folder.place(visit.said("out"))
     for part in PARTS:
         _settle_part(document, visit, part, chosen[part])
-    _settle_unit(document, visit)
+    _settle_unit(document, visit, kind)
     _settle_engine(document, visit, served=is_served(chosen["confidential"]))
     table = recipe or ("guided_tree" if kind == "attach" else "")
-    for name in (*COUNTS, *ATTACH):
+    for name in (*COUNTS, *ATTACH, *CAREERS):
         if name != table:
             document.pop(name, None)
-    if table and "columns_shown" in visit.form:
+    if kind == "careers" and "career_time" in visit.form:
+        set_key(document, "careers", "time", visit.said("career_time"))
+    elif table and "columns_shown" in visit.form:
         set_key(document, table, "columns", visit.listed("columns"))
         if kind == "attach":
             set_key(document, table, "outcomes", visit.listed("outcomes"))
 
 
-_KEYS = {"confidential": ("name", "count"), "public": ("provenance", "count"), "target": ("count",)}
+_KEYS = {"confidential": ("name", "count"), "public": ("provenance", "count"), "target": ("count", "person", "time")}
 
 
 def _settle_part(document: "TOMLDocument", visit: Visit, part: str, table: str) -> None:
@@ -215,14 +228,14 @@ def _settle_engine(document: "TOMLDocument", visit: Visit, *, served: bool) -> N
             document.pop("engine")
 
 
-def _settle_unit(document: "TOMLDocument", visit: Visit) -> None:
-    """Who is protected, and about how many rows there are."""
-    by_person = visit.said("unit") == "person"
+def _settle_unit(document: "TOMLDocument", visit: Visit, kind: str) -> None:
+    """Who is protected, and about how many rows there are. Careers are those of people, with several rows each."""
+    by_person = visit.said("unit") == "person" or kind == "careers"
     set_key(document, "confidential", "unit", "person" if by_person else "")
     set_key(document, "confidential", "person", visit.said("person") if by_person else "")
-    if "order" in visit.form:
-        set_key(document, "confidential", "order", visit.said("order") if by_person else "")
-    rows = _whole(visit.said("rows_per_person"), "rows of one person", default=1)
+    if "order" in visit.form or kind == "careers":
+        set_key(document, "confidential", "order", visit.said("order") if by_person and kind != "careers" else "")
+    rows = _whole(visit.said("rows_per_person"), "rows of one person", default=_CAREER if kind == "careers" else 1)
     set_key(document, "confidential", "rows_per_person", rows if by_person and rows > 1 else None)
     if "assumed_rows" in visit.form:
         about = visit.said("assumed_rows")

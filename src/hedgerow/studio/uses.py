@@ -12,7 +12,8 @@ from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.public import BINNED, CodedTable, Column, Schema
 from hedgerow.studio.page import Visit, page
 from hedgerow.studio.tables import kind_of, recipe_of
-from hedgerow.uses import USES, AbstractUse, use_from_toml
+from hedgerow.studio.use_forms import filled, forms, number
+from hedgerow.uses import AbstractUse, use_from_toml
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -20,27 +21,6 @@ if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
 
 _SAMPLE, _MOST_CELLS, _MOST = 50_000, 60, 8
-_WITHIN = {
-    "table": (("share", "in 100 records counted in a wrong cell", 0.01, ""),
-              ("relative", "in 100 of each cell's count", 0.01, "relative")),
-    "mean": (("relative", "in 100 of the true mean", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
-    "rate": (("points", "percentage points", 0.01, ""), ("relative", "in 100 of the true share", 0.01, "relative")),
-    "quantile": (("relative", "in 100 of the truth", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
-    "coefficient": (("own", "as the coefficient is written, such as 0.02", 1.0, ""),
-                    ("relative", "in 100 of the true coefficient", 0.01, "relative")),
-}  # fmt: skip
-_WITHIN["person-rate"] = _WITHIN["rate"]
-"""How tolerances are said for each kind: a key, the words after the number, what one is worth, and ``within``."""
-_ANY = (("own", "as the figure is written", 1.0, ""), ("relative", "in 100 of the true figure", 0.01, "relative"))
-TITLES = {
-    "table": "A table: how records spread over one or several columns",
-    "mean": "A mean, of everybody or by group",
-    "rate": "A rate: the share of rows with some value, by group",
-    "quantile": "A quantile, such as the median",
-    "coefficient": "A coefficient of a linear model",
-    "person-rate": "A rate among people: who ever has a value, or changes",
-    "prediction": "Prediction: how well a model learnt from the file foretells",
-}
 
 
 def screen(visit: Visit) -> Response:
@@ -66,27 +46,25 @@ def _show(visit: Visit) -> Response:
         suggested = [s for s in suggestions(visit, prepared) if s["use"].name not in known]
     except HedgerowError as refusal:
         problem = str(refusal)
-    kinds = {k: {"title": TITLES.get(k, k), "within": _WITHIN.get(k, _ANY), "more": _more_keys(k)} for k in USES}
-    counts = kind_of(visit) == "counts"
     return page(
         visit,
         "uses.html.j2",
         "uses",
         uses=uses,
         suggested=suggested,
-        kinds={k: v for k, v in kinds.items() if not counts or k != "coefficient"},
-        columns=columns,
+        person=_people(visit)["person"],
+        forms=forms(columns, **_people(visit)) if columns else [],
         problem=problem,
         same=f"$EDITOR {visit.name}   # [[use]]: docs/uses.md\nhedgerow plan {visit.name}",
         python="\n".join(["import hedgerow as hr", f"job = hr.Job.load({visit.name!r})", "job.uses", "job.plan()"]),
     )
 
 
-def _more_keys(kind: str) -> list[str]:
-    """The keys of a kind that has no form of its own."""
-    known = {"table", "mean", "rate", "quantile", "coefficient"}
-    shared = {"name", "tolerance", "within", "over", "kind", "group_size", "cell_size", "by", "relative"}
-    return [] if kind in known else [k for k in USES[kind].allowed() if k not in shared]
+def _people(visit: Visit) -> dict[str, Any]:
+    """By which column the release will say whose each row is, and whether it is a table of counts."""
+    kind = kind_of(visit)
+    named = visit.part("confidential" if kind == "careers" else "target").get("person", "")
+    return {"person": str(named) if kind in ("careers", "attach") else "", "counts": kind == "counts"}
 
 
 def tolerance_words(use: AbstractUse) -> str:
@@ -231,6 +209,13 @@ def _explained(values: Any, group: Any, size: int) -> float:
     return float((rows * (means - v.mean()) ** 2).sum()) / whole if whole > 0 else 0.0
 
 
+def _suggested(visit: Visit) -> dict[str, Any]:
+    try:
+        return dict(json.loads(visit.said("data")))
+    except (ValueError, TypeError):
+        raise JobError(f"This is no suggestion of the page. {NOTHING}") from None
+
+
 def _save(visit: Visit) -> Response:
     file, act = visit.shown_file(), visit.said("act")
     place = int(visit.said("place")) if visit.said("place").isdigit() else -1
@@ -239,14 +224,15 @@ def _save(visit: Visit) -> Response:
         if not 0 <= place < len(had):
             raise JobError(f"There is no such use any more. {NOTHING}")
         changed = (
-            {**had[place], "tolerance": _number(visit.said("tolerance"), "tolerance")} if act == "change" else None
+            {**had[place], "tolerance": number(visit.said("tolerance"), "tolerance")} if act == "change" else None
         )
         if changed is not None:
             use_from_toml(changed)
     else:
-        changed = json.loads(visit.said("data")) if act == "suggested" else _filled(visit)
+        schema = prepared_of(visit).schema
+        changed = _suggested(visit) if act == "suggested" else filled(visit, schema.columns, **_people(visit))
         use = use_from_toml(changed)
-        use.check(prepared_of(visit).schema)
+        use.check(schema)
         if use.name in {u.get("name") for u in had}:
             raise JobError(f"There is a use called {use.name!r} already. Give this one another name. {NOTHING}")
 
@@ -269,39 +255,3 @@ def _save(visit: Visit) -> Response:
 
     visit.folder.edit(file, change)
     return visit.go("uses")
-
-
-def _number(said: str, what: str) -> float:
-    try:
-        found = float(said.replace(",", "."))
-    except ValueError:
-        raise JobError(f"{what}: {said!r} is not a number. {NOTHING}") from None
-    return float(f"{found:.12g}")
-
-
-def _filled(visit: Visit) -> dict[str, Any]:
-    """The use that the form says, as a [[use]] of the job file."""
-    kind = visit.said("kind")
-    if kind not in USES:
-        raise JobError(f"There is no kind of use {kind!r}. {NOTHING}")
-    ways = {way[0]: way for way in _WITHIN.get(kind, _ANY)}
-    way = ways.get(visit.said("way"), next(iter(ways.values())))
-    data: dict[str, Any] = {"name": visit.said("name"), "kind": kind}
-    if kind == "table":
-        data["columns"] = visit.listed("columns")
-        if visit.said("cell_size").isdigit() and int(visit.said("cell_size")):
-            data["cell_size"] = int(visit.said("cell_size"))
-    else:
-        keys = ("of", "formula", "term", *_more_keys(kind))
-        data |= {k: visit.said(k) for k in keys if visit.said(k)}
-        if visit.listed("by"):
-            data["by"] = visit.listed("by")
-    if kind == "rate" or "values" in data:
-        data["values"] = [v.strip() for v in visit.said("values").split(",") if v.strip()]
-    if kind == "quantile":
-        data["at"] = _number(visit.said("at") or "0.5", "which quantile")
-    data |= {"within": way[3]} if way[3] else {}
-    data["tolerance"] = float(f"{_number(visit.said('tolerance'), 'tolerance') * way[2]:.12g}")
-    if not data["name"]:
-        data["name"] = use_from_toml({**data, "name": ""}).name
-    return data

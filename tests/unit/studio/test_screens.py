@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from dataclasses import replace
 from fractions import Fraction
 from math import exp
@@ -22,29 +21,7 @@ from hedgerow.stand_in.rehearsal import Point, Rehearsal
 from hedgerow.studio.folder import SUFFIXES, Folder
 from hedgerow.studio.work import StartedCommand, Work
 from hedgerow.uses import Verdict
-from tests.unit.studio.visiting import JOB, Studio, a_folder
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The commands that were asked for, none of which is run."""
-    words: list[list[str]] = []
-
-    def start(self: Work, kind: str, job: str, said: list[str], **more: Any) -> StartedCommand:
-        words.append(said)
-        return StartedCommand(Path())
-
-    monkeypatch.setattr(Work, "start", start)
-    return words
-
-
-def said(root: Path, name: str = "job.toml") -> dict[str, Any]:
-    return tomllib.loads((root / name).read_text("utf-8"))
-
-
-def send(studio: Studio, screen: str, form: dict[str, Any]) -> int:
-    digest = studio.digest(screen)
-    return studio.ask(f"job/job.toml/{screen}", {"digest": digest, **form}).status
+from tests.unit.studio.visiting import JOB, Studio, a_folder, said, send
 
 
 def test_the_server_stands_before_any_library_for_tables_is_loaded() -> None:
@@ -224,58 +201,6 @@ def test_what_of_the_public_table_falls_outside_is_said(tmp_path: Path) -> None:
     fit = Schema.load(tmp_path / "schema.toml").check(tmp_path / "public.csv", outside=1.0)
     pay = next(f for f in fit.columns if f.name == "pay")
     assert pay.clamped > 0 and f"public.csv: {fit.lines_of(pay)[0]}" in text
-
-
-def test_uses_are_added_in_words_changed_and_removed(tmp_path: Path) -> None:
-    studio = Studio(a_folder(tmp_path))
-    mean = {"act": "add", "kind": "mean", "of": "pay", "by": ["sex"], "tolerance": "3", "way": "relative", "name": ""}
-    rate = {
-        "act": "add",
-        "kind": "rate",
-        "of": "sex",
-        "values": "F",
-        "tolerance": "1",
-        "way": "points",
-        "name": "women",
-    }
-    table = {
-        "act": "add",
-        "kind": "table",
-        "columns": ["sex", "race"],
-        "tolerance": "2",
-        "way": "share",
-        "name": "both",
-    }
-    model = {
-        "act": "add",
-        "kind": "coefficient",
-        "formula": "ln(pay) ~ sex + age",
-        "term": "sex[F]",
-        "tolerance": "0.02",
-    }
-    for form in (mean, rate, table, {**model, "way": "own", "name": "gap"}):
-        assert send(studio, "uses", form) == 303
-    uses = {u.name: u for u in Job.load(tmp_path / "job.toml").uses}
-    assert [u.tolerance for u in uses.values()] == [0.02, 0.03, 0.01, 0.02, 0.02]
-    within = ["total-variation", "relative", "absolute", "total-variation", "absolute"]
-    assert [u.within for u in uses.values()] == within
-    text = studio.ask("job/job.toml/uses").text
-    assert "within 2 in 100" in text and "within 3 in 100" in text and "within 1 percentage points" in text
-    assert send(studio, "uses", mean) == 409, "a name of its own"
-    assert send(studio, "uses", {"act": "change", "place": "0", "tolerance": "0.5"}) == 303
-    assert send(studio, "uses", {"act": "remove", "place": "1"}) == 303
-    assert [u["name"] for u in said(tmp_path)["use"]] == ["race", "women", "both", "gap"]
-    assert said(tmp_path)["use"][0]["tolerance"] == 0.5
-    assert send(studio, "uses", {"act": "add", "kind": "mean", "of": "nothing", "tolerance": "3"}) == 409
-
-
-def test_every_suggestion_can_be_taken(tmp_path: Path) -> None:
-    studio = Studio(a_folder(tmp_path))
-    found = re.findall(r'name="data" value="([^"]*)"', studio.ask("job/job.toml/uses").text)
-    assert len(found) >= 4 and {json.loads(html.unescape(f)).get("kind", "table") for f in found} >= {"mean", "table"}
-    for data in found:
-        assert send(studio, "uses", {"act": "suggested", "data": html.unescape(data)}) == 303
-    Job.load(tmp_path / "job.toml").prepare().uses  # noqa: B018  each can be judged
 
 
 def test_the_odds_and_what_is_left_are_those_of_the_job(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,3 +119,14 @@ def a_folder(root: Path, rows: int = 400) -> Path:
     (root / "schema.toml").write_text(personnel_schema(), "utf-8")
     (root / "job.toml").write_text(JOB, "utf-8")
     return root
+
+
+def said(root: Path, name: str = "job.toml") -> dict[str, Any]:
+    """What a file of the folder says."""
+    return tomllib.loads((root / name).read_text("utf-8"))
+
+
+def send(studio: Studio, screen: str, form: dict[str, Any]) -> int:
+    """Send a form of a screen as it stands now; the status of the answer."""
+    digest = studio.digest(screen)
+    return studio.ask(f"job/job.toml/{screen}", {"digest": digest, **form}).status
