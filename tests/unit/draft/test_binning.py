@@ -1,11 +1,15 @@
 """Bins are round, few, and hold every value of the public table."""
 
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.public.schema.bins import Bins
 from hedgerow.public.schema.drafting.numbers import bins_between, bins_from, round_up
+from tests.unit.draft.drafting_tools import column
 
 
 def edges_of(bins: Bins, *, whole: bool) -> np.ndarray:
@@ -68,6 +72,20 @@ def test_a_long_tail_gets_wider_bins() -> None:
     edges = np.array(bins_from(income, np.ones(len(income), np.int64), whole=True).bins.edges, float)
     widths = np.diff(edges)
     assert widths[-1] > 5 * widths[1] and len(edges) < 80
+
+
+def test_roundings_beyond_chance_and_a_top_code_are_drafted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    wage = rng.integers(200, 9_000, 8_000)
+    wage = np.where(rng.random(8_000) < 0.3, wage // 100 * 100, wage)
+    frame = pl.DataFrame({"wage": np.minimum(wage, 8_765), "plain": rng.integers(200, 9_000, 8_000)})
+    found = column(frame, tmp_path, "wage")
+    ((step, share),) = found.round_to
+    assert step == 100 and abs(share - 0.3) < 0.03 and found.top == 8_765
+    assert found.cell_labels[found.bin_count - 1] == "8765"
+    assert any("Rounded beyond chance: 3" in note for note in found.notes)
+    plain = column(frame, tmp_path, "plain")
+    assert plain.round_to == () and plain.top is None
 
 
 def test_values_on_a_grid_come_back_exactly() -> None:

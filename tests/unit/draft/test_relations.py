@@ -1,13 +1,18 @@
 """Suggestions hold in the rows, are beyond chance, and are fast."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
-from hedgerow.public.schema import Schema
-from hedgerow.public.schema.drafting.draft import Relations, always_below, draft, thresholds
+import hedgerow as hr
+from hedgerow.public.schema import Schema, violations
+from hedgerow.public.schema.drafting.draft import draft
+from hedgerow.public.schema.drafting.relations import Relations, always_below, exclusions, thresholds
+from hedgerow.recipes import RECIPES
 from tests.unit.draft.drafting_tools import drafted, written
 
 rng = np.random.default_rng(11)
@@ -86,6 +91,53 @@ def test_a_value_bound_to_an_age_is_found() -> None:
     (found,) = thresholds({"marital": (marital, 5)}, {"age": age})
     assert found.codes == (0,) and (found.last, found.first) == (14.0, 15.0)
     assert thresholds({"band": (age.astype(int) // 20, 4)}, {"age": age}) == ()
+
+
+def test_what_excludes_what_is_found_and_chance_is_not() -> None:
+    hourly, other = rng.integers(0, 2, N), rng.integers(0, 5, N)
+    overtime = hourly * rng.integers(0, 2, N)
+    found = exclusions({"hourly": (hourly, 2), "overtime": (overtime, 2), "other": (other, 5)}, set())
+    assert [(e.column, e.states, e.other, e.others) for e in found] == [("hourly", (0,), "overtime", (1,))]
+    assert exclusions({"hourly": (hourly, 2), "overtime": (overtime, 2)}, {frozenset(("hourly", "overtime"))}) == ()
+
+
+def payroll(rows: int, seed: int) -> pl.DataFrame:
+    """Pay of a month never above that of the year to date; overtime for the hourly paid alone."""
+    at = np.random.default_rng(seed)
+    month = np.exp(at.normal(8.3, 0.4, rows)).round()
+    hourly = at.random(rows) < 0.5
+    return pl.DataFrame(
+        {
+            "regular_pay": month.astype(int),
+            "ytd_pay": (month * at.integers(1, 13, rows) * at.uniform(1, 1.1, rows)).astype(int) + 1,
+            "basis": np.where(hourly, "hourly", "salary"),
+            "overtime": np.where(hourly & (at.random(rows) < 0.5), at.integers(1, 900, rows), 0),
+        }
+    )
+
+
+@pytest.mark.parametrize("recipe", ["tree_blend", "public_blend"])
+def test_orders_and_exclusions_of_a_payroll_are_suggested_and_kept_by_the_records(
+    tmp_path: Path, recipe: str
+) -> None:
+    public = payroll(3000, 1)
+    text = written(drafted(public, tmp_path))
+    _, _, tail = text.partition("source = ")
+    on = "\n".join(line.removeprefix("# ") if _is_suggestion(line) else line for line in tail.splitlines())
+    schema = Schema.loads("source = " + on)
+    assert [str(r) for r in schema.rules] == ["regular_pay <= ytd_pay"] and len(schema.zeros) == 1
+    made = {}
+    for name, declared in (("with", schema), ("without", replace(schema, rules=(), zeros=()))):
+        release = hr.Job(
+            confidential=hr.Confidential(payroll(3000, 2), name="payroll"),
+            public=hr.Public(public) if recipe == "public_blend" else None,
+            schema=declared,
+            budget=hr.Budget(epsilon=1),
+            recipe=RECIPES[recipe](),
+            ledger=str(tmp_path / f"{name}.db"),
+        ).run(tmp_path / name)
+        made[name] = violations(schema, release.records).sum()
+    assert made["with"] == 0 and made["without"] > 0, made
 
 
 def test_every_suggestion_can_be_switched_on(tmp_path: Path) -> None:

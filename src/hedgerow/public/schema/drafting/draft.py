@@ -3,27 +3,13 @@
 >>> frame = pl.DataFrame({"sex": ["F", "M"] * 50, "age": [20, 21, 22, 23, 24] * 20})
 >>> [(c.name, c.kind) for c in draft(frame).declaration.columns]
 [('sex', 'categorical'), ('age', 'integer')]
-
-What holds between columns is suggested for a person to judge, never switched on.  It is looked for on an even sample
-of rows: fixed columns and few combinations in codes, as the drafted schema makes them; order and one-sided values in
-numbers.  Only a relation far from what unrelated columns would show is suggested.
-
->>> area = np.arange(4000) % 40
->>> Relations({"area": area, "state": area // 10}, {"area": 40, "state": 4}).determined
-{'state': 'area'}
->>> service = np.arange(1000.0) % 30
->>> always_below({"service": service, "age": 20 + service + np.arange(1000) % 7 * 5, "n": service[::-1]})
-()
->>> always_below({"low": service, "high": service + np.arange(1000) % 3})
-(('low', 'high'),)
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations, permutations
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +24,21 @@ from hedgerow.public.schema.column import BINNED, LISTED, Column
 from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, from_labels, read_codebook, unknown
 from hedgerow.public.schema.drafting.kinds import guess, name_of_people, sketch_entry, with_table
 from hedgerow.public.schema.drafting.profile import TableProfile, read_profile
+from hedgerow.public.schema.drafting.relations import (
+    Exclusion,
+    FewCombinations,
+    Relations,
+    Threshold,
+    always_below,
+    exclusions,
+    steady_within,
+    thresholds,
+)
 from hedgerow.public.schema.drafting.sketch import Draft, Sketch
 from hedgerow.public.schema.resolve import resolve
 from hedgerow.public.schema.structure import Reason
 from hedgerow.public.toml import key, value
 
-_EVIDENCE = 100.0
-_MOST_SIZE, _MOST_CELLS, _MOST_PARTS, _SMALL = 40, 4_000, 6, 64
-_FEW, _GAIN, _SOME_GAIN = 0.76, 0.6, 0.95
-_VIOLATIONS, _LEAST_ROWS, _MOST_RULES, _COMPARABLE = 50, 100, 12, 0.2
 Codes = npt.NDArray[np.integer]
 Floats = npt.NDArray[np.float64]
 
@@ -148,199 +140,6 @@ def _ranks(series: pl.Series) -> npt.NDArray[np.int64]:
     return series.cast(pl.String, strict=False).fill_null("").rank("dense").cast(pl.Int64).to_numpy()
 
 
-def steady_within(groups: Codes, codes: Mapping[str, Codes]) -> tuple[str, ...]:
-    """The columns that never change between rows of one group, though chance would have changed them.
-
-    >>> person = np.arange(3000) // 3
-    >>> steady_within(person, {"sex": person % 7 % 2, "year": np.arange(3000) % 3})
-    ('sex',)
-    """
-    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
-    repeats = len(groups) - len(first)
-    out = []
-    for name, code in codes.items():
-        if _evidence(code, repeats) >= _EVIDENCE and np.array_equal(code[first][group], code):
-            out.append(name)
-    return tuple(out)
-
-
-def _evidence(codes: Codes, repeats: int) -> float:
-    """Of so many rows that repeat a group, how many would differ from it in an unrelated column."""
-    share = np.bincount(codes) / max(len(codes), 1)
-    return float(repeats * (1 - (share**2).sum()))
-
-
-class FewCombinations(NamedTuple):
-    """Columns that occur in few combinations: how many were seen, and how many could be."""
-
-    columns: tuple[str, ...]
-    seen: int
-    possible: int
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Relations:
-    """The codes of some rows, and the relations they show.
-
-    Attributes:
-        codes: the code of every row, for each column.
-        sizes: how many codes each column has.
-        lists: the columns with a list of values, which may be joined.
-    """
-
-    codes: Mapping[str, Codes]
-    sizes: Mapping[str, int]
-    lists: tuple[str, ...] = ()
-
-    @cached_property
-    def rows(self) -> int:
-        """How many rows were looked at."""
-        return len(next(iter(self.codes.values()), ()))
-
-    @cached_property
-    def determined(self) -> dict[str, str]:
-        """Columns that another one fixes in every row, each with that one; chains are cut to their head.
-
-        The column with most values comes first, so that what fixes is never itself fixed.
-        """
-        found: dict[str, str] = {}
-        seen = {n: len(np.unique(c)) for n, c in self.codes.items()}
-        place = {n: i for i, n in enumerate(self.codes)}
-        heads = sorted((n for n in self.codes if 2 <= seen[n] <= self.rows / 20), key=lambda n: (-seen[n], place[n]))
-        for head in heads:
-            if head in found:
-                continue
-            _, first, group = np.unique(self.codes[head], return_index=True, return_inverse=True)
-            for name in self.codes:
-                if name == head or name in found or not 2 <= seen[name] <= seen[head] or name in found.values():
-                    continue
-                codes, repeats = self.codes[name], self.rows - seen[head]
-                if _evidence(codes, repeats) >= _EVIDENCE and np.array_equal(codes[first][group], codes):
-                    found[name] = head
-        return found
-
-    @cached_property
-    def joins(self) -> tuple[FewCombinations, ...]:
-        """Sets of columns, none in two of them, that occur in far fewer combinations than chance gives."""
-        free = [n for n in self.lists if 2 <= self.sizes[n] <= _MOST_SIZE and n not in self.determined]
-        strength = {p: s for p in combinations(free, 2) if (s := self._shortage(p)) < _FEW}
-        out: list[FewCombinations] = []
-        used: set[str] = set()
-        for pair in sorted(strength, key=lambda p: (strength[p], p)):
-            if used & {*pair}:
-                continue
-            group = self._grown(pair, [n for n in free if n not in used and n not in pair], strength)
-            used |= {*group}
-            ordered = tuple(n for n in self.codes if n in group)
-            out.append(FewCombinations(ordered, len(np.unique(self._crossed(ordered))), self._cells(ordered)))
-        return tuple(out)
-
-    def _grown(
-        self, group: tuple[str, ...], free: list[str], strength: Mapping[tuple[str, str], float]
-    ) -> tuple[str, ...]:
-        """The group with further columns, while each is short of combinations with one already in it.
-
-        A group that stays small may take a column for little gain; a large one must gain much.
-        """
-        for name in free:
-            ties = [strength.get((a, name), strength.get((name, a), 1.0)) for a in group]
-            wider = (*group, name)
-            if len(wider) > _MOST_PARTS or min(ties) >= _FEW or self._cells(wider) > _MOST_CELLS:
-                continue
-            before, after = (len(np.unique(self._crossed(g))) for g in (group, wider))
-            gain = _SOME_GAIN if after <= _SMALL else _GAIN
-            if after <= gain * before * self.sizes[name]:
-                group = wider
-        return group
-
-    def _shortage(self, pair: tuple[str, ...]) -> float:
-        """Combinations seen, as a share of those that independent columns would show in as many rows."""
-        a, b = pair
-        if self._cells(pair) > _MOST_CELLS:
-            return 1.0
-        both = np.bincount(self._crossed(pair), minlength=self._cells(pair))
-        table = both.reshape(self.sizes[a], self.sizes[b])
-        expected = np.outer(table.sum(1), table.sum(0)) / max(self.rows, 1)
-        surely = 1 - np.exp(-expected)
-        return float((both > 0).sum() / max(surely.sum(), 1.0))
-
-    def _crossed(self, names: tuple[str, ...]) -> npt.NDArray[np.int64]:
-        out = np.zeros(self.rows, np.int64)
-        for name in names:
-            out = out * self.sizes[name] + self.codes[name]
-        return out
-
-    def _cells(self, names: tuple[str, ...]) -> int:
-        return int(np.prod([self.sizes[n] for n in names], dtype=np.int64))
-
-
-class Threshold(NamedTuple):
-    """Values of ``column`` that occur exactly up to ``last`` of ``by``, all others only from ``first`` on."""
-
-    column: str
-    codes: tuple[int, ...]
-    by: str
-    last: float
-    first: float
-
-
-def always_below(numbers: Mapping[str, Floats]) -> tuple[tuple[str, str], ...]:
-    """Pairs with left <= right in every row where both are known, although unrelated rows would break it.
-
-    Unrelated is judged by moving one column on by a third of the table.  A left column that hardly varies
-    beside the right one (a number of persons, an age) is no comparison.  Pairs that follow from two others
-    are left away.
-    """
-    ordered: set[tuple[str, str]] = set()
-    for left, right in permutations(numbers, 2):
-        a, b = numbers[left], numbers[right]
-        known = ~(np.isnan(a) | np.isnan(b))
-        if known.sum() < _LEAST_ROWS or (a[known] > b[known]).any() or (a[known] == b[known]).all():
-            continue
-        moved = np.roll(b, len(b) // 3)
-        if (a > moved).sum() >= _VIOLATIONS and _spread(a[known]) >= _COMPARABLE * _spread(b[known]):
-            ordered.add((left, right))
-    implied = {(a, c) for a, b in ordered for b2, c in ordered if b == b2 and (a, c) in ordered}
-    return tuple(sorted(ordered - implied, key=lambda p: [list(numbers).index(n) for n in p]))[:_MOST_RULES]
-
-
-def _spread(x: Floats) -> float:
-    return float(np.subtract(*np.quantile(x, [0.99, 0.01])))
-
-
-def thresholds(lists: Mapping[str, tuple[Codes, int]], numbers: Mapping[str, Floats]) -> tuple[Threshold, ...]:
-    """Values of a list that lie wholly below (or above) all the others along a number: N/A under 15."""
-    out = []
-    for column, (codes, size) in lists.items():
-        for by, number in numbers.items():
-            known = ~np.isnan(number)
-            if by == column or known.sum() < _LEAST_ROWS:
-                continue
-            if (found := _threshold(column, codes[known], size, by=by, number=number[known])) is not None:
-                out.append(found)
-                break
-    return tuple(out)[:_MOST_RULES]
-
-
-def _threshold(column: str, codes: Codes, size: int, *, by: str, number: Floats) -> Threshold | None:
-    low, high = np.full(size, np.inf), np.full(size, -np.inf)
-    np.minimum.at(low, codes, number)
-    np.maximum.at(high, codes, number)
-    count = np.bincount(codes, minlength=size)
-    order = np.argsort(low)
-    order = order[count[order] > 0]
-    reach = np.maximum.accumulate(high[order])
-    cuts = [k for k in range(1, len(order)) if reach[k - 1] < low[order[k]]]
-    if len(cuts) != 1:  # several: the list is a banding of the number, not a gate at one point
-        return None
-    k = cuts[0]
-    below = int(count[order[:k]].sum())
-    if min(below, len(codes) - below) < _VIOLATIONS:
-        return None
-    return Threshold(column, tuple(int(c) for c in order[:k]), by, float(reach[k - 1]), float(low[order[k]]))
-
-
 def _with_relations(draft: Draft, table: TableProfile) -> Draft:
     """The draft with suggestions about several columns, looked for in the table's codes."""
     columns = {c.name: c for c in resolve(draft.declaration, table.sample).columns}
@@ -354,7 +153,12 @@ def _with_relations(draft: Draft, table: TableProfile) -> Draft:
     free = {n: x for n, x in numbers.items() if n not in fixed}
     blocks = [_join_block(j, rows) for j in relations.joins]
     short = {n: codes for n, codes in coded.items() if n not in fixed}
-    blocks += [_zero_block(columns[t.column], t, rows) for t in _thresholds(columns, short, numbers)]
+    found = _thresholds(columns, short, numbers)
+    blocks += [_zero_block(columns[t.column], t, rows) for t in found]
+    known = {frozenset((t.column, t.by)) for t in found} | {frozenset(pair) for pair in fixed.items()}
+    known |= {frozenset(pair) for j in relations.joins for pair in combinations(j.columns, 2)}
+    states = {n: _states(columns[n], coded[n], numbers.get(n)) for n in short}
+    blocks += [_exclusion_block(columns, e, rows) for e in exclusions(states, known)]
     said = f"in all {rows:,} rows looked at.\n[[rule]]"
     blocks += [f"{a} <= {b} {said}\nleft = {value(a)}\nright = {value(b)}" for a, b in always_below(free)]
     return replace(
@@ -385,6 +189,40 @@ def _thresholds(
     short = {n: (codes[n], columns[n].size) for n in listed if 2 <= columns[n].size <= 30}
     wide = {n: x for n, x in numbers.items() if columns[n].kind == "integer" and columns[n].size > 12}
     return thresholds(short, wide)
+
+
+_ZERO, _ABOVE, _BELOW = 0, 1, 2
+"""What a number may be besides its cells beyond the bins, which follow."""
+
+
+def _states(column: Column, codes: Codes, number: Floats | None) -> tuple[Codes, int]:
+    """What may exclude something else: the values of a list; of numbers whether they are 0, above or below it."""
+    if number is None:
+        return codes.astype(np.int64), column.size
+    sign = np.where(number > 0, _ABOVE, np.where(number < 0, _BELOW, _ZERO))
+    beyond = codes.astype(np.int64) - column.bin_count
+    return np.where(beyond < 0, sign, _BELOW + 1 + beyond), _BELOW + 1 + column.size - column.bin_count
+
+
+def _conditions(column: Column, states: tuple[int, ...]) -> list[tuple[str, str]]:
+    """The states as conditions of structural zeros, each with its words."""
+    if column.kind not in BINNED:
+        texts = [column.cell_texts[s] for s in states]
+        return [(value(texts), " or ".join(t or "missing" for t in texts[:4]) + ", ..." * (len(texts) > 4))]
+    signs = {_ZERO: ('["0"]', "0"), _ABOVE: ("{ above = 0 }", "above 0"), _BELOW: ("{ below = 0 }", "below 0")}
+    beyond = [column.cell_texts[column.bin_count + s - _BELOW - 1] for s in states if s > _BELOW]
+    return [signs[s] for s in states if s <= _BELOW] + [(value([t]), t or "missing") for t in beyond]
+
+
+def _exclusion_block(columns: Mapping[str, Column], e: Exclusion, rows: int) -> str:
+    """Structural zeros that say what never stands together."""
+    left, right = _conditions(columns[e.column], e.states), _conditions(columns[e.other], e.others)
+    said = " or ".join(words for _, words in left), " or ".join(words for _, words in right)
+    zeros = "\n".join(
+        f"[[zero]]\nwhere = {{ {key(e.column)} = {a}, {key(e.other)} = {b} }}" for a, _ in left for b, _ in right
+    )
+    chance = f"chance would give {e.expected:,.0f}"
+    return f"{e.column} {said[0]} never with {e.other} {said[1]}, in {rows:,} rows looked at; {chance}.\n{zeros}"
 
 
 def _with_determined(column: Sketch | Reason, fixed: dict[str, str], rows: int) -> Sketch | Reason:

@@ -35,6 +35,7 @@ FEW = 12
 _EVEN, _BODY = 100, 50
 _LARGEST = 2.0**51
 _SPIKE, _CROWDED, _TAIL = 0.05, 0.25, 1.5
+_LEAST_MULTIPLES, _LEAST_SHARE, _NEAR = 20, 0.02, 10
 _LADDER = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), Fraction(7))
 _MARKS = frozenset([1, 7, 8, 9, 97, 98, 99, 997, 998, 999, 9998, 9999, 99999, 999999])
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -219,6 +220,8 @@ def sketch_amount(profile: Profile) -> Sketch | None:
     inner = ~np.isin(values, marks)
     binning = bins_from(values[inner], counts[inner], whole=whole)
     sketch = _sketch_number(profile, binning, tuple(words["value"]), whole=whole)
+    spread = inner & ~np.isin(values, (*binning.alone, *binning.spikes, 0.0))  # 0 is a multiple of everything
+    sketch = _with_heaps(sketch, values[spread], counts[spread])
     special = dict(sketch.special) | {_written(profile, m): f"{m:.0f}" for m in marks}
     said = "stands apart, like a mark for something: it has a cell of its own. Give it a label."
     remarks = (*sketch.remarks, *(f"{m:.0f} {said}" for m in marks))
@@ -268,6 +271,61 @@ def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *
     )
 
 
+def _with_heaps(sketch: Sketch, values: Floats, counts: Counts) -> Sketch:
+    """The sketch with the roundings and the top code that the values show, where its bins leave a choice."""
+    if not sketch.wants_values or len(values) < 2 or sketch.kind == "real" and sketch.unit is None:
+        return sketch
+    top, remarks = top_code(values, counts), []
+    rest = slice(None if top is None else -1)
+    found = heaps(values[rest], counts[rest], sketch.unit or 1)
+    if found:
+        said = ", ".join(f"{share:.0%} to {grouped(step)}" for step, share in found)
+        remarks.append(f"Rounded beyond chance: {said}; used where a job has no public table.")
+    if top is not None and sketch.cuts[0] < top:
+        remarks.append(f"{grouped(top)} is the largest and heaped, like a top code: it has a bin of its own.")
+        sketch = replace(sketch, top=_number(top))
+    return replace(sketch, round_to=found, remarks=(*sketch.remarks, *remarks))
+
+
+def heaps(values: Floats, counts: Counts, unit: float) -> tuple[tuple[int | float, float], ...]:
+    """The shares of sorted ``values``, seen ``counts`` times, that were rounded to 5, 10, 50, 100 ... units.
+
+    Shares of a rounding are those beyond what finer roundings give by chance: of numbers rounded to 10, a tenth are
+    multiples of 100.
+
+    >>> one = np.arange(1.0, 5001.0)
+    >>> heaps(one, np.where(one % 100 == 0, 101, 1), 1)
+    ((100, 0.5),)
+    """
+    whole = np.rint(values / unit).astype(np.int64)
+    steps = [1]
+    while steps[-1] * 2 * _LEAST_MULTIPLES <= whole[-1] - whole[0]:
+        steps.append(steps[-1] * (5 if len(steps) % 2 else 2))
+    of = [float(counts[whole % s == 0].sum() / counts.sum()) for s in steps]
+    shares: list[float] = []
+    for i, step in enumerate(steps):
+        wider = steps[i + 1] if i + 1 < len(steps) else 0
+        exactly, chance = (of[i] - of[i + 1], 1 - step / wider) if wider else (of[i], 1.0)
+        finer = sum(s * (f / step - (f / wider if wider else 0)) for s, f in zip(shares, steps, strict=False))
+        shares.append(max((exactly - finer) / chance, 0.0))
+    exact = Fraction(str(unit))
+    return tuple(
+        (_number(s * exact), round(x, 2)) for s, x in zip(steps[1:], shares[1:], strict=True) if x >= _LEAST_SHARE
+    )
+
+
+def top_code(values: Floats, counts: Counts) -> float | None:
+    """The largest of sorted values, when it has far more rows than any of those below it.
+
+    >>> pay = np.arange(1.0, 1001.0)
+    >>> top_code(pay, np.where(pay == 1000, 50, 5)), top_code(pay, np.full(1000, 5))
+    (1000.0, None)
+    """
+    near = counts[-_NEAR - 1 : -1]
+    heaped = counts[-1] >= 20 and counts[-1] >= 0.002 * counts.sum() and counts[-1] > 3 * near.max(initial=0)
+    return float(values[-1]) if heaped else None
+
+
 def _number_hints(binning: Binning) -> tuple[str, ...]:
     """Other ways to bin, when the bins are many."""
     if binning.cells <= 30 or binning.decode == "public":
@@ -314,6 +372,7 @@ def set_apart(sketch: Sketch, named: Mapping[str, str]) -> Sketch:
     0
     """
     numbers = {v: float(v) for v in named if _NUMBER.fullmatch(v)}
+    sketch = replace(sketch, top=None) if sketch.top in numbers.values() else sketch
     bins, inside = sketch.bins or Bins(), set[str]()
     if bins.edges:
         return _beside_edges(sketch, named, bins.edges, {*numbers.values()})
