@@ -84,6 +84,7 @@ class PreparedJob:
             self.job.confidential.assumed_rows,
             self.job.wanted_tables,
             self.job.wanted_figures,
+            self.job.predicted,
         )
 
     def _read(self, part: Public | Target | None, role: Role) -> CodedTable | None:
@@ -241,7 +242,7 @@ class PreparedJob:
         secret = "frame" if job.confidential.is_frame else str(job.confidential.table)
         order = [job.order] if job.order else []
         asks = (job.stated_recipe, settings, self.guarantee, job.budget, job.table, secret, job.ledger)
-        wanted = (job.wanted_tables, job.wanted_figures)
+        wanted = (job.wanted_tables, job.wanted_figures, *job.predicted)
         return _hash(asks, wanted, job.confidential.assumed_rows, job.seed, free.dumps(), tables, *order)
 
     def ledger(self) -> Ledger:

@@ -292,6 +292,11 @@ class JobValues:
         """The figures of intended uses that are told by less than a table."""
         return tuple(dict.fromkeys(u.statistic for u in self.uses if u.statistic is not None))
 
+    @property
+    def predicted(self) -> tuple[str, ...]:
+        """The columns that intended uses predict from all others."""
+        return tuple(dict.fromkeys(u.predicted for u in self.uses if u.predicted))
+
 
 def facts_for(job: JobValues, public: PublicData) -> tuple[Fact, ...]:
     """What people are counted by, by the job and what its target shows; none when rows are counted."""

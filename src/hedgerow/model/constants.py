@@ -42,6 +42,12 @@ class BlendConstants:
     wider_fit_sweeps: int = chosen(12, "sweeps", "of proportional fitting of such a table to its pairs")
     wider_raking: tuple[int, float] = chosen((4, 0.5), "sweeps, power", "of weighing records to them and their pairs")
     wider_last_sweeps: int = chosen(10, "sweeps", "of weighing them to such tables alone, at last")
+    prediction_worth: float = chosen(
+        5.0,
+        "times",
+        "that an error counts in a pair with a column that a use predicts",
+        "chosen among 1, 5 and 20 on adult with tree_blend at epsilon 1; acs_ma and census were kept apart",
+    )
     figure_noise: float = chosen(0.5, "of the rows", "the most that the noise of a figure's bands may move")
     tail_sure: float = chosen(3.0, "standard deviations of noise", "a count above them is no part of a column's tail")
     empty_sure: float = chosen(2.0, "standard deviations of noise", "the end of a tail that sums to less has nobody")

@@ -272,6 +272,7 @@ class PublicData:
         assumed_rows: a public guess of the confidential table's number of rows, for plans only.
         wanted: the columns of each table that an intended use is read from.
         figures: the figures of intended uses that are told by less than a table.
+        predicted: the columns that intended uses predict from all others.
         memo: what a recipe has worked out of all this and needs again, under keys of its own.
     """
 
@@ -281,6 +282,7 @@ class PublicData:
     assumed_rows: int | None = None
     wanted: tuple[tuple[str, ...], ...] = ()
     figures: tuple[Statistic, ...] = ()
+    predicted: tuple[str, ...] = ()
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

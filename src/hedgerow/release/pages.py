@@ -393,7 +393,7 @@ def _interval_panel(name: str, found: EstimateTable) -> figures.ReportPanel:
 
 def _use_figures(contents: Contents) -> Iterator[figures.ReportPanel]:
     """What the synthetic copies say of uses that ask for a figure in each group; one copy in memory at a time."""
-    uses = [v.use for v in contents.verdicts if not v.use.figures_are_counts]
+    uses = [v.use for v in contents.verdicts if v.use.told_by_file and not v.use.figures_are_counts]
     found: dict[int, list[Any]] = {i: [] for i in range(len(uses))}
     for copy in _copies(contents) if uses else ():
         for i, use in enumerate(uses):

@@ -109,6 +109,7 @@ class Redrawing:
             self.published.confidential.assumed_rows,
             self.published.wanted_tables,
             self.published.wanted_figures,
+            self.published.predicted,
         )
 
     @cached_property

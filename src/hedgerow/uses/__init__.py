@@ -1,7 +1,7 @@
 """Uses: what a release must get right, a class per kind, and how each is judged.
 
 base.py          what every use is: its keys, its figures on a table, its error
-table.py, mean.py (means and quantiles), rate.py, person_rate.py, coefficient.py   the kinds
+table.py, mean.py (means and quantiles), rate.py, person_rate.py, coefficient.py, prediction.py   the kinds
 verdict.py       all kinds by name, and how a use is expected to fare, or did
 """
 
@@ -9,6 +9,7 @@ from hedgerow.uses.base import AbstractUse, Quantity, UseError, cell_names, like
 from hedgerow.uses.coefficient import Coefficient
 from hedgerow.uses.mean import Mean, Quantile
 from hedgerow.uses.person_rate import PersonRate
+from hedgerow.uses.prediction import Prediction
 from hedgerow.uses.rate import Rate
 from hedgerow.uses.table import Table
 from hedgerow.uses.verdict import USES, ExactVerdict, Verdict, use_asked, use_from_toml, use_mistakes

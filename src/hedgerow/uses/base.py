@@ -13,7 +13,7 @@ mean the same thing.  How to add a kind:
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, InitVar, dataclass, fields
+from dataclasses import MISSING, InitVar, dataclass, fields, replace
 from functools import cached_property
 from math import isfinite, sqrt
 from numbers import Real
@@ -45,11 +45,13 @@ class Quantity:
         values: the figures; NaN where a group has none.
         sizes: the rows behind each.
         errors: the standard error of each, where one is known; else empty.
+        rest: what else a use needs to hold it against another.
     """
 
     values: Floats
     sizes: Floats
     errors: Floats
+    rest: Any = None
 
     @cached_property
     def total(self) -> float:
@@ -90,6 +92,8 @@ class AbstractUse(ABC):
     unit: ClassVar[str] = "group"
     size_key: ClassVar[str] = "group_size"
     figures_are_counts: ClassVar[bool] = False
+    told_by_file: ClassVar[bool] = True
+    """Whether a file tells its figures by itself."""
     default_within: ClassVar[Within] = "absolute"
     default_over: ClassVar[Over] = "typical"
 
@@ -169,6 +173,11 @@ class AbstractUse(ABC):
     def statistic(self) -> Statistic | None:
         """What tells the figure by less than a table; None where the table itself is wanted."""
         return None
+
+    @property
+    def predicted(self) -> str:
+        """The column that is predicted from all others; empty for other kinds."""
+        return ""
 
     @abstractmethod
     def figures(self, table: CodedTable) -> Quantity:
@@ -253,7 +262,7 @@ class AbstractUse(ABC):
         """How far ``made`` is from ``true``, whose table stands for ``scale`` times its rows."""
         large = (true.sizes * scale >= max(self.least_rows, 1)) & np.isfinite(true.values)
         # a group without synthetic rows has nothing to show
-        found = self.scaled(Quantity(np.nan_to_num(made.values, nan=0.0), made.sizes, made.errors), true)
+        found = self.scaled(replace(made, values=np.nan_to_num(made.values, nan=0.0)), true)
         parts = np.full(len(true.values), np.nan)
         parts[large] = np.abs(found - true.values)[large]
         if self.within == "relative":

@@ -11,10 +11,13 @@ from hedgerow.uses.base import NOTHING, AbstractUse
 from hedgerow.uses.coefficient import Coefficient
 from hedgerow.uses.mean import Mean, Quantile
 from hedgerow.uses.person_rate import PersonRate
+from hedgerow.uses.prediction import Prediction
 from hedgerow.uses.rate import Rate
 from hedgerow.uses.table import Table
 
-USES: dict[str, type[AbstractUse]] = {u.kind: u for u in (Table, Mean, Rate, Quantile, Coefficient, PersonRate)}
+USES: dict[str, type[AbstractUse]] = {
+    u.kind: u for u in (Table, Mean, Rate, Quantile, Coefficient, PersonRate, Prediction)
+}
 
 
 def use_from_toml(data: Mapping[str, Any]) -> AbstractUse:

@@ -180,6 +180,26 @@ def test_the_table_of_a_use_is_measured_and_nearer_unless_that_is_turned_off(nam
 
 
 @pytest.mark.parametrize("name", BLENDS)
+def test_a_use_that_predicts_a_column_buys_less_noise_in_its_pairs(name: str) -> None:
+    """Decided by public knowledge and noisy answers: what is asked is the same pairs, each at another price."""
+    secret, relative = people(20_000, 1), people(20_000, 2)
+    schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
+    spent: dict[tuple[str, ...], float] = {}
+    for predicted in ((), ("job",)):
+        public = PublicData(schema, CodedTable.read(relative, schema), predicted=predicted)
+        gate = gate_of(schema, secret, budget)
+        recipe = cast(Any, RECIPES[name])()
+        recipe.fit(gate, public)
+        pairs = [q for a in gate.record for q in a.spend.asked if len(q.question.columns) == 2]
+        spent[predicted] = float(
+            sum(q.cost for q in pairs if "job" in q.question.columns) / sum(q.cost for q in pairs)
+        )
+        said = recipe.remarks(gate.tariff, budget, public)
+        assert ("for prediction, more of the budget goes to the pairs of: job" in said) == bool(predicted)
+    assert spent[("job",)] > 1.2 * spent[()], spent
+
+
+@pytest.mark.parametrize("name", BLENDS)
 def test_the_table_of_a_use_that_would_be_all_noise_is_not_measured(name: str) -> None:
     schema, budget = Schema.loads(SCHEMA), Budget("0.1", "1e-6")
     wanted = (("town", "year", "age", "service", "job", "pay"),)

@@ -9,7 +9,7 @@ expectation m, in columns i and j with margins m_i and m_j, is
 and the error of all tables is the sum of sqrt(q).  Its slope in each table's precision is known in closed form.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi, prod, sqrt
@@ -44,6 +44,15 @@ class Price:
 def moved(mean: Floats, sd: float) -> float:
     """The share of all rows that noise is expected to move, counting no more for a cell than it can hold."""
     return _MEAN * float(np.minimum(sd, mean).sum()) / max(float(mean.sum()), 1.0)
+
+
+def worth_of(pairs: Sequence[Key], predicted: Collection[int]) -> list[float]:
+    """How much an error counts in each pair: more with a column that an intended use predicts.
+
+    >>> worth_of([(0, 1), (1, 2)], [0])
+    [5.0, 1.0]
+    """
+    return [BLEND.prediction_worth if set(p) & set(predicted) else 1.0 for p in pairs]
 
 
 def shares_by_gain(
@@ -98,6 +107,7 @@ class Stakes:
         spread: the variance of their true cells around them.
         margins: the expected counts of each column.
         margin_spread: the variance of the true ones around them.
+        predicted: columns whose pairs count more.
     """
 
     shape: tuple[int, ...]
@@ -105,15 +115,16 @@ class Stakes:
     spread: Mapping[Key, Floats]
     margins: Sequence[Floats]
     margin_spread: Sequence[Floats]
+    predicted: Collection[int] = ()
 
     def error(self, precision: Mapping[Key, float]) -> float:
         """The predicted error: the sum over all cells of all pairs of the standard deviation that is left."""
-        return float(np.sqrt(self._left(precision)[1]).sum())
+        return float((self._worth * np.sqrt(self._left(precision)[1])).sum())
 
     def slopes(self, precision: Mapping[Key, float], keys: Sequence[Key]) -> Floats:
         """How fast the predicted error falls as the precision of each of ``keys`` grows."""
         own, cells = self._left(precision)
-        steep = 0.5 / np.sqrt(cells + 1e-9)
+        steep = 0.5 * self._worth / np.sqrt(cells + 1e-9)
         direct = dict(zip(self.means, np.add.reduceat(steep * own**2, self._starts), strict=True))
         steep *= self._squares
         felt = np.zeros(sum(self.shape))
@@ -149,6 +160,10 @@ class Stakes:
     @cached_property
     def _spread(self) -> Floats:
         return np.concatenate(list(self.spread.values()))
+
+    @cached_property
+    def _worth(self) -> Floats:
+        return np.repeat(worth_of(list(self.means), self.predicted), [len(m) for m in self.means.values()])
 
     @cached_property
     def _squares(self) -> Floats:

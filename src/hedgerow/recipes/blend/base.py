@@ -67,7 +67,14 @@ class AbstractBlend(AbstractRecipe):
         named += [
             f.in_words for f in public.figures if self.uses and axes.crossed is None and has_bands(public.schema, f)
         ]
-        return (f"for the intended uses, where worth their noise, measures: {', '.join(named)}",) if named else ()
+        told = [f"for the intended uses, where worth their noise, measures: {', '.join(named)}"] if named else []
+        if found := [axes.names[i] for i in sorted(self._predicted(axes, public))]:
+            told.append(f"for prediction, more of the budget goes to the pairs of: {', '.join(found)}")
+        return tuple(told)
+
+    def _predicted(self, axes: Axes, public: PublicData) -> frozenset[int]:
+        """The axes of columns that intended uses predict."""
+        return frozenset(i for c in public.predicted for i in axes.covering((c,))) if self.uses else frozenset()
 
     def memory(self, public: PublicData, rows: int) -> int:
         """Every pair, and the records that are fitted to them."""

@@ -166,7 +166,7 @@ class PublicBlend(AbstractBlend):
         first = self._prior(noisy, public)
         figures = self._figures(axes, public, codes, first.margins, price, float(gate.left * part))
         part = part if figures else Fraction(0)
-        again = self._shares(gate, noisy, first.stakes(), chosen, part)
+        again = self._shares(gate, noisy, first.stakes(self._predicted(axes, public)), chosen, part)
         questions = [*(axes.question(k) for k in again), *figures]
         weights = [*again.values(), *(part / len(figures) for _ in figures)]
         second = gate.measure(questions, gate.left, weights=weights)
@@ -290,14 +290,14 @@ class PublicPrior:
         odd = [i for i, s in enumerate(sums) if np.size(s) and clipped_slope(*s) < PUBLIC_BLEND.unlike_trust]
         return replace(self, unlike=tuple(odd)) if odd else self
 
-    def stakes(self) -> Stakes:
+    def stakes(self, predicted: frozenset[int] = frozenset()) -> Stakes:
         """What the tilted public table expects of every table, and how far the truth seems to be from it."""
         e = self.noisy
         drifts = self._drifts
         means = {k: self._means[k] for k in self._keys if len(k) > 1}
         spread = {k: drifts[k].variance(m) + 1e-3 * m for k, m in means.items()}
         alone = [d.variance(m) + 1e-3 * m for d, m in zip(self._margin_drifts, self._public_margins, strict=True)]
-        return Stakes(e.shape, means, spread, self.margins, alone)
+        return Stakes(e.shape, means, spread, self.margins, alone, predicted)
 
     def model(self, tail: float, *, refine: bool) -> AbstractModel:
         """Public rows and a tail, raked to the estimates; records of a tree of these where few rows are trusted."""

@@ -1,6 +1,6 @@
 """``tree_blend``: whole records without a public relative."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -12,7 +12,7 @@ from hedgerow.model.base import AbstractModel
 from hedgerow.model.records import Triple
 from hedgerow.model.tables import Floats, Key, Pair
 from hedgerow.public import Budget, Measure, Measurement, PublicData, Spend, Tariff
-from hedgerow.recipes.blend.allocation import Price, moved, shares_by_gain
+from hedgerow.recipes.blend.allocation import Price, moved, shares_by_gain, worth_of
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.bands import BandedPair, Banding
 from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_triples, with_worst_triples
@@ -99,7 +99,8 @@ class TreeBlend(AbstractBlend):
         ones = [axes.question((i,)) for i in range(len(axes.names))]
         cost = gate.budget.total * self._part(self.first_share)
         margins = noisy.margins()
-        chosen, bands = self._resolutions(axes, margins, price, float(cost))
+        first = self._predicted(axes, public)
+        chosen, bands = self._resolutions(axes, margins, price, float(cost), first)
         if chosen or bands:
             questions = [axes.question(p) for p in chosen]
             questions += [axes.banded_question(p, b.first, b.second) for p, b in bands.items()]
@@ -118,7 +119,7 @@ class TreeBlend(AbstractBlend):
         triples = self.triples if quiet_paths(noisy, price, each) else 0
         rest = left - kept - kept_figures - triples * each
         if chosen or bands:
-            noisy = self._second_look(gate, noisy, rest)
+            noisy = self._second_look(gate, noisy, rest, first)
         elif rest > 0:
             again = gate.measure(ones, rest, weights=one_way_weights(axes))
             noisy = noisy.plus({(i,): m for i, m in enumerate(again)})
@@ -130,12 +131,13 @@ class TreeBlend(AbstractBlend):
         return AskedTables(noisy, required, told, keys, model)
 
     def _resolutions(
-        self, axes: Axes, margins: Sequence[Floats], price: Price, cost: float
+        self, axes: Axes, margins: Sequence[Floats], price: Price, cost: float, predicted: Collection[int] = ()
     ) -> tuple[list[Pair], dict[Pair, BandedPair]]:
         """The pairs that are measured cell by cell, and those that are measured in bands, and which.
 
         Every pair makes the noise of all larger, so that those which two bands of each column do not make bearable
-        are left out, the noisiest first.  None left is the low-budget regime: no pair is worth its noise.
+        are left out, the noisiest first, and those with a column that a use predicts last.  None left is the
+        low-budget regime: no pair is worth its noise.
         """
         pairs = list(combinations(range(len(axes.names)), 2))
         plain = [len(parts) == 1 for parts in axes.parts]  # a cross of groups has no bands
@@ -145,16 +147,18 @@ class TreeBlend(AbstractBlend):
             for p in pairs
         }
         usual = sqrt(price.variance(cost / max(len(pairs), 1)))
-        order = sorted(pairs, key=lambda p: (moved(least[p], usual), p))
+        order = sorted(pairs, key=lambda p: (not set(p) & set(predicted), moved(least[p], usual), p))
         for many in range(len(order), 0, -1):
             sd = sqrt(price.variance(cost / many))
-            if moved(least[order[many - 1]], sd) <= self.bearable:
+            if max(moved(least[p], sd) for p in order[:many]) <= self.bearable:
                 chosen = [p for p in order[:many] if moved(outer(margins, *p), sd) <= self.bearable]
                 rest = (p for p in order[:many] if p not in chosen)
                 return chosen, {p: banding.bearable(p, sd, self.bearable) for p in rest}
         return [], {}
 
-    def _second_look(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
+    def _second_look(
+        self, gate: Answers, noisy: NoisyTables, cost: Fraction, predicted: Collection[int] = ()
+    ) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.
 
         An error in a one-way table is an error in every pair of its column.
@@ -164,7 +168,7 @@ class TreeBlend(AbstractBlend):
         spread = [m**2 for m in noisy.margins()] + noisy.spread(pairs)
         noise = [v for _, v in noisy.noisy_margins]
         noise += [(noisy.pooled[p] if p in noisy.tables else noisy.pooled_bands[p])[1] for p in pairs]
-        worth = [self.one_way_worth * len(singles)] * len(singles) + [1.0] * len(pairs)
+        worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of(pairs, predicted)
         shares = shares_by_gain(spread, noise, worth, Price(gate.tariff), float(cost))
         weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
         asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
