@@ -45,7 +45,8 @@ pythons: $(UV)  ## a part of the suite on every supported Python that uv has or 
 	  $(UV) venv --quiet --clear --python $$v .venv-$$v && $(UV) pip install --quiet --python .venv-$$v -e . $(TOOLS) \
 	  && .venv-$$v/bin/python -m pytest -q -p no:cacheprovider $(SMALL) tests/end_to_end/test_past_formats.py || exit 1; done
 	$(UV) venv --quiet --clear --python 3.11 .venv-lowest
-	$(UV) pip install --quiet --python .venv-lowest --resolution lowest-direct -e . $(TOOLS)
+	$(UV) pip install --quiet --python .venv-lowest --resolution lowest-direct -e .
+	$(UV) pip install --quiet --python .venv-lowest $(TOOLS)  # after them, the newest: an old beartype cannot read the types of an old numpy
 	.venv-lowest/bin/python -m pytest -q -p no:cacheprovider -W ignore::DeprecationWarning $(SMALL)  # an old typer and a new click
 
 mutants: $(VENV)/.dev  ## plant every known privacy bug and see that the tests catch it

@@ -40,19 +40,22 @@ def test_the_commands_of_a_guide_work(
         named = re.match(r"# ([\w.-]+)\n", text)
         if language == "sh":
             for line in text.splitlines():
-                assert _exit_code(shlex.split(line, comments=True)) == 0, line
+                assert exit_code(shlex.split(line, comments=True)) == 0, line
         elif named:
             (tmp_path / named[1]).write_text(text if language == "toml" else text[named.end() :], "utf-8")
 
 
-def _exit_code(words: list[str]) -> int:
-    """Of a line as a user types it; the program itself runs in this process, which saves its imports."""
+def exit_code(words: list[str]) -> int:
+    """Of a line as a user types it; the program itself runs in this process, which saves its imports.
+
+    5 of a forecast says that a use is expected to be missed, which on tables as small as these is no fault.
+    """
     if words[0] == "hedgerow":
         try:
-            app(words[1:], standalone_mode=False)
+            code = int(app(words[1:], standalone_mode=False) or 0)
         except SystemExit as end:
-            return int(end.code or 0)
-        return 0
+            code = int(end.code or 0)
+        return 0 if code == 5 and words[1] in ("plan", "rehearse") else code
     return subprocess.run([sys.executable, *words[1:]], capture_output=True, check=False, timeout=120).returncode
 
 
@@ -72,7 +75,7 @@ def test_the_guide_of_an_office_ledger_works_on_a_real_server(
     with running_server() as server:
         own = new_database(server)
         clerk = own.replace("steward@", "clerk@")
-        assert _exit_code(["hedgerow", "ledger", "cap", "personnel", "--epsilon", "2", "--new", "--url", own]) == 0
+        assert exit_code(["hedgerow", "ledger", "cap", "personnel", "--epsilon", "2", "--new", "--url", own]) == 0
         grant = next(body for kind, body in BLOCK.findall(text) if kind == "sql").replace("steward", "clerk")
         with psycopg.connect(own) as db:
             db.execute("CREATE ROLE clerk LOGIN")
@@ -80,9 +83,9 @@ def test_the_guide_of_an_office_ledger_works_on_a_real_server(
             db.execute(grant)
         line = next(x for x in text.splitlines() if x.startswith("hedgerow ledger use"))
         words = shlex.split(line, comments=True)
-        assert _exit_code([*words[:-1], clerk]) == 0
+        assert exit_code([*words[:-1], clerk]) == 0
         for said in ("hedgerow run job.toml --yes", "hedgerow ledger show", "hedgerow ledger verify"):
-            assert _exit_code(said.split()) == 0, said
+            assert exit_code(said.split()) == 0, said
         with psycopg.connect(clerk) as db:
             db.execute("DELETE FROM hedgerow_entries")  # a rule of the table turns it into nothing
             known = db.execute("SELECT count(*) FROM hedgerow_entries").fetchone()

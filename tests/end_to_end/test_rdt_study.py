@@ -20,6 +20,11 @@ def test_the_papers_study_runs_and_judges_every_finding(
     shutil.copytree(EXAMPLE, place, ignore=shutil.ignore_patterns("*.parquet", "study", "schema.toml"))
     monkeypatch.setenv("ROWS", "3000")
     runpy.run_path(str(place / "make_tables.py"))
+    with monkeypatch.context() as here:
+        here.chdir(place)
+        chosen = hedgerow("experiment", "choose.toml", "--choose", "--epsilon", 2, "--runs", 2, "--yes")
+        assert chosen.code == 0 and "epsilon 2; in the ledger" in chosen.out, chosen.err
+        assert hedgerow("verify", "choice").code == 0
     grid = place / "grid.toml"
     grid.write_text(grid.read_text("utf-8").replace("seeds = 4", "seeds = 1"), "utf-8")
     (place / "confidential.parquet").unlink()

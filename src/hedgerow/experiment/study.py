@@ -345,7 +345,8 @@ def curve_section(
 
 
 def _means(rows: pl.DataFrame, column: str) -> _Line:
-    """The mean at every group, in any order."""
+    """The mean at every group where there is one, in any order: a label may be missing in one of the two tables."""
+    rows = rows.filter(pl.col(column).is_finite())
     return list(rows.group_by("at", maintain_order=True).agg(pl.col(column).mean()).iter_rows())
 
 

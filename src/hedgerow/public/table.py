@@ -216,11 +216,11 @@ class CodedTable:
         return np.isin(self.codes((name,))[name], self.schema.coding.encode(wanted, [name])[name])
 
     def departs(self, name: str) -> bool:
-        """Whether a column has a value that the schema does not name, or beyond its outer edges."""
+        """Whether a column has a value that the schema does not name, or names cut, or beyond its outer edges."""
         if name not in self._departs:  # each value is looked at once
-            self._departs[name] = (
-                ColumnFit(name).plus(self.schema.column(name), self.frame[name].unique()).departs > 0
-            )
+            column, values = self.schema.column(name), self.frame[name].unique()
+            longer = as_text(values).str.len_chars() > column.prefix if column.prefix else pl.Series([False])
+            self._departs[name] = bool(longer.any()) or ColumnFit(name).plus(column, values).departs > 0
         return self._departs[name]
 
     def outside(self) -> dict[str, int]:
