@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, final
 
@@ -41,7 +41,7 @@ from hedgerow.records import Copies as Copies
 from hedgerow.records import RecordFile, write_copies
 from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import Contents, flatten, given_columns, software, with_estimates, write_bundle
-from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write
+from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write, write_meanwhile
 from hedgerow.release.words import Promise, promise_of
 from hedgerow.run_gate import Journal, Ledger, account_of, open_table, opened, recording, spread_of
 from hedgerow.run_gate import is_finished as is_finished
@@ -354,17 +354,18 @@ def rehearse(
     watch: Callable[[int, int, float], None] = lambda done, of, left: None,
 ) -> Rehearsal:
     """The job played on its public table at several epsilons. Nothing confidential is read or spent."""
-    job = prepared.job
+    job, keyed = prepared.job, partial(replace, key=prepared.rehearsal_key)
     found = rehearse_stand_in(
         stand_in_of(prepared),
         budget=job.budget,
-        key=prepared.rehearsal_key,
         epsilons=epsilons,
         runs=runs,
         workers=workers,
         watch=watch,
+        look=None if out is None else lambda known: write_meanwhile(keyed(known), Path(out)),
         rng=np.random.default_rng(job.seed),
     )
+    found = keyed(found)
     object.__setattr__(job, "rehearsal", found)
     if out is not None:
         write(found, Path(out))

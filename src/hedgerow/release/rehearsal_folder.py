@@ -1,6 +1,7 @@
 """A rehearsal: on disk for machines and for the release, as a page for people, and as panels of the report."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -27,12 +28,21 @@ def write(found: Rehearsal, folder: Path) -> None:
     """The rehearsal in ``folder``, in place of an earlier one."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / NAME).write_text(json.dumps(found.to_json(), indent=2) + "\n", "utf-8")
-        (folder / PAGE).write_text(page_of(found), "utf-8")
+        for name, text in ((PAGE, page_of(found)), (NAME, json.dumps(found.to_json(), indent=2) + "\n")):
+            whole = folder / f".{name}.new"  # who reads it meanwhile reads the earlier one
+            whole.write_text(text, "utf-8")
+            os.replace(whole, folder / name)
     except OSError as wrong:
         raise JobError(
             f"Cannot write in {folder}: {wrong.strerror or wrong}. Nothing confidential was read or spent."
         ) from None
+
+
+def write_meanwhile(found: Rehearsal, folder: Path) -> None:
+    """What is known so far, unless a fuller rehearsal of the same job is there."""
+    known = saved_rehearsal(folder)
+    if known is None or known.key != found.key or known.runs <= found.runs:
+        write(found, folder)
 
 
 def page_of(found: Rehearsal) -> str:

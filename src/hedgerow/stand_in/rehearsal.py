@@ -193,6 +193,8 @@ TIMES = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2
 RUNS, HALVED, CLOSER = 9, 3, 2
 """Runs at each epsilon: the fewest that a band takes; how many of them are made on half of the rows besides; and how
 many times the gap around the least epsilon is halved."""
+FIRST, FIRST_TIMES = 4, (Fraction(1, 4), Fraction(1), Fraction(4))
+"""Of a first look: how many of the runs it has, and at which multiples of the job's own epsilon."""
 _WORST, _MOST_PARTS = 8, 20_000
 _WORTH = 50  # rows of a part: with fewer, half of it tells nothing of how errors go with sizes
 Run = tuple[tuple[UseError, ...], tuple[UseError, ...] | None]
@@ -309,53 +311,68 @@ def rehearse(
     stand_in: StandIn,
     *,
     budget: Budget,
-    key: str = "",
     epsilons: Sequence[Fraction] = (),
     runs: int = RUNS,
     workers: int = 0,
     watch: Watch = lambda done, of, left: None,
+    look: Callable[[Rehearsal], None] | None = None,
     rng: np.random.Generator,
 ) -> Rehearsal:
     """The errors of every use at ``epsilons`` and, around the least that meets all tolerances, some more.
 
     By default the job's epsilon times 1/8 to 4.  Each run has a split, noise and draws of its own, the same at every
-    epsilon, so curves are smooth.  ``workers`` processes work at once: as many as there are cores when 0.
+    epsilon, so curves are smooth.  ``workers`` processes work at once: as many as there are cores when 0.  ``look``
+    is given what is known so far: first a few epsilons and runs, which are part of the whole and cost nothing more.
     """
     tried = sorted({*(epsilons or (budget.epsilon * t for t in TIMES)), budget.epsilon})
     workers = worker_count(workers)
     generators, other = _generators(runs, rng), rng.spawn(1)[0]
     spreads = half_sample_errors(stand_in, other)
     clock = _Clock(watch, (len(tried) + CLOSER * (not epsilons)) * runs, workers)
-    found: dict[Fraction, Point] = {}
+    found: dict[Fraction, dict[int, Run]] = {}
     with worker_pool(min(workers, runs), stand_in) as perform:
 
-        def attempt(wanted: Sequence[Fraction]) -> None:
+        def attempt(wanted: Sequence[Fraction], turns: Sequence[int]) -> None:
             budgets = [budget_for(e, budget.delta, stand_in.recipe.accounting) for e in wanted]
-            tasks = [(budgets, deepcopy(g), h) for g, h in generators]
-            done: dict[int, list[Run]] = {}
+            tasks = [(budgets, deepcopy(generators[k][0]), generators[k][1]) for k in turns]
             for place, made in perform(_one, tasks):
-                done[place] = made
+                for e, run in zip(wanted, made, strict=True):
+                    found.setdefault(e, {})[turns[place]] = run
                 clock.tick(len(made))
-            for i, e in enumerate(wanted):
-                found[e] = Point(e, verdicts(stand_in, [done[k][i] for k in range(runs)], spreads))
 
-        attempt(tried)
+        def so_far() -> Rehearsal:
+            least = min(len(made) for made in found.values())
+            points = (
+                Point(e, verdicts(stand_in, [found[e][k] for k in range(least)], spreads)) for e in sorted(found)
+            )
+            return Rehearsal(
+                key="",
+                recipe=stand_in.recipe.name,
+                epsilon=budget.epsilon,
+                delta=budget.delta,
+                runs=least,
+                rows=stand_in.rows,
+                parts=stand_in.sizes,
+                drift=stand_in.drift,
+                imagined=stand_in.imagined,
+                points=tuple(points),
+            )
+
+        every = range(runs)
+        if look is not None and not epsilons and runs > FIRST:
+            first = [budget.epsilon * t for t in FIRST_TIMES]
+            attempt(first, every[:FIRST])
+            look(so_far())
+            attempt([e for e in tried if e not in first], every[:FIRST])
+            attempt(tried, every[FIRST:])
+            look(so_far())
+        else:
+            attempt(tried, every)
         for _ in range(0 if epsilons else CLOSER):
-            if (between := _between([found[e] for e in sorted(found)])) is None:
+            if (between := _between(so_far().points)) is None:
                 break
-            attempt([between])
-    return Rehearsal(
-        key=key,
-        recipe=stand_in.recipe.name,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        runs=runs,
-        rows=stand_in.rows,
-        parts=stand_in.sizes,
-        drift=stand_in.drift,
-        imagined=stand_in.imagined,
-        points=tuple(found[e] for e in sorted(found)),
-    )
+            attempt([between], every)
+    return so_far()
 
 
 def _between(points: Sequence[Point]) -> Fraction | None:

@@ -14,9 +14,9 @@ from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.public import Budget, decimal
 from hedgerow.release.rehearsal_folder import curves, rehearsal_folder, rehearsal_words, saved_rehearsal
 from hedgerow.release.words import of_100
+from hedgerow.stand_in import RUNS
 from hedgerow.studio.folder import set_key
-from hedgerow.studio.page import Visit, page
-from hedgerow.studio.uses import prepared_of
+from hedgerow.studio.page import Visit, page, prepared_of
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -79,6 +79,7 @@ def _facts(prepared: "PreparedJob", found: "Rehearsal | None") -> dict[str, Any]
         "left": left_of(prepared),
         "uses": prepared.uses,
         "rehearsal": found,
+        "enough": RUNS,
         "stale": stale,
         "words": rehearsal_words(found) if found else {},
         "curve": Markup(json.dumps(_curve(found)).replace("<", "\\u003c")) if found else Markup("null"),

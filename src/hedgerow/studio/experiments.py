@@ -10,7 +10,7 @@ from starlette.responses import Response
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.job import known_keys
 from hedgerow.public import document
-from hedgerow.studio.page import Visit, page
+from hedgerow.studio.page import Visit, page, prepared_of
 from hedgerow.studio.tables import recipe_of
 from hedgerow.uses import Coefficient, Table, use_from_toml
 
@@ -95,8 +95,6 @@ def _settings(visit: Visit) -> Iterator[tuple[str, str]]:
 
 def _columns(visit: Visit) -> list[str]:
     """The columns in whose groups a model may be fitted anew."""
-    from hedgerow.studio.uses import prepared_of
-
     try:
         return [c.name for c in prepared_of(visit).schema.columns if not c.size_known or c.size <= 200]
     except HedgerowError:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 from urllib.parse import parse_qs, quote
 
@@ -19,6 +20,7 @@ from hedgerow.studio.work import Work
 
 if TYPE_CHECKING:
     from hedgerow.api.job import Job
+    from hedgerow.pipeline import PreparedJob
 
 ROAD = {
     "tables": "1 Tables",
@@ -130,6 +132,85 @@ class Visit:
         return RedirectResponse(self.at(screen), 303)
 
 
+def prepared_of(visit: Visit) -> "PreparedJob":
+    """The job with everything public read and checked; kept while the files it rests on stay as they are."""
+    cache: dict[Any, PreparedJob] = visit.memory.__dict__.setdefault("prepared", {})
+    key = _rests_on(visit)
+    if key not in cache:
+        while len(cache) >= 4:
+            cache.pop(next(iter(cache)), None)
+        cache[key] = visit.job.prepare()
+    return cache[key]
+
+
+def _rests_on(visit: Visit) -> tuple[Any, ...]:
+    """All that a prepared job depends on, in short."""
+    job, facts = visit.job, list[Any]()
+    for part in (job.public, job.target):
+        if part is not None:
+            path = visit.folder.place(str(part.table))
+            facts += [str(path), path.stat().st_mtime_ns if path.exists() else 0]
+    out = job.out.with_name(job.out.name + "-rehearsal") / "rehearsal.json"
+    facts.append(out.stat().st_mtime_ns if out.exists() else 0)
+    return (visit.file.text, visit.folder.read(visit.schema_name).text, *facts)
+
+
+def _known(visit: Visit) -> "PreparedJob | None":
+    """The prepared job if some screen has asked for it: what every page shows must not wait for it."""
+    cache = visit.memory.__dict__.get("prepared")
+    if not cache:
+        return None
+    try:
+        found: PreparedJob | None = cache.get(_rests_on(visit))
+        return found
+    except HedgerowError:
+        return None
+
+
+def gone(visit: Visit) -> set[str]:
+    """The screens of the road that are behind one: what they are for is there."""
+    prepared, out = _known(visit), visit.folder.place(str(visit.part("job").get("out", "release")))
+    verified = visit.work.latest("verify", visit.name)
+    stands = (out / "MANIFEST.json").is_file()
+    there = {
+        "tables": prepared is not None or bool(visit.part("confidential").get("table")),
+        "schema": visit.folder.read(visit.schema_name).there,
+        "uses": bool(visit.tables.get("use")),
+        "budget": prepared is not None and prepared.rehearsal is not None,
+        "run": stands,
+        "result": stands and verified is not None and verified.code == 0 and verified.began >= _time(out),
+    }
+    return {screen for screen, done in there.items() if done}
+
+
+def _time(out: Path) -> float:
+    return (out / "MANIFEST.json").stat().st_mtime
+
+
+def spending(visit: Visit) -> dict[str, Any]:
+    """What the ledger leaves and what the next run takes, for the bar on every page; no ledger far away is asked."""
+    prepared = _known(visit)
+    if prepared is None or "://" in prepared.job.ledger:
+        return {}
+    takes = f"{float(prepared.job.budget.epsilon):g}"
+    done = (prepared.job.out / "MANIFEST.json").is_file()
+    try:
+        left = prepared.left()
+        cap = prepared.ledger().account(prepared.job.table)[0] if left else None
+    except HedgerowError:
+        return {}
+    if left is None or cap is None or not cap.epsilon:
+        return {"said": f"no cap on epsilon; {takes} {'promised' if done else 'planned'}", "spent": 0, "planned": 0}
+    now, after = (float(x / cap.epsilon) for x in left)
+    said = f"epsilon {float(left[0]):g} of {float(cap.epsilon):g} left"
+    said += "" if done else f", {takes} planned" + (": too much" if after < 0 else "")
+    return {
+        "said": said,
+        "spent": 100 * max(0.0, 1 - now),
+        "planned": 0 if done else 100 * max(0.0, now - max(after, 0.0)),
+    }
+
+
 Screen = Callable[[Visit], Response]
 
 
@@ -173,6 +254,8 @@ def page(visit: Visit, template: str, screen: str, *, same: str = "", python: st
         "jobs": visit.folder.jobs(),
         "screen": screen,
         "road": ROAD,
+        "gone": gone(visit) if job and visit.file.there else set(),
+        "spending": spending(visit) if job and visit.file.there else {},
         "aside": ASIDE,
         "refusal": refusal,
         "digest": visit.file.digest if job else "",

@@ -6,9 +6,9 @@ from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.figures import many
+from hedgerow.stand_in import RUNS
 from hedgerow.studio.budget import left_of, rehearsed
-from hedgerow.studio.page import Visit, page
-from hedgerow.studio.uses import prepared_of
+from hedgerow.studio.page import Visit, page, prepared_of
 
 if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
@@ -68,7 +68,8 @@ def _cost(prepared: "PreparedJob") -> dict[str, Any]:
         "outside": plan.outside,
         "books": prepared.books,
         "left": left_of(prepared),
-        "rehearsed": point is not None,
+        "rehearsed": found.runs if found and point else 0,
+        "enough": RUNS,
         "uses": len(job.uses),
     }
 

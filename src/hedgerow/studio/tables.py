@@ -9,7 +9,7 @@ from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.pipeline import must_differ
 from hedgerow.public import file_of, open_source, same_file
 from hedgerow.studio.folder import Folder, is_served, set_key
-from hedgerow.studio.page import Visit, page
+from hedgerow.studio.page import Visit, page, prepared_of
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -112,7 +112,7 @@ def trouble(visit: Visit, *, schema_counts: bool = True) -> str:
     if not schema_counts and not visit.folder.read(visit.schema_name).there:
         return ""
     try:
-        visit.job.prepare()
+        prepared_of(visit)
     except HedgerowError as refusal:
         return str(refusal)
     return ""

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.public import BINNED, CodedTable, Column, Schema
-from hedgerow.studio.page import Visit, page
+from hedgerow.studio.page import Visit, page, prepared_of
 from hedgerow.studio.tables import kind_of, recipe_of
 from hedgerow.studio.use_forms import filled, forms, number
 from hedgerow.uses import AbstractUse, use_from_toml
@@ -76,24 +76,6 @@ def tolerance_words(use: AbstractUse) -> str:
     if use.within in ("total-variation", "relative"):
         return f"within {100 * use.tolerance:g} in 100"
     return f"within {use.size_in_words(use.tolerance)}"
-
-
-def prepared_of(visit: Visit) -> "PreparedJob":
-    """The job with everything public read and checked; kept while the files it rests on stay as they are."""
-    job, facts = visit.job, list[Any]()
-    for part in (job.public, job.target):
-        if part is not None:
-            path = visit.folder.place(str(part.table))
-            facts += [str(path), path.stat().st_mtime_ns if path.exists() else 0]
-    out = job.out.with_name(job.out.name + "-rehearsal") / "rehearsal.json"
-    facts.append(out.stat().st_mtime_ns if out.exists() else 0)
-    key = (visit.file.text, visit.folder.read(visit.schema_name).text, *facts)
-    cache: dict[Any, PreparedJob] = visit.memory.__dict__.setdefault("prepared", {})
-    if key not in cache:
-        while len(cache) >= 4:
-            cache.pop(next(iter(cache)), None)
-        cache[key] = job.prepare()
-    return cache[key]
 
 
 def suggestions(visit: Visit, prepared: "PreparedJob") -> list[dict[str, Any]]:

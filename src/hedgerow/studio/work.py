@@ -50,6 +50,11 @@ class StartedCommand:
         return shlex.join(["hedgerow", *self.facts["words"]])
 
     @property
+    def began(self) -> float:
+        """When it was started, in seconds since 1970."""
+        return (self.folder / "task.json").stat().st_mtime
+
+    @property
     def code(self) -> int | None:
         """Its exit code; None while it has none."""
         try:

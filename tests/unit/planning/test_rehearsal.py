@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
+from hedgerow.release.rehearsal_folder import saved_rehearsal, write_meanwhile
 from hedgerow.stand_in import stand_in
 from hedgerow.stand_in.drift import moved
-from hedgerow.stand_in.rehearsal import RUNS, Point, Rehearsal, band, quick, rehearse
+from hedgerow.stand_in.rehearsal import FIRST, RUNS, TIMES, Point, Rehearsal, band, quick, rehearse
 from hedgerow.stand_in.stand_in import StandIn, split
 from hedgerow.uses import AbstractUse, Mean, Table, Verdict
 from tests.contract.test_every_recipe import SETTINGS
@@ -183,6 +185,26 @@ def test_the_same_seed_gives_the_same_rehearsal_in_one_process_or_in_two() -> No
     )
     assert two == alone
     assert told == [(1, 2), (2, 2)]
+
+
+def test_a_first_look_comes_early_and_is_a_part_of_the_whole() -> None:
+    here, looks, done = a_stand_in(100), list[Rehearsal](), list[int]()
+    found = made(here, look=looks.append, watch=lambda n, of, left: done.append(n))
+    assert found.to_json() == made(here).to_json(), "who looks changes nothing"
+    first, second = looks
+    assert [float(p.epsilon) for p in first.points] == [0.25, 1, 4] and first.runs == FIRST < RUNS
+    assert all(f"{FIRST} runs ({RUNS} make a band" in v.note for v in first.here.verdicts)
+    assert second.runs == RUNS and [p.epsilon for p in second.points] == [Fraction(t) for t in TIMES]
+    assert done.count(3 * FIRST) == 1 and done[-1] == RUNS * len(found.points), "no run is made twice"
+
+
+def test_a_first_look_is_not_written_over_a_fuller_rehearsal(tmp_path: Path) -> None:
+    few = made(a_stand_in(100), epsilons=[Fraction(1)], runs=1)
+    full = replace(few, runs=2)
+    for found, kept in ((few, few), (full, full), (few, full), (replace(few, key="another job"), few)):
+        write_meanwhile(found, tmp_path)
+        known = saved_rehearsal(tmp_path)
+        assert known is not None and known.runs == kept.runs
 
 
 def test_a_rehearsal_reads_back() -> None:

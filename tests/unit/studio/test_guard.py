@@ -5,7 +5,6 @@ import socket
 import stat
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +24,6 @@ SCREENS = ("tables", "schema", "uses", "budget", "run", "result", "ledger", "exp
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     return Studio(a_folder(tmp_path_factory.mktemp("studio")))
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[str]]]:
-    """The commands that were asked for, none of which is run."""
-    words: list[list[str]] = []
-
-    def start(self: Work, kind: str, job: str, said: list[str], **more: Any) -> StartedCommand:
-        words.append(said)
-        return StartedCommand(Path())
-
-    monkeypatch.setattr(Work, "start", start)
-    yield words
 
 
 def test_the_docs_have_a_line_for_each_of_these() -> None:

@@ -219,6 +219,39 @@ def test_the_odds_and_what_is_left_are_those_of_the_job(tmp_path: Path) -> None:
     assert send(studio, "budget", {"epsilon": "much"}) == 409
 
 
+def test_every_page_says_what_is_done_and_what_the_ledger_leaves(tmp_path: Path) -> None:
+    from hedgerow.steward import ledger_book
+
+    studio = Studio(a_folder(tmp_path))
+    ledger_book.cap(str(tmp_path / "ledger.db"), "personnel", epsilon="4", new=True)
+    assert 'class="spending"' not in studio.ask("job/job.toml/compare").text, "no page waits for it"
+    studio.ask("job/job.toml/uses")
+    text = studio.ask("job/job.toml/compare").text
+    assert "epsilon 4 of 4 left, 1 planned" in text and 'class="after-bar" x="0.0" width="25.0"' in text
+    assert re.findall(r">([^<]+)<span[^>]*> .done", text) == ["1 Tables", "2 Schema", "3 What for"]
+    ledger_book.cap(str(tmp_path / "ledger.db"), "personnel", epsilon="0.5")
+    assert "epsilon 0.5 of 0.5 left, 1 planned: too much" in studio.ask("job/job.toml/compare").text
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "MANIFEST.json").write_text("{}", "utf-8")
+    text = studio.ask("job/job.toml/compare").text
+    assert "epsilon 0.5 of 0.5 left<" in text and ">5 Run<span" in text and ">6 Result<span" not in text
+
+
+def test_a_first_look_expects_nothing(tmp_path: Path) -> None:
+    studio = Studio(a_folder(tmp_path))
+    prepared = Job.load(tmp_path / "job.toml").prepare()
+    point = Point(Fraction(1), (Verdict(prepared.uses[0], 0.01, None, "", None, 0.011),))
+    for runs in (4, 9):
+        found = Rehearsal(
+            prepared.rehearsal_key, "public_blend", Fraction(1), Fraction(0), runs, 400, (200, 200), 0.5, (point,)
+        )
+        write(found, tmp_path / "release-rehearsal")
+        budget, run = (studio.ask(f"job/job.toml/{s}").text for s in ("budget", "run"))
+        assert ("expected to be met</span>" in budget) == (runs == 9) == ("Use it" in budget)
+        assert ("from 4 runs at each epsilon: too few" in budget) == (runs == 4)
+        assert ("a look of 4 runs at this epsilon" in run) == (runs == 4)
+
+
 def test_forecasts_are_those_of_the_rehearsal_and_go_when_the_job_changes(tmp_path: Path) -> None:
     studio = Studio(a_folder(tmp_path))
     job = Job.load(tmp_path / "job.toml")

@@ -107,7 +107,8 @@
       odd.querySelector(".after-bar").setAttribute("width", String(200 * after));
     }
     if (!curve) { return; }
-    const rows = document.querySelectorAll("#forecasts tbody tr");
+    const table = document.getElementById("forecasts"), rows = table.querySelectorAll("tbody tr");
+    const sure = Number(table.dataset.runs) >= Number(table.dataset.enough);
     curve.forEach((use, i) => {
       const show = use.share ? percent : small, tried = use.points.find((p) => Math.abs(p.e / e - 1) < 1e-9);
       const error = between(use.points, e, "error"), high = between(use.points, e, "high");
@@ -117,8 +118,8 @@
       rows[i].querySelector(".error").textContent = error === null ? "-" : show(error);
       rows[i].querySelector(".high").textContent = high === null ? "" : show(high);
       const tag = rows[i].querySelector(".tag");
-      tag.className = "tag " + (met === null ? "open" : met ? "met" : "missed");
-      tag.textContent = beyond ? "beyond what was tried" : met === null ? "not judged" : met ? "expected to be met" : "expected to be missed";
+      tag.className = "tag " + (met === null || (met && !sure) ? "open" : met ? "met" : "missed");
+      tag.textContent = beyond ? "beyond what was tried" : met === null ? "not judged" : sure ? (met ? "expected to be met" : "expected to be missed") : met ? "within it so far" : "beyond it so far";
     });
     for (const figure of document.querySelectorAll(".curve figure")) {
       const low = Number(figure.dataset.low), high = Number(figure.dataset.high), mark = figure.querySelector("line.here");
