@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from hedgerow.counting import CountPlan
+from hedgerow.counting.relabel import TICKETS, LabelLaw
 from hedgerow.engines.duckdb import DuckDb
 from hedgerow.engines.postgresql import PostgreSql
 from hedgerow.engines.sql import SqlCounter
@@ -16,7 +17,9 @@ from hedgerow.errors import JobError
 from hedgerow.private.careers import CareerCounter
 from hedgerow.private.local import LocalCounter
 from hedgerow.private.people import PeopleCounter
-from hedgerow.public import TOTAL, CareerCoding, Fact, Guarantee, Marginal, PeopleCoding, open_source
+from hedgerow.private.relabel import counted
+from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public import TOTAL, CareerCoding, Fact, Guarantee, Marginal, PeopleCoding, Tree, open_source
 from tests.engines import world
 
 TABLE = world.table()
@@ -116,6 +119,32 @@ def test_first_records_and_steps_are_counted_alike(engine: Make) -> None:
     assert [f.tolist() for f in found] == [f.tolist() for f in plan.split(here.count(plan))]
     steps = dict(zip(asked, found, strict=True))[Marginal(("gap",))]
     assert 0 < steps.sum() < TABLE.height and found[0].sum() > 1
+
+
+def test_relabelled_rows_are_counted_alike(engine: Make) -> None:
+    """Labels that the law settles are the same whatever bits are drawn, here or on a worker; others are drawn."""
+    ones = np.eye(4, dtype=np.int64) * TICKETS
+    by_note = Tree.of(("note",), 3, [0], [0], [-1, -2, -3, -3])
+    settled = [
+        LabelLaw("note", (world.TREE, world.TREE), (ones[[0, 1, 2, 3, 0]],) * 2),
+        LabelLaw("yes", (by_note,), (ones[[2, 0, 1], :3],)),  # of the note that was drawn
+    ]
+    plan = CountPlan(
+        [Marginal(("note", "sex")), Marginal(("yes", "note")), Marginal(("yes",), world.TREE)], world.CODING
+    )
+
+    def found(laws: list[LabelLaw], made: Any) -> list[list[int]]:
+        rows = ConfidentialRows(None, world.CODING, world.RECORDS, lambda *given: made)
+        return [counts.tolist() for counts in counted(rows, world.CODING, plan, laws)]
+
+    there = engine(world.RECORDS, "")
+    here = found(settled, local(world.RECORDS))
+    assert found(settled, there) == here != [c.tolist() for c in plan.split(local(world.RECORDS).count(plan))]
+    assert np.count_nonzero(np.reshape(here[1], (3, 4))) == 4, "a note has one answer"
+    even = np.full((5, 4), TICKETS // 4)
+    drawn = np.reshape(found([LabelLaw("note", (world.TREE,), (even,))], there)[0], (4, 3)).sum(axis=1)
+    assert drawn.sum() == world.ROWS and np.abs(drawn - world.ROWS / 4).max() < 150  # six standard deviations
+    assert len(set(drawn.tolist())) > 1
 
 
 def test_people_are_counted_once_by_their_facts_alike(engine: Make) -> None:

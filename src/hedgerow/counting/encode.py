@@ -25,10 +25,11 @@ _Words = npt.NDArray[np.uint64]
 
 
 class Distinct(NamedTuple):
-    """A column of a batch: row r has the value ``values[place[r]]``. Equal values may stand twice."""
+    """A column of a batch: row r has the value ``values[place[r] - low]``. Equal values may stand twice."""
 
     values: pl.Series
-    place: npt.NDArray[np.uint16]
+    place: npt.NDArray[Any]
+    low: int = 0
 
 
 @final
@@ -49,7 +50,7 @@ class Lookup:
         with self._lock:
             tables = self._of(found.values)
         for table, line in zip(tables, lines, strict=True):
-            look_up(table, found.place, line)
+            look_up(table, found.place, found.low, line)
 
     def _of(self, values: pl.Series) -> list[npt.NDArray[Any]]:
         """The tables of ``values``; those not met before are worked out and remembered."""
@@ -74,12 +75,11 @@ def encode(rule: CodedColumn, column: pl.Series) -> Codes:
         return rule.encode(column)
     plain = column.dtype == pl.Float64 and not column.null_count()
     numbers, edges = column.to_numpy() if plain else rule.numbers(column), np.array(rule.edges, np.float64)
-    codes: Codes = np.array(rule.bins or range(len(edges) + 1)).astype(code_type(rule.size))
+    codes: Codes = np.array([*(rule.bins or range(len(edges) + 1)), rule.missing]).astype(code_type(rule.size))
     out, wide = np.empty_like(codes, shape=len(numbers)), rule.edges[-1] - rule.edges[0]
-    put_in_bins(numbers, edges, (len(edges) - 1) / wide if wide else 0, codes, out)
+    put_in_bins(numbers, np.array([-np.inf, *edges, np.nan]), (len(edges) - 1) / wide if wide else 0.0, codes, out)
     for named, code in zip(rule.numbers(pl.Series(rule.values, dtype=pl.String)), rule.codes, strict=True):
         out[numbers == named] = code
-    out[np.isnan(numbers)] = rule.missing  # in a column of numbers there is nothing else that is none
     return out
 
 
@@ -98,8 +98,9 @@ def distinct(column: pl.Series) -> Distinct | None:
     if found is None and kind in (pl.Float64, pl.Int64):
         found = _grouped(filled, [filled.to_numpy().view(np.uint64).reshape(-1, 1)])
     if found is not None and column.null_count():
-        found.place[column.is_null().to_numpy()] = len(found.values)
-        found = found._replace(values=pl.concat([found.values, column.clear(1)]))
+        place = found.place.copy()
+        place[column.is_null().to_numpy()] = found.low + len(found.values)
+        found = found._replace(values=pl.concat([found.values, column.clear(1)]), place=place)
     return found
 
 
@@ -108,13 +109,14 @@ def _in_range(column: pl.Series) -> Distinct | None:
     whole = whole if whole.dtype == pl.Int64 else whole.cast(pl.Int64, strict=False)
     if whole.null_count():
         return None
-    numbers, place = whole.to_numpy(), np.empty(len(column), np.uint16)
+    numbers = whole.to_numpy()
     low, high = int(numbers.min()), int(numbers.max())
-    if high - low >= SPAN:
+    if high - low >= SPAN or high == np.iinfo(np.int64).max:
         return None
-    subtract(numbers, low, place)
     values: Any = pl.int_range(low, high + 1, eager=True)
-    return Distinct(values.cast(pl.Int32 if column.dtype == pl.Date else column.dtype).cast(column.dtype), place)
+    return Distinct(
+        values.cast(pl.Int32 if column.dtype == pl.Date else column.dtype).cast(column.dtype), numbers, low
+    )
 
 
 def _grouped(column: pl.Series, parts: Iterable[_Words]) -> Distinct | None:
@@ -174,28 +176,28 @@ def group(words: Any, place: Any, first: Any, start: int) -> int:
 
 
 @compiled
-def look_up(table: Any, place: Any, out: Any) -> None:
-    """out[r] = table[place[r]]."""
+def look_up(table: Any, place: Any, low: Any, out: Any) -> None:
+    """out[r] = table[place[r] - low]."""
     for r in range(len(out)):
-        out[r] = table[np.uint64(place[r])]
+        out[r] = table[np.uint64(place[r] - low)]
 
 
 @compiled
-def subtract(numbers: Any, low: Any, place: Any) -> None:
-    """place[r] = numbers[r] - low."""
-    for r in range(len(place)):
-        place[r] = numbers[r] - low
+def put_in_bins(numbers: Any, bounds: Any, scale: float, codes: Any, out: Any) -> None:
+    """The code of the bin of each number: a guess as if bins were equally wide, then steps to where it belongs.
 
-
-@compiled
-def put_in_bins(numbers: Any, edges: Any, scale: float, codes: Any, out: Any) -> None:
-    """The code of the bin of each number: a guess as if bins were equally wide, then steps to where it belongs."""
+    ``bounds`` are the edges between what no number is below and what none is at or above; the last of ``codes`` is
+    that of what is no number.
+    """
+    low, last = bounds[1], float(len(bounds) - 2)
     for r in range(len(out)):
         x = numbers[r]
-        guess = (x - edges[0]) * scale
-        at = len(edges) if guess >= len(edges) else int(guess) if guess > 0 else 0  # NaN is not above 0
-        while at > 0 and x < edges[at - 1]:
-            at -= 1
-        while at < len(edges) and x >= edges[at]:
-            at += 1
-        out[r] = codes[at]
+        guess = (x - low) * scale + 1.0
+        guess = guess if guess > 0.0 else 0.0  # NaN is not
+        guess = guess if guess < last else last
+        at = np.uint64(guess)
+        while x < bounds[at]:
+            at -= np.uint64(1)
+        while x >= bounds[at + np.uint64(1)]:
+            at += np.uint64(1)
+        out[r] = codes[at] if x == x else codes[len(codes) - 1]  # noqa: PLR0124  NaN is not itself

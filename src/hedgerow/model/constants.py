@@ -208,6 +208,12 @@ class GuidedTreeConstants:
     drift_levels: tuple[int, ...] = chosen(
         (1, 2, 4, 8, 16), "depth", "of the nodes that are corrected for drift before the leaves"
     )
+    shared_rows: tuple[int, int] = chosen(
+        (100_000, 8),
+        "target rows, one row in",
+        "from so many on, rows with equal codes share their work, if one row in so many shows that they repeat",
+        _WORK,
+    )
     public_rows: int = chosen(400_000, "rows", "the most public rows a tree or a boosted model is grown on", _WORK)
     smallest_leaf: int = chosen(8, "public rows", "the fewest in a half of a split")
     deepest_leaf: int = chosen(24, "splits", "the most above a leaf")

@@ -61,7 +61,7 @@ def test_codes_are_those_of_the_plain_rule_batch_by_batch(world: World, cut: int
 def test_a_column_by_its_distinct_values_is_the_column(column: pl.Series) -> None:
     found = distinct(column)
     if found is not None:
-        back = found.values.gather(found.place.astype(np.uint32))
+        back = found.values.gather((found.place - found.low).astype(np.uint32))
         assert as_text(back).to_list() == as_text(column).to_list()
     rules = [SEX, CodedColumn("x", "text", 4, 3, 2, ("0", "7", "F"), (0, 1, 1))]
     rules += [CodedColumn("x", "number", 5, 4, 3, ("7",), (0,), edges=(-1.0, 0.0, 2.5), bins=(1, 2, 0, 1))]
@@ -107,3 +107,20 @@ def test_bins_are_exact_at_every_edge(edges: list[float], numbers: list[float]) 
     near = [x for e in edges for x in (e, nextafter(e, -inf), nextafter(e, inf))]
     column = pl.Series([*numbers, *near], dtype=pl.Float64)
     assert encode(rule, column).tolist() == rule.encode(column).tolist()
+
+
+def test_whole_numbers_are_looked_up_wherever_batches_lie() -> None:
+    asked = list[int]()
+
+    def rule(values: pl.Series) -> np.ndarray:
+        asked.extend(values.to_list())
+        return np.asarray((values % 7).to_numpy(), np.uint8)
+
+    lookup = Lookup(rule)
+    for low, high in ((10, 20), (12, 18), (-5, 15), (3000, 3010), (-(2**62), 2**62), (0, 30), (2**63 - 9, 2**63 - 1)):
+        column = pl.Series([low + (high - low) * i // 49 for i in range(50)], dtype=pl.Int64)
+        line = np.empty(len(column), np.uint8)
+        lookup.fill(column, line)
+        assert line.tolist() == (column % 7).to_list(), (low, high)
+    near = [v for v in asked if -5 <= v <= 3010]
+    assert len(near) == len(set(near)) >= 47, "each is worked out once"

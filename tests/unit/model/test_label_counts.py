@@ -6,8 +6,10 @@ import pytest
 from hedgerow.model.trees import label_counts
 from hedgerow.model.trees.label_counts import (
     LabelCounts,
+    LeafRows,
     apply_drift,
     drift,
+    expected_error,
     label_totals,
     merge_groups,
     posterior_mode,
@@ -150,5 +152,24 @@ def test_rows_taken_by_fours_end_as_rows_taken_one_by_one() -> None:
     step, alone = rng.normal(size=(5, 7)), shares.copy()
     found = label_counts._move(shares, first, np.zeros((5, 7)), step, next_)
     added = np.zeros((2, 5, 7))
-    label_counts._scale_and_add_up(alone, group, np.exp(np.clip(step, -2, 2)), then, *added)
+    label_counts._scale_and_add_up(alone, group, np.exp(np.clip(step, -2, 2)), then, np.ones(41), *added)
     assert (shares == alone).all() and (np.array(found) == added).all()
+
+
+def test_a_row_that_stands_for_several_counts_for_all_of_them() -> None:
+    rng = np.random.default_rng(4)
+    lines, many = some_prior(30, 4, 5), rng.integers(10, 60, 30)
+    tables = [(rng.integers(0, g, 30), rng.normal(2000 / g, 900 / g, (g, 4))) for g in (3, 7)]
+    each = np.repeat(np.arange(30), many)
+    apart = [to_target(g[each], c, 4.0) for g, c in tables]
+    once = [to_target(g, c, 4.0, many=many.astype(float)) for g, c in tables]
+
+    def strayed(prior: np.ndarray, counts: list[LabelCounts]) -> np.ndarray:
+        return apply_drift(apply_drift(prior, [label_totals(counts)]), counts)
+
+    for move in (posterior_mode, strayed):
+        moved = move(lines, once)
+        assert np.abs(moved - lines).max() > 0.01 and np.allclose(move(lines[each], apart), moved[each], atol=1e-5)
+    leaf, lots, codes = tables[0][0], rng.dirichlet(np.ones(4), 3), tables[1][0][None]
+    whole = expected_error(LeafRows(leaf[each], lots, 4.0), codes[:, each], (7,), [3.0])
+    assert expected_error(LeafRows(leaf, lots, 4.0, many.astype(float)), codes, (7,), [3.0]) == pytest.approx(whole)

@@ -1,6 +1,7 @@
 """guided_tree on simulated tables: it keeps associations, a shifted or unlabelled public table does no harm."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ import pytest
 from hedgerow import pipeline
 from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
+from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees import row_shares
 from hedgerow.model.trees.regression_tree import above, as_tree, grow, prune
+from hedgerow.model.trees.row_shares import RowShares
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal
 from hedgerow.public.costs.spend import Tariff
@@ -266,3 +270,27 @@ def test_a_plan_and_its_run_grow_the_tree_and_boost_once(monkeypatch: pytest.Mon
     assert calls == {"best_request": 1, "fit_boosted_trees": 1}
     recipe.requests(tariff, Budget("2"), public)
     assert calls["best_request"] == 2, "another budget is another request"
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_rows_with_equal_codes_share_their_work_and_come_to_the_same(
+    labelled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, recipe = CodedTable.read(SECRET, SCHEMA), GuidedTree(outcomes=["age"], analyses=[["job"]])
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    found = []
+    for fewest in (10_000, 1_000):
+        monkeypatch.setattr(row_shares, "GUIDED_TREE", replace(GUIDED_TREE, shared_rows=(fewest, 8)))
+        public = public_side(world(900, 1) if labelled else None, SECRET)
+        gate = StandInGate(tariff, Budget("4"), secret, 3000, np.random.default_rng(0))
+        found.append((recipe.fit(gate, public), recipe.remarks(tariff, Budget("4"), public), public.target))
+    (apart, said, _), (shared, same, target) = found
+    assert isinstance(apart, RowShares) and isinstance(shared, RowShares) and target is not None
+    assert apart.line is None and shared.line is not None and len(shared.shares) == 12 and said == same
+    assert np.allclose(shared.shares[shared.line], apart.shares, atol=1e-4)
+    for table in (("sex", "job"), ("age", "race"), ("race",)):
+        q = Marginal(table)
+        assert np.allclose(shared.expected(q), apart.expected(q), atol=0.2)
+        made = CodedTable.read(shared.attach(target, np.random.default_rng(2)), SCHEMA).cells(table)
+        off = np.bincount(made, minlength=SCHEMA.size(table)) - shared.expected(q)
+        assert np.abs(off).max() < 6, "by chance alone it would be near 30"

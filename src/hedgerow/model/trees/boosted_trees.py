@@ -74,6 +74,19 @@ def fit_boosted_trees(
     return _filled(rows, labels, label_count, [tree for tree, _ in trees[:best]])
 
 
+def model_seconds(labels: int, attributes: int, public_rows: int, lines: int) -> float:
+    """About how many CPU seconds a boosted model of ``labels`` and its corrections take; see bench/cost.py.
+
+    For every tree a histogram of all labels for every attribute, a softmax and a step; for every line the steps of
+    all trees, and then corrections of every label, some for each attribute's table.  Beyond sixteen, labels are
+    worked on several at once.
+    """
+    many = min(labels, 16) + max(labels - 16, 0) / 3
+    tree = 1.8e-9 * attributes * (many + 1) + 1.2e-8 * many
+    line = GUIDED_TREE.boosting_rounds * (8e-9 + 9e-10 * many) + (60 + 20 * attributes) * 2.4e-9 * many
+    return GUIDED_TREE.boosting_rounds * public_rows * tree + lines * line
+
+
 def _filled(rows: Any, labels: Any, label_count: int, trees: Sequence[BinaryTree]) -> BoostedTrees:
     """Trees that stand with the steps that ``rows`` give them, one after another."""
     start, made = _start(labels, label_count), list[tuple[BinaryTree, npt.NDArray[np.float32]]]()

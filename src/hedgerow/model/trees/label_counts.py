@@ -51,12 +51,19 @@ class LabelCounts:
         counts: for each group the noisy count of each label.
         variance: for each group that of the noise on one of its counts, as a column.
         label: for each share of a row the label it counts for; each for one of its own when None.
+        many: how many rows each stands for that are like it; one when None.
     """
 
     group: npt.NDArray[Any]
     counts: Floats
     variance: Floats
     label: npt.NDArray[np.int64] | None = None
+    many: Floats | None = None
+
+    @property
+    def weight(self) -> Floats:
+        """How many rows each stands for, whether they are written out or all one."""
+        return np.broadcast_to(1.0, len(self.group)) if self.many is None else self.many
 
     def label_of(self, label_count: int) -> npt.NDArray[np.int64]:
         """For each of ``label_count`` shares the label it counts for."""
@@ -68,6 +75,7 @@ def to_target(
     counts: npt.ArrayLike,
     variance: float,
     label: npt.NDArray[np.int64] | None = None,
+    many: Floats | None = None,
 ) -> LabelCounts:
     """Counts of confidential rows brought to target rows, which may be others, and more or fewer.
 
@@ -75,7 +83,7 @@ def to_target(
     as far as noise explains the difference: for a target that is the confidential table's own rows it is exact.
     """
     noisy = np.asarray(counts, np.float64)
-    rows = np.bincount(group, minlength=len(noisy)).astype(np.float64)
+    rows = np.bincount(group, many, minlength=len(noisy)).astype(np.float64)
     totals, noise = noisy.sum(axis=1), variance * noisy.shape[1]
     off, doubt = totals.sum() - rows.sum(), noise * len(totals)
     ratio = max(totals.sum() / max(rows.sum(), 1.0), 1e-3) if off**2 > GUIDED_TREE.widest_square * doubt else 1.0
@@ -86,7 +94,7 @@ def to_target(
     spread = max(float(strays / max((guess**2 * weight).sum(), _TINY)), 0.0) * guess**2
     size = np.maximum(guess + (totals - guess) * spread / (spread + noise + _TINY), 0.5)
     scale = (rows / size)[:, None]
-    return LabelCounts(group.astype(np.int32), noisy * scale, np.maximum(variance * scale**2, 1e-9), label)
+    return LabelCounts(group.astype(np.int32), noisy * scale, np.maximum(variance * scale**2, 1e-9), label, many)
 
 
 def label_totals(counts: Sequence[LabelCounts]) -> LabelCounts:
@@ -94,7 +102,8 @@ def label_totals(counts: Sequence[LabelCounts]) -> LabelCounts:
     sums = np.stack([e.counts.sum(axis=0) for e in counts])
     precision = 1 / np.array([float(e.variance.sum()) for e in counts])
     mean = precision @ sums / precision.sum()
-    return LabelCounts(np.zeros(len(counts[0].group), np.int32), mean[None], np.array([[1 / precision.sum()]]))
+    one, many = np.zeros(len(counts[0].group), np.int32), counts[0].many
+    return LabelCounts(one, mean[None], np.array([[1 / precision.sum()]]), many=many)
 
 
 def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCounts:
@@ -103,7 +112,7 @@ def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCo
     counts, variance = np.zeros((groups, leaves.counts.shape[1])), np.zeros((groups, 1))
     np.add.at(counts, of_leaf, leaves.counts)
     np.add.at(variance, of_leaf, leaves.variance)
-    return LabelCounts(of_leaf.astype(np.int32)[leaves.group], counts, variance)
+    return LabelCounts(of_leaf.astype(np.int32)[leaves.group], counts, variance, many=leaves.many)
 
 
 def apply_drift(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
@@ -191,9 +200,9 @@ def _sums(shares: Shares, e: LabelCounts) -> Sums:
     """For each group the summed shares s of each label, and the sums of s (1 - s)."""
     fitted, spread = np.zeros(e.counts.shape), np.zeros(e.counts.shape)
     if e.label is None:
-        _add_up(shares, e.group, fitted, spread)
+        _add_up(shares, e.group, e.weight, fitted, spread)
     else:
-        _add_up_labels(shares, e.group, e.label, fitted, spread)
+        _add_up_labels(shares, e.group, e.weight, e.label, fitted, spread)
     return fitted, spread
 
 
@@ -210,31 +219,31 @@ def _move(shares: Shares, e: LabelCounts, done: Floats, step: Floats, then: Labe
         return _sums(shares, then)
     fitted, spread, most = np.zeros(then.counts.shape), np.zeros(then.counts.shape), len(shares) // 4 * 4
     for loop, some in ((_scale_and_add_up_fours, slice(most)), (_scale_and_add_up, slice(most, None))):
-        loop(shares[some], e.group[some], factor, then.group[some], fitted, spread)
+        loop(shares[some], e.group[some], factor, then.group[some], then.weight[some], fitted, spread)
     return fitted, spread
 
 
 @compiled
-def _add_up(shares: Any, group: Any, fitted: Any, spread: Any) -> None:
+def _add_up(shares: Any, group: Any, many: Any, fitted: Any, spread: Any) -> None:
     for r in range(len(group)):
-        g = group[r]
+        g, n = group[r], many[r]
         for k in range(shares.shape[1]):
             s = float(shares[r, k])
-            fitted[g, k] += s
-            spread[g, k] += s * (1 - s)
+            fitted[g, k] += n * s
+            spread[g, k] += n * (s * (1 - s))
 
 
 @compiled
-def _add_up_labels(shares: Any, group: Any, label: Any, fitted: Any, spread: Any) -> None:
+def _add_up_labels(shares: Any, group: Any, many: Any, label: Any, fitted: Any, spread: Any) -> None:
     whole = np.zeros(fitted.shape[1])
     for r in range(len(group)):
-        g = group[r]
+        g, n = group[r], many[r]
         whole[:] = 0.0
         for k in range(shares.shape[1]):
             whole[label[k]] += shares[r, k]
         for k in range(len(whole)):
-            fitted[g, k] += whole[k]
-            spread[g, k] += whole[k] * (1 - whole[k])
+            fitted[g, k] += n * whole[k]
+            spread[g, k] += n * (whole[k] * (1 - whole[k]))
 
 
 @compiled
@@ -250,9 +259,9 @@ def _scale(shares: Any, group: Any, factor: Any) -> None:
 
 
 @compiled
-def _scale_and_add_up(shares: Any, group: Any, factor: Any, then: Any, fitted: Any, spread: Any) -> None:
+def _scale_and_add_up(shares: Any, group: Any, factor: Any, then: Any, many: Any, fitted: Any, spread: Any) -> None:
     for r in range(len(group)):
-        g, h, total = group[r], then[r], 0.0
+        g, h, n, total = group[r], then[r], many[r], 0.0
         for k in range(shares.shape[1]):
             shares[r, k] *= factor[g, k]
             total += shares[r, k]
@@ -260,12 +269,14 @@ def _scale_and_add_up(shares: Any, group: Any, factor: Any, then: Any, fitted: A
         for k in range(shares.shape[1]):
             shares[r, k] *= one
             s = float(shares[r, k])
-            fitted[h, k] += s
-            spread[h, k] += s * (1 - s)
+            fitted[h, k] += n * s
+            spread[h, k] += n * (s * (1 - s))
 
 
 @compiled
-def _scale_and_add_up_fours(shares: Any, group: Any, factor: Any, then: Any, fitted: Any, spread: Any) -> None:
+def _scale_and_add_up_fours(
+    shares: Any, group: Any, factor: Any, then: Any, many: Any, fitted: Any, spread: Any
+) -> None:
     """The same for whole fours of rows: four totals grow at once, where one would wait for itself at every label."""
     for r in range(0, len(group), 4):
         a, b, c, d = shares[r], shares[r + 1], shares[r + 2], shares[r + 3]
@@ -281,13 +292,13 @@ def _scale_and_add_up_fours(shares: Any, group: Any, factor: Any, then: Any, fit
             tc += c[k]
             td += d[k]
         for i, total in enumerate((ta, tb, tc, td)):
-            row, one = shares[r + i], 1 / total
+            row, one, n = shares[r + i], 1 / total, many[r + i]
             ups, apart = fitted[then[r + i]], spread[then[r + i]]
             for k in range(len(row)):
                 row[k] *= one
                 s = float(row[k])
-                ups[k] += s
-                apart[k] += s * (1 - s)
+                ups[k] += n * s
+                apart[k] += n * (s * (1 - s))
 
 
 @final
@@ -299,20 +310,27 @@ class LeafRows:
         leaf: of each row.
         shares: of each leaf, of each label, from the public table.
         variance: of the noise on one of its counts.
+        many: how many rows each stands for; one when None.
     """
 
     leaf: npt.NDArray[Any]
     shares: Floats
     variance: float
+    many: Floats | None = None
 
 
-def _counted(cells: npt.NDArray[np.int64], size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The cells that occur among ``size``, in order, and how often."""
-    if size > _DENSE:
+def count_cells(
+    cells: npt.NDArray[np.int64], size: int, many: Floats | None = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    """The cells that occur among ``size``, in order, and how often; each counts as ``many``, or once."""
+    if size > _DENSE and many is None:
         return np.unique(cells, return_counts=True)
-    many = np.bincount(cells, minlength=size)
-    found = np.flatnonzero(many)
-    return found, many[found]
+    if size > _DENSE:
+        found, place = np.unique(cells, return_inverse=True)
+        return found, np.bincount(place, many)
+    held = np.bincount(cells, many, minlength=size)
+    found = np.flatnonzero(held)
+    return found, held[found]
 
 
 def expected_error(
@@ -327,13 +345,13 @@ def expected_error(
     left of its variance, p, to p w / (p + w).  As the labels of a group add up to a known number of rows, noise
     counts for one label less.
     """
-    rows_in = np.bincount(rows.leaf, minlength=len(rows.shares)).astype(np.float64)
+    rows_in = np.bincount(rows.leaf, rows.many, minlength=len(rows.shares)).astype(np.float64)
     chance = rows_in[:, None] * rows.shares * (1 - rows.shares)
     one_less = 1 - 1 / chance.shape[1]
     learnt = chance**2 / np.maximum(chance + one_less * rows.variance, 1e-12)
     off = []
     for codes, size, noise in zip(code_rows, sizes, tables, strict=True):
-        pair, many = _counted(rows.leaf.astype(np.int64) * size + codes, len(rows.shares) * size)
+        pair, many = count_cells(rows.leaf.astype(np.int64) * size + codes, len(rows.shares) * size, rows.many)
         leaf, code = pair // size, pair % size
         part = (many / rows_in[leaf])[:, None]
         left = np.zeros((size, chance.shape[1]))
@@ -342,4 +360,4 @@ def expected_error(
         if noise is not None:
             left = left * one_less * noise / np.maximum(left + one_less * noise, 1e-12)
         off.append(float(np.sqrt(left).sum()))
-    return _HALF_NORMAL * float(np.mean(off)) / 2 / max(len(rows.leaf), 1)
+    return _HALF_NORMAL * float(np.mean(off)) / 2 / max(float(rows_in.sum()), 1.0)

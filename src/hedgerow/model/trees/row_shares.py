@@ -12,11 +12,67 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected, row_ranges
 from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.label_counts import count_cells
 from hedgerow.public import BINNED, CodedTable, Marginal, Schema, decode, violations
 
 _GOLDEN = 0.6180339887498949
 DrawLabels = Callable[[npt.NDArray[Any]], Mapping[str, Any]]
 """Gives rows, by their numbers, the codes of the private attributes."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Rows by their codes: those with equal codes are one line, and what is worked out of the codes is so once.
+
+    Attributes:
+        codes: of each line, by attribute.
+        line: of each row; None where every row is a line.
+        many: how many rows each line stands for; None: one.
+    """
+
+    codes: Mapping[str, Any]
+    line: npt.NDArray[np.int32] | None = None
+    many: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, table: CodedTable, names: Sequence[str]) -> "Lines":
+        """The lines of ``names``, where the table is large and they are a few of its rows; or else its rows."""
+        codes, few, rows = table.codes(names), GUIDED_TREE.shared_rows, table.rows
+        if rows < few[0]:
+            return cls(codes)
+        some = _distinct(table.schema, {n: c[:: few[1]] for n, c in codes.items()})[0]
+        if len(some) * few[1] > 0.9 * rows:  # of an eighth of the rows nine tenths differ: of all more than a half
+            return cls(codes)
+        first, line = _distinct(table.schema, codes)
+        return cls({n: c[first] for n, c in codes.items()}, line, np.bincount(line).astype(np.float64))
+
+
+def _distinct(schema: Schema, codes: Mapping[str, Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+    """A row of each combination of codes that occurs, in the order of the codes, and the combination of each row."""
+    at, size = np.zeros(len(next(iter(codes.values()))), np.int64), 1
+    for name, code in codes.items():
+        if size * schema.size([name]) > 1 << 62:
+            known, at = np.unique(at, return_inverse=True)
+            size = len(known)
+        at, size = at * schema.size([name]) + code, size * schema.size([name])
+    cells = count_cells(at, size)[0]
+    if size <= len(at):
+        number = np.zeros(size, np.int32)
+        number[cells] = np.arange(len(cells), dtype=np.int32)
+        line = number[at]
+    else:
+        line = np.searchsorted(cells, at).astype(np.int32)
+    first = np.empty(len(cells), np.int64)
+    first[line] = np.arange(len(line))
+    return first, line
+
+
+def most_lines(target: CodedTable, private: Sequence[str]) -> int:
+    """At most how many rows of the target differ in the attributes that it has, besides ``private`` ones."""
+    schema, had = target.schema, set(target.frame.columns)
+    given = [a for a in schema.attributes if a not in private and set(schema.coding.needs([a])) <= had]
+    return min(target.rows, schema.size(given)) if target.rows >= GUIDED_TREE.shared_rows[0] else target.rows
 
 
 @final
@@ -32,6 +88,7 @@ class RowShares(AbstractAttachment):
             the sum of their shares.
         target: the rows that were planned for.
         group_counts: how many groups of each kind there are, in all rows.
+        line: where rows share, the line of ``shares`` and ``groups`` that is each row's; None: its own.
     """
 
     schema: Schema
@@ -40,6 +97,7 @@ class RowShares(AbstractAttachment):
     groups: tuple[npt.NDArray[Any], ...]
     target: CodedTable
     group_counts: tuple[int, ...] = ()
+    line: npt.NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         if not self.group_counts:
@@ -55,7 +113,12 @@ class RowShares(AbstractAttachment):
         for c in given:
             at = at * schema.size([c]) + codes[c]
         size = schema.size(given)
-        rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in self.shares.T], axis=1)
+        many = None
+        if self.line is not None:
+            pair, many = count_cells(at * len(self.shares) + self.line, size * len(self.shares))
+            at, line = pair // len(self.shares), pair % len(self.shares)
+        each = (s if many is None else many * s[line] for s in self.shares.T)
+        rows = np.stack([np.bincount(at, weights=s, minlength=size) for s in each], axis=1)
         wanted = [c for c in question.columns if c in attached]
         cube = rows @ _cells_of(schema, private, wanted)
         shaped = cube.reshape(*schema.shape(given), *schema.shape(wanted))
@@ -70,7 +133,11 @@ class RowShares(AbstractAttachment):
         """Parts of the target, each with the shares and groups of its own rows."""
         found = []
         for low, high in row_ranges(target.rows, most):
-            part, groups = target.part(low, high), tuple(g[low:high] for g in self.groups)
+            part = target.part(low, high)
+            if self.line is not None:
+                found.append((replace(self, line=self.line[low:high], target=part), part))
+                continue
+            groups = tuple(g[low:high] for g in self.groups)
             found.append((replace(self, shares=self.shares[low:high], groups=groups, target=part), part))
         return found
 
@@ -78,9 +145,9 @@ class RowShares(AbstractAttachment):
         self, target: CodedTable, rng: np.random.Generator, over: Any = None
     ) -> tuple[pl.DataFrame, Any]:
         """The same; the labels make up for those that were drawn for rows of other parts of the same groups."""
-        if target.rows != len(self.shares):
+        if target.rows != (known := len(self.shares if self.line is None else self.line)):
             raise JobError(
-                f"The shares are for {len(self.shares):,} rows, the target has {target.rows:,}. Use the same one.\n"
+                f"The shares are for {known:,} rows, the target has {target.rows:,}. Use the same one.\n"
                 "No confidential row was read and nothing was spent."
             )
         tally = GroupTally.of(self.group_counts, self.shares.shape[1]) + over
@@ -91,9 +158,11 @@ class RowShares(AbstractAttachment):
         tallies = [tally]
 
         def draw_labels(rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.int64]]:
-            shares, groups = self.shares[rows], [g[rows] for g in self.groups]
-            drawn = draw_stratified(shares, groups[0], rng)
-            cells = balance(drawn, shares, groups, rng, tallies.pop() if tallies else None)
+            line = None if self.line is None else self.line[rows]
+            shares = self.shares[rows] if line is None else self.shares
+            groups = [g[rows if line is None else line] for g in self.groups]
+            drawn = draw_stratified(shares, groups[0], rng, line)
+            cells = balance(drawn, shares, groups, rng, tallies.pop() if tallies else None, line)
             shape = self.schema.shape(self.private)
             return dict(zip(self.private, np.unravel_index(cells, shape), strict=True))
 
@@ -117,49 +186,66 @@ def _cells_of(schema: Schema, private: Sequence[str], wanted: Sequence[str]) -> 
     return out
 
 
-def draw_stratified(shares: Any, strata: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def draw_stratified(shares: Any, strata: Any, rng: np.random.Generator, line: Any = None) -> npt.NDArray[np.int64]:
     """A cell for every row: each with its own shares, and rows of a stratum together close to the sum of theirs.
 
     Systematic sampling (Madow and Madow 1944), its equal steps replaced by those of the golden ratio: rows are put
     in order of stratum and share, ties at random, and given the numbers u, u + g, u + 2g, ... modulo 1, where g is
     the golden ratio and u uniform.  Each number alone is uniform, and those of any run of neighbours are spread so
-    evenly that a count is off by far less than independent draws would put it.
+    evenly that a count is off by far less than independent draws would put it.  ``line`` has for each row where its
+    shares stand, unless each has its own.
     """
-    n = len(shares)
-    order = np.lexsort((rng.random(n), shares.max(axis=1) if n else [], strata))
+    n = len(strata)
+    most = shares.max(axis=1) if n else np.zeros(0)
+    order = np.lexsort((rng.random(n), most if line is None else most[line], strata))
     u = np.empty(n)
     u[order] = (rng.random() + _GOLDEN * np.arange(n)) % 1.0
-    cells = np.empty(n, np.int64)
-    _pick(shares, u, cells)
+    return _at(shares, u, line)
+
+
+def _at(shares: Any, u: npt.NDArray[np.float64], line: Any) -> npt.NDArray[np.int64]:
+    """The label at each of ``u``, between 0 and 1, along the cumulated shares of its row or line."""
+    cells = np.empty(len(u), np.int64)
+    if line is None:
+        _pick(shares, u, cells)
+    else:
+        _pick_of_lines(np.cumsum(shares, axis=1, dtype=np.float64), line, u, cells)
     return cells
 
 
 def draw_each(shares: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """A cell for every row, each drawn by itself from its own shares: the papers' way."""
-    cells = np.empty(len(shares), np.int64)
-    _pick(shares, rng.random(len(shares)), cells)
-    return cells
+    return _at(shares, rng.random(len(shares)), None)
 
 
 @compiled
 def _pick(shares: Any, u: Any, cells: Any) -> None:
+    last = shares.shape[1] - 1
     for r in range(len(u)):
-        cells[r] = _label(shares[r], u[r])
+        total, k = 0.0, 0
+        for label in range(last + 1):
+            total += shares[r, label]
+        left = u[r] * total
+        while k < last and left >= shares[r, k]:
+            left -= shares[r, k]
+            k += 1
+        cells[r] = k
 
 
-def _label_loop(shares: Any, u: Any) -> Any:
-    """The label at ``u``, between 0 and 1, along the cumulated shares of a row."""
-    last, total = len(shares) - 1, 0.0
-    for k in range(last + 1):
-        total += shares[k]
-    left, k = u * total, 0
-    while k < last and left >= shares[k]:
-        left -= shares[k]
-        k += 1
-    return k
-
-
-_label = compiled(_label_loop)  # by name, not as a decorator: compiled code calls it, so nothing may wrap it
+@compiled
+def _pick_of_lines(up_to: Any, line: Any, u: Any, cells: Any) -> None:
+    """The same by halving, of shares cumulated once for all rows of a line."""
+    last = up_to.shape[1] - 1
+    for r in range(len(u)):
+        sums = up_to[line[r]]
+        left, low, high = u[r] * sums[last], 0, last
+        while low < high:
+            middle = (low + high) // 2
+            if left >= sums[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        cells[r] = low
 
 
 @final
@@ -204,6 +290,7 @@ def balance(
     groups: Sequence[npt.NDArray[Any]],
     rng: np.random.Generator,
     tally: GroupTally | None = None,
+    line: npt.NDArray[np.int32] | None = None,
 ) -> npt.NDArray[np.int64]:
     """``cells``, a draw from ``shares``, exchanged so that the labels in all ``groups`` are close to their sums.
 
@@ -211,17 +298,22 @@ def balance(
     error as large as that of a survey of these rows.  So every row in turn, in random order, is offered a label drawn
     from its own shares, and takes it if the tables that are watched come nearer to what the shares sum to.  A row is
     never offered a label at any other rate than its own share.  A ``tally`` has what was drawn before for other rows
-    of these groups, is balanced together with these, and has these afterwards too.
+    of these groups, is balanced together with these, and has these afterwards too.  ``line`` has for each row where
+    its shares stand, unless each has its own; rows of a line are in the same groups.
     """
-    n, label_count = shares.shape
+    n, label_count = len(cells), shares.shape[1]
     cells = cells.copy()
     tally = GroupTally.of(count_groups(groups), label_count) if tally is None else tally
     begin = zip(tally.start, groups, strict=True)
     cell_at = np.stack([(s + g.astype(np.int64) * label_count) for s, g in begin], axis=1)
-    _distance(shares, cell_at, cells, tally.off, tally.spread)
+    if line is None:
+        _distance(shares, cell_at, cells, tally.off, tally.spread)
+    else:
+        _distance_of_lines(shares, line, cell_at, cells, tally.off, tally.spread)
     worth = 1 / np.sqrt(tally.spread + 1)
     for _ in range(GUIDED_TREE.balance_sweeps):
-        _offer(shares, cell_at, cells, tally.off, worth, rng.permutation(n), rng.random(n))
+        order, offered = rng.permutation(n), _at(shares, rng.random(n), line)
+        _offer(offered, cell_at, cells, tally.off, worth, order)
     return cells
 
 
@@ -241,9 +333,29 @@ def _distance(shares: Any, cell_at: Any, cells: Any, off: Any, spread: Any) -> N
 
 
 @compiled
-def _offer(shares: Any, cell_at: Any, cells: Any, off: Any, worth: Any, order: Any, u: Any) -> None:
+def _distance_of_lines(shares: Any, line: Any, cell_at: Any, cells: Any, off: Any, spread: Any) -> None:
+    held, one = np.zeros(len(shares)), np.zeros(len(shares), np.int64)
+    for r in range(len(cells)):
+        held[line[r]] += 1
+        one[line[r]] = r
+        for t in range(cell_at.shape[1]):
+            off[cell_at[r, t] + cells[r]] += 1
+    for i in range(len(shares)):
+        total = 0.0
+        for k in range(shares.shape[1]):
+            total += shares[i, k]
+        for t in range(cell_at.shape[1] if held[i] else 0):
+            at = cell_at[one[i], t]
+            for k in range(shares.shape[1]):
+                s = shares[i, k] / total
+                off[at + k] -= held[i] * s
+                spread[at + k] += held[i] * (s * (1 - s))
+
+
+@compiled
+def _offer(offered: Any, cell_at: Any, cells: Any, off: Any, worth: Any, order: Any) -> None:
     for r in order:
-        old, new = cells[r], _label(shares[r], u[r])
+        old, new = cells[r], offered[r]
         if new == old:
             continue
         change = 0.0  # of the summed worth x squared distance

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import NOTHING, JobError, Refused
-from hedgerow.public import CodedTable, Guarantee, PublicData, Schema
+from hedgerow.model.trees.row_shares import Lines
+from hedgerow.public import CodedTable, Guarantee, Marginal, PublicData, Schema
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,43 @@ def columns_of(
     return Columns(chosen, given)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class AttachInputs:
+    """The public side of a job, in codes.
+
+    Attributes:
+        private, given: the attributes that are attached, and those they may depend on.
+        label_count: how many cells the private attributes have together.
+        target: the rows that receive columns, ``lines`` what tells them apart, and ``code_rows`` the codes of these
+            lines, a row for each given attribute.
+        public: the codes of public rows, and ``labels`` their private cells; None when nobody knows them: then they
+            are target rows, and ``places`` their lines, unless they are all lines in order.
+        rows: how many rows the confidential table is taken to have.
+        wanted: the tables that settings and intended uses want.
+        residuals: the given attributes that are residuals already.
+    """
+
+    private: tuple[str, ...]
+    given: tuple[str, ...]
+    label_count: int
+    sizes: tuple[int, ...]
+    ordered: tuple[bool, ...]
+    target: CodedTable
+    code_rows: npt.NDArray[Any]
+    public: npt.NDArray[Any]
+    labels: npt.NDArray[np.int64] | None
+    rows: int
+    wanted: tuple[Marginal, ...]
+    lines: Lines
+    residuals: tuple[str, ...] = ()
+    places: npt.NDArray[np.int32] | None = None
+
+    def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
+        """The codes of ``code_rows`` by name."""
+        return dict(zip(self.given, code_rows, strict=True))
+
+
 def open_columns(guarantee: Guarantee) -> tuple[str, ...]:
     """What is declared public row by row."""
     return guarantee.public_columns if guarantee.relation == "label-change" else ()
@@ -78,8 +116,13 @@ def target_of(public: PublicData) -> CodedTable:
 
 def code_rows(table: CodedTable, names: Sequence[str]) -> npt.NDArray[Any]:
     """The codes of ``names``, a row of the array for each."""
-    codes = table.codes(names)
-    return np.stack([codes[n] for n in names], dtype=np.result_type(*codes.values()), casting="unsafe")
+    return stacked(table.codes(names), names)
+
+
+def stacked(codes: Mapping[str, Any], names: Sequence[str]) -> npt.NDArray[Any]:
+    """The same of codes by name."""
+    lines = [codes[n] for n in names]
+    return np.stack(lines, dtype=np.result_type(*lines), casting="unsafe")
 
 
 def cells_of(table: CodedTable, names: Sequence[str]) -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment
 from hedgerow.model.constants import GUIDED_TREE
-from hedgerow.model.trees.boosted_trees import fit_boosted_trees
+from hedgerow.model.trees.boosted_trees import fit_boosted_trees, model_seconds
 from hedgerow.model.trees.label_counts import (
     LabelCounts,
     LeafRows,
@@ -31,11 +31,10 @@ from hedgerow.model.trees.label_counts import (
     to_target,
 )
 from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree, grow, prune
-from hedgerow.model.trees.row_shares import RowShares
+from hedgerow.model.trees.row_shares import Lines, RowShares, most_lines
 from hedgerow.public import (
     TOTAL,
     Budget,
-    CodedTable,
     Marginal,
     Measurement,
     PublicData,
@@ -47,42 +46,20 @@ from hedgerow.public import (
     people_facts,
 )
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.trees.attach import Columns, cells_of, code_rows, columns_of, is_ordered, one_hot, target_of
+from hedgerow.recipes.trees.attach import (
+    AttachInputs,
+    Columns,
+    cells_of,
+    code_rows,
+    columns_of,
+    cross,
+    is_ordered,
+    one_hot,
+    stacked,
+    target_of,
+)
 from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of, tables_for_uses
 from hedgerow.recipes.trees.people import carried, counted
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class AttachInputs:
-    """The public side of a job, in codes.
-
-    Attributes:
-        private, given: the attributes that are attached, and those they may depend on.
-        label_count: how many cells the private attributes have together.
-        target: the rows that receive columns, and ``code_rows`` their codes, a row for each given attribute.
-        public: the codes of public rows, and ``labels`` their private cells; None when nobody knows them.
-        rows: how many rows the confidential table is taken to have.
-        wanted: the tables that settings and intended uses want.
-        residuals: the given attributes that are residuals already.
-    """
-
-    private: tuple[str, ...]
-    given: tuple[str, ...]
-    label_count: int
-    sizes: tuple[int, ...]
-    ordered: tuple[bool, ...]
-    target: CodedTable
-    code_rows: npt.NDArray[Any]
-    public: npt.NDArray[Any]
-    labels: npt.NDArray[np.int64] | None
-    rows: int
-    wanted: tuple[Marginal, ...]
-    residuals: tuple[str, ...] = ()
-
-    def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
-        """The codes of ``code_rows`` by name."""
-        return dict(zip(self.given, code_rows, strict=True))
 
 
 @final
@@ -169,6 +146,17 @@ class GuidedTree(AbstractRecipe):
         """The outcomes."""
         return tuple(self.outcomes)
 
+    def memory(self, public: PublicData, rows: int) -> int:
+        """The same as of others; of many target rows, those with equal codes share their labels' shares."""
+        target, whole = public.target, super().memory(public, rows)
+        if target is None or target.rows < GUIDED_TREE.shared_rows[0]:
+            return whole
+        given = [
+            a for a in public.schema.attributes if set(public.schema.coding.needs([a])) <= set(target.frame.columns)
+        ]
+        shared = max(target.rows - public.schema.size([a for a in given if a not in self.columns]), 0)
+        return int(whole - 16 * self.labels(public) * shared + target.frame.estimated_size())
+
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """Leaves with all labels, and tables; without public labels only the tables, which come first."""
         _, request, cost = self._known(tariff, budget, public)
@@ -182,7 +170,8 @@ class GuidedTree(AbstractRecipe):
                 "No public labels: attribute tables are asked first, and the tree grows on what they say. Its leaves",
                 "are not known yet; they get what is left of the budget. The tables are used as well.",
             )
-        rows = np.bincount(leaf_of(request.tree, inputs.codes(inputs.code_rows)), minlength=request.tree.leaves)
+        leaf, many = leaf_of(request.tree, inputs.codes(inputs.code_rows)), inputs.lines.many
+        rows = np.bincount(leaf, many, minlength=request.tree.leaves)
         bands, own = [], {Marginal((a, *inputs.private)) for a in inputs.given}
         for q, w in zip(request.questions[1:], request.weights[1:], strict=True):
             gets = f"gets {float(w):.0%} of the budget."
@@ -222,7 +211,7 @@ class GuidedTree(AbstractRecipe):
         if inputs.labels is None:
             start, tables = _uniform(inputs), _label_counts(inputs, answers)
             drifted = apply_drift(apply_drift(start, [label_totals(tables)]), tables)
-            guess = posterior_mode(drifted, tables)
+            guess = posterior_mode(drifted, tables)[slice(None) if inputs.places is None else inputs.places]
             request = best_request(recipe, inputs, guess, gate.tariff, gate.left)
             answers = (*_measured(gate, request, gate.left), *answers)
         return inputs, request, answers
@@ -246,7 +235,7 @@ class GuidedTree(AbstractRecipe):
             asked = zip(answers[1:], counts[1:], strict=True)
             shares = raked(shares, [e for m, e in asked if m.question.tree or m.question not in own])
         groups = (*(e.group for e in counts), *inputs.code_rows)
-        found = RowShares(inputs.target.schema, inputs.private, shares, groups, inputs.target)
+        found = RowShares(inputs.target.schema, inputs.private, shares, groups, inputs.target, line=inputs.lines.line)
         return carried(found, inputs.private, public, tariff)
 
     def _known(
@@ -306,10 +295,12 @@ def _label_counts(inputs: AttachInputs, answers: Sequence[Measurement]) -> list[
         if a.question.tree is not None:
             group = leaf_of(a.question.tree, inputs.codes(inputs.code_rows))
         else:
-            group = cells_of(inputs.target, [c for c in a.question.columns if c not in inputs.private])
+            given = [c for c in a.question.columns if c not in inputs.private]
+            group = cross(schema, given, inputs.lines.codes, inputs.code_rows.shape[1])
         counted = tuple(c for c in a.question.columns if c in inputs.private)
         one = None if counted == inputs.private else cells[counted[0]]
-        counts.append(to_target(group, a.counts.reshape(-1, schema.size(counted)), law_of(a.noise).variance, one))
+        noisy, variance = a.counts.reshape(-1, schema.size(counted)), law_of(a.noise).variance
+        counts.append(to_target(group, noisy, variance, one, inputs.lines.many))
     return counts
 
 
@@ -357,6 +348,10 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
     if relative is None or not labelled:
         relative = target  # then the rows to be filled are the public table
     some = np.random.Generator(np.random.PCG64(recipe.seed)).permutation(relative.rows)[: GUIDED_TREE.public_rows]
+    asked = [c for q in wanted for c in q.columns if c not in found.private]
+    lines = Lines.of(target, tuple(dict.fromkeys((*given, *asked))))
+    rows = stacked(lines.codes, given)
+    places = None if labelled or lines.line is None else lines.line[np.sort(some)]
     return AttachInputs(
         found.private,
         given,
@@ -364,12 +359,14 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         schema.shape(given),
         tuple(is_ordered(schema, a) for a in given),
         target,
-        code_rows(target, given),
-        code_rows(relative, given)[:, np.sort(some)] if labelled else code_rows(target, given),
+        rows,
+        code_rows(relative, given)[:, np.sort(some)] if labelled else rows if places is None else rows[:, places],
         cells_of(relative, found.private)[np.sort(some)] if labelled else None,
         recipe.rows or public.assumed_rows or target.rows,
         wanted,
+        lines,
         tuple(f.name for f in people_facts(tariff.coding) if f.rule == "mean"),
+        places,
     )
 
 
@@ -422,7 +419,8 @@ def best_request(
         asked = _questions(recipe, inputs, tree, part, analyses)
         noise = {q: _variance(tariff, cost * p) for q, p in asked.items()}
         own = [noise.get(Marginal((a, *inputs.private))) for a in inputs.given]
-        rows = LeafRows(leaf_of(tree, inputs.codes(inputs.code_rows)), public_shares(inputs, shares, tree), variance)
+        leaf = leaf_of(tree, inputs.codes(inputs.code_rows))
+        rows = LeafRows(leaf, public_shares(inputs, shares, tree), variance, inputs.lines.many)
         off = expected_error(rows, inputs.code_rows, inputs.sizes, own)
         return TreeRequest(tuple(asked), tuple(asked.values()), grown, ends, off)
 
@@ -435,12 +433,13 @@ def _analyses(
     """The declared analyses and outcomes, each with its part of the budget."""
     schema = inputs.target.schema
     cross = shares.mean(axis=0, dtype=np.float64).reshape(schema.shape(inputs.private))
+    every = code_rows(inputs.target, inputs.given) if recipe.outcomes else inputs.code_rows
     others = [tuple(j for j in range(cross.ndim) if j != i) for i in range(cross.ndim)]
     labels = {p: np.asarray(cross.sum(axis=o)) for p, o in zip(inputs.private, others, strict=True)}
     outcomes = [
-        banded(o, inputs.code_rows[inputs.given.index(o)], schema.size([o]))
+        banded(o, every[inputs.given.index(o)], schema.size([o]))
         if o in inputs.residuals
-        else outcome_of(schema, inputs.given, inputs.code_rows, o)
+        else outcome_of(schema, inputs.given, every, o)
         for o in recipe.outcomes
     ]
     return budget_parts(
