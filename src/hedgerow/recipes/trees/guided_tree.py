@@ -148,14 +148,20 @@ class GuidedTree(AbstractRecipe):
 
     def memory(self, public: PublicData, rows: int) -> int:
         """The same as of others; of many target rows, those with equal codes share their labels' shares."""
-        target, whole = public.target, super().memory(public, rows)
-        if target is None or target.rows < GUIDED_TREE.shared_rows[0]:
-            return whole
-        given = [
-            a for a in public.schema.attributes if set(public.schema.coding.needs([a])) <= set(target.frame.columns)
-        ]
-        shared = max(target.rows - public.schema.size([a for a in given if a not in self.columns]), 0)
-        return int(whole - 16 * self.labels(public) * shared + target.frame.estimated_size())
+        rest = super().memory(public, rows)
+        if public.target is None or public.target.rows < GUIDED_TREE.shared_rows[0]:
+            return rest
+        alike = public.target.rows - most_lines(public.target, self.columns)
+        return int(rest - 16 * self.labels(public) * alike + public.target.frame.estimated_size())
+
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """Reading and writing rows, the public model, and corrections of lines."""
+        target, known = public.target, 0 if public.relative is None else public.relative.rows
+        lines, rows = (most_lines(target, self.columns), max(rows, target.rows)) if target is not None else (0, rows)
+        work = model_seconds(
+            self.labels(public), len(public.schema.attributes), min(known, GUIDED_TREE.public_rows), lines
+        )
+        return super().seconds(public, rows) + work
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """Leaves with all labels, and tables; without public labels only the tables, which come first."""
