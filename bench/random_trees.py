@@ -1,7 +1,8 @@
 """What the papers found of their trees, on four real splits: pay weight, n_B against epsilon, size of the ensemble.
 
     python -m bench.random_trees [--seeds 20] [--keep FILE] [SPLIT ...]    measure, and say what held
-    python -m bench.random_trees draw FILE OUT.svg                         what was kept: a table, and the figure
+    python -m bench.random_trees draw FILE OUT.svg                         what was kept: a table, and the figure; of
+                                                                           a page of the lab book, its own table
 
 Every number is from real runs through the gate; errors as in ``bench/attach_utility.py``: *tables*, the mean
 total-variation distance of all (attribute, labels) tables; *coef*, the mean error of the labels' coefficients in a
@@ -143,18 +144,21 @@ def main(arguments: list[str]) -> None:
 
 def draw(kept: str, out: str) -> None:
     """The table of the docs, and a figure: a column for each question, a line for each split."""
-    from hedgerow.figures import Key, LinePoint, Section, Trace, lines, series, sheet, write_sheet
+    from hedgerow.figures import Key, Section, Trace, lines, series, sheet, write_sheet
 
-    kept_runs = {
-        name: {Setting(**s): np.array(e) for s, e in rows}
-        for name, rows in json.loads(Path(kept).read_text("utf-8")).items()
-    }
+    text = Path(kept).read_text("utf-8")
+    kept_runs = (
+        read_page(text)
+        if kept.endswith(".md")
+        else {name: {Setting(**s): np.array(e) for s, e in rows} for name, rows in json.loads(text).items()}
+    )
+    bands = all(len(e) > 1 for found in kept_runs.values() for e in found.values())
     print("| question | setting | " + " | ".join(kept_runs) + " |\n" + "|---" * (2 + len(kept_runs)) + "|")
     keys = [Key(split, f"curve {series(i)}") for i, split in enumerate(kept_runs)]
     sections = [
         Section(
             "Error against the settings",
-            notes=["band: one standard error; a setting stands before its epsilon"],
+            notes=[f"{'band: one standard error; ' * bands}a setting stands before its epsilon"],
             keys=keys,
         )
     ]
@@ -163,18 +167,39 @@ def draw(kept: str, out: str) -> None:
             means = [found[setting].mean(axis=0) for found in kept_runs.values()]
             cells = " | ".join(f"{m[0]:.3f} / {m[1]:.3f}" for m in means)
             print(f"| {question if i == 0 else ''} | {name} | {cells} |")
-        names = [n.replace(", epsilon ", "; ").removeprefix("trees: ").removeprefix("weight ") for n in settings]
+        names = [
+            n.replace(", epsilon ", "; ").removeprefix("trees: ").removeprefix("weight ").removeprefix("n_B ")
+            for n in settings
+        ]
         charts = []
         for row, kind in enumerate(KINDS):
             traces = []
             for i, found in enumerate(kept_runs.values()):
                 errors = [found[s][:, row] for s in settings.values()]
-                spread = [float(e.std(ddof=1) / len(e) ** 0.5) for e in errors]
-                ends = [(float(e.mean()), s) for e, s in zip(errors, spread, strict=True)]
-                traces.append(Trace(series(i), tuple(LinePoint(j, m, m - s, m + s) for j, (m, s) in enumerate(ends))))
-            charts.append((f"error of {kind}", lines(names, traces, said=f"{question} {kind}", wide=360)))
+                traces.append(Trace(series(i), tuple(_point(j, e, bands) for j, e in enumerate(errors))))
+            charts.append((f"error of {kind}", lines(names, traces, said=f"{question} {kind}", wide=430)))
         sections.append(Section(question, charts, across=2))
     write_sheet(Path(out), sheet(sections))
+
+
+def _point(place: int, errors: Any, band: bool) -> Any:
+    from hedgerow.figures import LinePoint
+
+    mean = float(errors.mean())
+    spread = float(errors.std(ddof=1) / len(errors) ** 0.5) if band else 0.0
+    return LinePoint(place, mean, mean - spread, mean + spread) if band else LinePoint(place, mean)
+
+
+def read_page(page: str) -> dict[str, dict[Setting, Any]]:
+    """The means that stand in the table of the lab book, as if each setting had been run once."""
+    table = page[page.index("| question | setting |") :].split("\n\n")[0].splitlines()
+    splits = [c.strip() for c in table[0].strip("|").split("|")][2:]
+    settings = [s for group in QUESTIONS.values() for s in group.values()]
+    found: dict[str, dict[Setting, Any]] = {name: {} for name in splits}
+    for setting, row in zip(settings, table[2:], strict=True):
+        for name, cell in zip(splits, row.strip("|").split("|")[2:], strict=True):
+            found[name][setting] = np.array([[float(x) for x in cell.split("/")]])
+    return found
 
 
 if __name__ == "__main__":

@@ -36,3 +36,18 @@ def test_every_page_of_the_docs_is_reached_from_the_index_and_every_recipe_has_o
     }
     assert pages - reached == set()
     assert {f"recipes/{name}.md" for name in RECIPES} <= pages
+
+
+def test_every_figure_of_the_docs_has_colours_for_light_and_dark() -> None:
+    figures = list((ROOT / "docs/figures").iterdir())
+    assert figures and all(f.suffix == ".svg" for f in figures)
+    assert [f.name for f in figures if "prefers-color-scheme: dark" not in f.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_a_recipes_measurements_are_in_the_lab_book(name: str) -> None:
+    """The manual says how to use a recipe; figures and what they were measured on are in the lab book."""
+    manual = (ROOT / f"docs/recipes/{name}.md").read_text("utf-8")
+    rows = [line for line in manual.splitlines() if line.startswith("|")]
+    figures = [sum(bool(re.fullmatch(r"[.\d][\d.,]*(?: %)?", c.strip(" *"))) for c in r.split("|")) for r in rows]
+    assert [row for row, many in zip(rows, figures, strict=True) if many > 2] == []

@@ -307,9 +307,9 @@ class Release:
     def compare(self, table: Any, *, seed: int = 0, count: str = "", **options: Any) -> Comparison:
         """How close the release is to a PUBLIC table, a path or a frame: all metrics, or those ``only`` names.
 
-        ``options`` are those of ``hedgerow compare``: only, model, by, logistic, cluster, group, joint, private,
-        label.  Columns that were attached to given rows are known to be private.  ``count`` names the column that
-        says how many records a line of ``table`` stands for.
+        ``options`` are those of ``hedgerow compare``: only, model, by, logistic, cluster, group, joint, scatter,
+        private, label.  Columns that were attached to given rows are known to be private.  ``count`` names the
+        column that says how many records a line of ``table`` stands for.
         """
         schema, metrics = self.schema, metrics_from(**{"private": self.private, **options})
         synthetic = [CodedTable.read(copy, schema, role="target") for copy in self._as_records()]

@@ -19,6 +19,7 @@ Logistic = Annotated[str, typer.Option("--logistic", help="sex=F ~ agency + occu
 Cluster = Annotated[str, typer.Option("--cluster", help="The column of rows that go together, such as the person.")]
 Group = Annotated[str, typer.Option("--group", help="Columns whose values are groups, with commas.")]
 Joint = Annotated[str, typer.Option("--joint", help="Columns of panel (a), with commas.")]
+Scatter = Annotated[str, typer.Option("--scatter", help="Columns that panel (b) crosses, with commas.")]
 Private = Annotated[
     str, typer.Option("--private", help="Columns that are synthetic where others were given; a release says them.")
 ]
@@ -207,6 +208,7 @@ def compare(
     cluster: Cluster = "",
     group: Group = "",
     joint: Joint = "",
+    scatter: Scatter = "",
     private: Private = "",
     label: Label = "",
     library: Library = "hedgerow",
@@ -221,7 +223,7 @@ def compare(
 
     options = {"model": model, "by": by, "logistic": logistic, "cluster": cluster, "label": label, "library": library}
     options["private"] = private or ",".join(_private(b))
-    metrics = metrics_from(only=only or (), group=group, joint=joint, **options)
+    metrics = metrics_from(only=only or (), group=group, joint=joint, scatter=scatter, **options)
     with show.progress() as watch:
         watch("reading the tables")
         settled, first, copies = _read(a, b, schema, count)

@@ -18,6 +18,7 @@ from hedgerow.cli.release import (
     Model,
     Only,
     Private,
+    Scatter,
     Seed,
 )
 
@@ -46,6 +47,7 @@ def compare(
     cluster: Cluster = "",
     group: Group = "",
     joint: Joint = "",
+    scatter: Scatter = "",
     private: Private = "",
     label: Label = "",
     library: Library = "hedgerow",
@@ -57,7 +59,8 @@ def compare(
     from hedgerow.steward.compare import exact_json, exact_text
 
     options = {"model": model, "by": by, "logistic": logistic, "cluster": cluster, "label": label, "library": library}
-    names = {"only": only or (), "group": group, "joint": joint} | ({"private": private} if private else {})
+    names: dict[str, Any] = {"only": only or (), "group": group, "joint": joint, "scatter": scatter}
+    names |= {"private": private} if private else {}
     with show.progress() as watch:
         loaded = Job.load(job)
         chosen: dict[str, Any] = {**options, **names, "release": release, "beside": beside, "out": out}

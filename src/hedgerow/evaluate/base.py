@@ -127,6 +127,7 @@ class CompareOptions:
         cluster: the column of rows that go together, for its standard errors.
         group: columns whose values are groups.
         joint: columns of panel (a).
+        scatter: columns that panel (b) crosses.
         private: columns that are synthetic where the others were given; all are, when empty.
         label: the column to predict.
         library: what fits linear models.
@@ -139,6 +140,7 @@ class CompareOptions:
     cluster: str = ""
     group: tuple[str, ...] = ()
     joint: tuple[str, ...] = ()
+    scatter: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     label: str = ""
     library: Literal["hedgerow", "pyfixest"] = "hedgerow"

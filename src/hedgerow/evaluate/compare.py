@@ -185,7 +185,7 @@ def metrics_from(**options: Any) -> list[AbstractMetric]:
             f"A comparison does not know {', '.join(unknown)}. It knows: {', '.join(sorted(known))}.\n{NOTHING}"
         )
     given = dict(options)
-    for name in {"only", "group", "joint", "private"} & set(given):
+    for name in {"only", "group", "joint", "scatter", "private"} & set(given):
         texts = (given[name],) if isinstance(given[name], str) else tuple(given[name])
         given[name] = metric_names(texts)
     return metrics_for(CompareOptions(**given))

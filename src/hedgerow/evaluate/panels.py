@@ -121,8 +121,8 @@ class JointScatter(AbstractMetric):
     private: tuple[str, ...] = ()
 
     def with_options(self, options: CompareOptions) -> Self:
-        """The columns that are private."""
-        return replace(self, private=options.private or self.private)
+        """The columns to cross, and those that are private."""
+        return replace(self, columns=options.scatter or self.columns, private=options.private or self.private)
 
     def of(self, a: CodedTable, b: CodedTable, *, rng: np.random.Generator) -> Result:
         """The correlation, and the cells that are furthest from the line in units of chance."""

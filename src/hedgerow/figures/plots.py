@@ -75,7 +75,10 @@ def lines(
     out += [text(left - 6, y(t) + 4, number(t), "tick", "end") for t in y.marks]
     every = max(1, -(-len(times) * 46 // (wide - left)))
     shown = range(0, len(times), every) if places is None else _apart([x(i) for i in places], 46)
-    out += [text(x(places[i] if places else i), ground + 18, times[i], "tick", "middle") for i in shown]
+    for i in shown:
+        half = 3.6 * len(times[i])  # of its width in a common font: a label at the edge stays whole
+        at = min(x(places[i] if places else i), wide - max(half, right))
+        out.append(text(at, ground + 18, times[i], "tick", "middle"))
     for edge in (1, 2):
         out.append(path("limit", [(x(c[0]), y(c[edge])) for c in corridor]) if corridor else "")
     out += _areas(traces, x, y) + _lines(traces, x, y, show, radius=3.6)

@@ -20,6 +20,7 @@ Weights = tuple[int, int, int, int, int, int]
 PLAIN, AGENCY = (1, 1, 1, 20, 1, 10), (1, 1, 60, 20, 1, 1)
 OCCUPATION, EVEN = (1, 1, 1, 60, 1, 1), (1, 1, 1, 1, 1, 1)
 PANELS = ("joint-proportions", "joint-scatter", "slopes", "correlations")
+_CROSSED = ("sex", "race", "agency", "occupation")
 
 
 @final
@@ -64,11 +65,8 @@ class Settings:
         """The job file."""
         trees = {**base["random_trees"], "trees": self.trees, "n_b": self.n_b}
         trees["weights"] = dict(zip(ATTRIBUTES, self.weights, strict=True))
-        trees |= (
-            {}
-            if self.ratio is None
-            else {"ratio": {"pay": list(self.ratio) if isinstance(self.ratio, tuple) else self.ratio}}
-        )
+        if self.ratio is not None:
+            trees["ratio"] = {"pay": list(self.ratio) if isinstance(self.ratio, tuple) else self.ratio}
         schema, job = {"file": f"schema-{self.pay}.toml"}, {**base["job"], "out": f"release-{self.name}"}
         told = {**base, "job": job, "schema": schema, "budget": {"epsilon": self.total}, "random_trees": trees}
         return document(told)
@@ -99,7 +97,7 @@ class Workshop:
         key = (settings, logistic)
         if key not in self._found:
             release = self.made(settings)[1]
-            options: dict[str, Any] = {"only": PANELS, "joint": ("sex", "race", "occupation")}
+            options: dict[str, Any] = {"only": PANELS, "joint": ("sex", "race", "occupation"), "scatter": _CROSSED}
             if logistic:
                 options = {"only": ("logistic-model",), "logistic": logistic}
             self._found[key] = release.compare(self.folder / "confidential.parquet", **options)
@@ -212,10 +210,9 @@ def _slopes(comparison: Comparison, given: str) -> float:
     """How the slopes of two tables correlate: of sex with a given column, or of the worst private column with all."""
     result = comparison["slopes"]
     if given:
-        tied = result.table.filter((pl.col("private") == "sex") & (pl.col("with") == given))[
-            "correlation"
-        ].drop_nulls()
-        return float(tied[0]) if len(tied) else 0.0
+        tied = result.table.filter((pl.col("private") == "sex") & (pl.col("with") == given))
+        found = tied["correlation"].drop_nulls()
+        return float(found[0]) if len(found) else 0.0
     return result.value or 0.0
 
 
@@ -314,7 +311,8 @@ def _pair(shop: Workshop, pair: Pair) -> Exhibit:
         chance = ", ".join(f"{r:.3f}" for r in rates["by_chance"].values())
         why = f"two numbers, read as sex and race: the report does not say; other people: by chance {chance}"
         numbers.append(Beside("pTrueClassified", pair.printed[0], true, None, why))
-        numbers.append(Beside("nUnsynthesized", "0, 0", f"{rates['unlabelled']}, 0", rates["unlabelled"] == 0))
+        none = "rows that lack a label in either column"
+        numbers.append(Beside("nUnsynthesized", "0, 0", str(rates["unlabelled"]), rates["unlabelled"] == 0, none))
     head = ("", *labels)
     rows = [(f"({x}) {w}", *map(small, v)) for x, w, v in zip("abcd", _WORDS, value, strict=True)]
     rows += [
@@ -324,16 +322,18 @@ def _pair(shop: Workshop, pair: Pair) -> Exhibit:
     return Exhibit(
         pair.name,
         pair.title,
-        "Panels (a) to (d): shares of joint categories as bars, against each other, slopes and correlations between "
-        "levels of different attributes, authentic across and synthetic up; left and right one setting each. The "
+        "Panels (a) to (d): shares of joint categories of sex, race and occupation as bars; shares of those of "
+        "sex, race, agency and occupation against each other; slopes and correlations between levels of different "
+        "attributes, authentic across and synthetic up. Left and right one setting each. The "
         f"{_BARS} most frequent categories and {_DOTS} dots of each panel are drawn; all count in the numbers.",
         numbers=numbers,
         sections=[Section("", charts, across=2, keys=[Key("authentic", "bar truth"), Key("synthetic", "bar")])],
         tables=[Listing("The table below the report's figure", head, rows)],
+        deviations=(_PANEL_B,),
         commands=(
             f"hedgerow run {two[1].name}.toml --yes --out again",
             f"hedgerow compare confidential.parquet release-{two[0].name} --beside release-{two[1].name} "
-            f"--only {','.join(PANELS)} --joint sex,race,occupation --out panels.html",
+            f"--only {','.join(PANELS)} --joint sex,race,occupation --scatter {','.join(_CROSSED)} --out panels.html",
         ),
     )
 
@@ -346,6 +346,10 @@ def _drawn(figure: Figure) -> FigureCard | None:
 
 
 _BARS, _DOTS = 20, 400
+_PANEL_B = (
+    "Panel (b) of the report crosses sex and race with all six node attributes. In tables of this size nearly every "
+    f"such category has one row: two are crossed here, `--scatter sex,race,{','.join(ATTRIBUTES)}` crosses all."
+)
 _WORDS = (
     "rows out of place in sex x race x occupation",
     "correlation of joint shares",
@@ -435,9 +439,10 @@ _SAID = ("overlap", "sign_kept", "mean_difference")
 def _rates(shop: Workshop) -> Exhibit:
     chosen = Settings()
     rates = shop.rates(chosen)
+    names = [", ".join(t["labels"]) for t in rates["leaves"]]
     leaves = [
-        (", ".join(t["labels"]), f"{t['leaves']:,}", f"{t['small']:,}", f"{t['target_rows']:,.0f}")
-        for t in rates["leaves"]
+        (f"{n}, tree {names[:i].count(n) + 1}", f"{t['leaves']:,}", f"{t['small']:,}", f"{t['target_rows']:,.0f}")
+        for i, (n, t) in enumerate(zip(names, rates["leaves"], strict=True))
     ]
     return Exhibit(
         "True-classified and match rates",
@@ -452,7 +457,9 @@ def _rates(shop: Workshop) -> Exhibit:
                 None,
                 "BD was simulated with 80 % of AD's rows; matched here by all public columns, there by an identifier",
             ),
-            Beside("rows left without a label", "0, 0", str(rates["unlabelled"]), rates["unlabelled"] == 0),
+            Beside(
+                "rows without a label in either column", "0, 0", str(rates["unlabelled"]), not rates["unlabelled"]
+            ),
         ],
         tables=[
             Listing(

@@ -86,6 +86,12 @@ def test_the_private_columns_are_an_option_of_the_four_panels() -> None:
         assert vars(metric.with_options(options))["private"] == ("race",)
 
 
+def test_what_panel_b_crosses_is_an_option() -> None:
+    a, b = dealt()
+    (metric,) = metrics_from(only="joint-scatter", scatter="sex,race,pay")
+    assert found(metric, a, b).parts["columns"] == "sex x race x pay"
+
+
 def areas(number: int) -> tuple[CodedTable, CodedTable]:
     """Tables of many areas; in the last of them B has all values the wrong way round."""
     rng = np.random.default_rng(3)
