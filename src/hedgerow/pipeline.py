@@ -282,9 +282,11 @@ def must_differ(secret: Path | str, other: Path | str, role: str) -> None:
     """Refuse a table that is called public or target and is the confidential one, a part, or a copy of it."""
     files = isinstance(secret, Path) and isinstance(other, Path) and same_file(secret, other)
     if secret == other or files:  # a text is an address on a server
+        shared = str(secret) != str(other) and all(str(x).startswith("duckdb:") for x in (secret, other))
+        what = "a table in the DuckDB file of the confidential one" if shared else "the confidential table itself"
         raise JobError(
-            f"[{role}] names the confidential table itself. What a job calls public is read freely and its\n"
-            "hash is published. Name another table. No confidential row was read and nothing was spent."
+            f"[{role}] names {what}. What a job calls public is read freely and the\nhash of its file is published. "
+            "Name a table in another file. No confidential row was read and nothing was spent."
         )
     if not isinstance(secret, Path) or not isinstance(other, Path):
         return

@@ -69,15 +69,15 @@ def main() -> None:
     try:
         app(prog_name="hedgerow")
     except HedgerowError as refusal:
-        show.echo(str(refusal), err=True)
+        show.last_words(str(refusal))
         sys.exit(refusal.exit_code)
     except KeyboardInterrupt:
-        show.echo("Stopped.", err=True)
+        show.last_words("Stopped.")
         sys.exit(130)
     except BaseException as fault:  # also a panic of a library, which is no Exception
         if isinstance(fault, SystemExit | GeneratorExit) or os.environ.get("HEDGEROW_TRACEBACK"):
             raise
-        show.echo(_fault(fault), err=True)
+        show.last_words(_fault(fault))
         sys.exit(1)
 
 

@@ -30,6 +30,18 @@ if TYPE_CHECKING:
     from hedgerow.release.words import UseRow
 
 
+def _noted(file: str, line: dict[str, str]) -> None:
+    if file:
+        with open(file, "a", encoding="utf-8") as open_file:
+            open_file.write(json.dumps(line) + "\n")
+
+
+def last_words(text: str) -> None:
+    """Why a command ends: on stderr; and in the file of HEDGEROW_PROGRESS, with nothing of a library between."""
+    echo(text, err=True)
+    _noted(os.environ.get("HEDGEROW_PROGRESS", ""), {"ended": printable(text)})
+
+
 class Phases:
     """The phase of long work: on stderr where that is a terminal; a line each in the file of HEDGEROW_PROGRESS."""
 
@@ -38,9 +50,7 @@ class Phases:
         self._file = os.environ.get("HEDGEROW_PROGRESS", "")
 
     def _note(self, what: str, text: str) -> None:
-        if self._file:
-            with open(self._file, "a", encoding="utf-8") as file:
-                file.write(json.dumps({what: one_line(text)}) + "\n")
+        _noted(self._file, {what: one_line(text)})
 
     def __call__(self, text: str) -> None:
         """Say what is being done now."""

@@ -26,8 +26,9 @@ from hedgerow.public import (
     open_public,
     unknown_rule,
 )
+from hedgerow.studio.folder import is_served
 from hedgerow.studio.page import Visit, page
-from hedgerow.studio.tables import header, needs_columns
+from hedgerow.studio.tables import absolute, header, needs_columns
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -180,9 +181,10 @@ def _public_path(visit: Visit, role: str) -> Path | None:
     named, secret = (str(visit.part(p).get("table", "")) for p in (role, "confidential"))
     if not named or not secret:
         return None
-    paths = [Path(name if name.startswith("duckdb:") else str(visit.folder.place(name))) for name in (named, secret)]
-    must_differ(paths[1], paths[0], role)
-    return paths[0] if file_of(paths[0]).exists() else None
+    path = Path(absolute(visit.folder, named))
+    if not is_served(secret):
+        must_differ(Path(absolute(visit.folder, secret)), path, role)
+    return path if file_of(path).exists() else None
 
 
 def _fit(visit: Visit, schema: Schema, role: str) -> TableFit | None:

@@ -18,6 +18,12 @@ COUNTS = ("integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poi
 ATTACH = ("guided_tree", "random_trees")
 RECORDS = ("public_blend", "tree_blend", "dpsyn", "independent")
 CAREERS = ("careers",)
+ENGINES = {
+    "local": "this process",
+    "duckdb": "DuckDB, which has the rows",
+    "postgresql": "PostgreSQL, which has the rows",
+    "spark": "Spark",
+}
 _RECIPES = {"records": RECORDS, "careers": CAREERS, "attach": ATTACH, "counts": COUNTS}
 _CAREER = 5  # rows of a person that count where nothing is said: four steps
 _NEW = """\
@@ -58,7 +64,8 @@ def _show(visit: Visit) -> Response:
         "recipes": _RECIPES,
         "columns": columns | ({"confidential": columns["public"]} if served else {}),
         "served": served,
-        "master": visit.part("engine").get("master", ""),
+        "engine": visit.part("engine"),
+        "engines": ENGINES,
         "problem": "" if not secret.get("table") else trouble(visit, schema_counts=False),
         "unsaid": bool(secret["table"]) and needs_columns(visit),
         "schema_there": visit.folder.read(visit.schema_name).there,
@@ -95,12 +102,13 @@ def header(folder: Folder, table: str) -> tuple[str, ...]:
         return ()
     try:
         folder.place(table)
-        return open_source(_absolute(folder, table)).columns
+        return open_source(absolute(folder, table)).columns
     except HedgerowError:
         return ()
 
 
-def _absolute(folder: Folder, table: str) -> str:
+def absolute(folder: Folder, table: str) -> str:
+    """A table of the folder by its whole path, in a DuckDB file or not."""
     if table.startswith("duckdb:"):
         file, _, inner = table.removeprefix("duckdb:").rpartition("#")
         return f"duckdb:{folder.place(file)}#{inner}"
@@ -134,7 +142,7 @@ def _save(visit: Visit) -> Response:
             raise JobError(f"There is no table {table} in this folder, for [{part}]. {NOTHING}")
     for part in ("public", "target"):
         if chosen[part] and not is_served(chosen["confidential"]):
-            secret, other = (Path(_absolute(folder, chosen[p])) for p in ("confidential", part))
+            secret, other = (Path(absolute(folder, chosen[p])) for p in ("confidential", part))
             must_differ(secret, other, part)
     if kind == "attach" and not chosen["target"]:
         raise JobError(
@@ -221,11 +229,13 @@ def _settle_part(document: "TOMLDocument", visit: Visit, part: str, table: str) 
 
 
 def _settle_engine(document: "TOMLDocument", visit: Visit, *, served: bool) -> None:
-    """Where Spark is, of a table that is not in a file."""
-    if "master" in visit.form:
-        set_key(document, "engine", "master", visit.said("master") if served else "")
-        if not document.get("engine", True):
-            document.pop("engine")
+    """Who counts the rows, where it is said; and where Spark is."""
+    name = visit.said("engine") if visit.said("engine") in ENGINES else ""
+    for key, value in (("name", name), ("master", visit.said("master") if served or name == "spark" else "")):
+        if key in visit.form or (key == "name" and "engine" in visit.form):
+            set_key(document, "engine", key, value)
+    if not document.get("engine", True):
+        document.pop("engine")
 
 
 def _settle_unit(document: "TOMLDocument", visit: Visit, kind: str) -> None:
@@ -263,6 +273,6 @@ def protects(folder: Folder, path: Path) -> bool:
             continue
         table = named.get("table", "") if isinstance(named, dict) else ""
         here = isinstance(table, str) and bool(table) and folder.holds(Path(table))
-        if here and same_file(file_of(Path(_absolute(folder, table))), path):
+        if here and same_file(file_of(Path(absolute(folder, table))), path):
             return True
     return False

@@ -2,7 +2,7 @@
 
 What a command is, how far it is and how it ended lies in a folder of its own, so a server that starts anew knows it:
 
-    task.json  the words of the command        progress  its phases, a line each
+    task.json  the words of the command        progress  its phases, a line each, and why it ended
     said       what it said on stderr          result    what it gave on stdout; not kept of the steward's own looks
     cancel     it is to stop                   code      its exit code;  lock: held while anybody is at work
 """
@@ -104,8 +104,9 @@ class StartedCommand:
 
     @property
     def said(self) -> str:
-        """What it said on stderr, such as a refusal."""
-        return self._text("said")
+        """Why it ended, such as a refusal; else what it said on stderr."""
+        ended = [line["ended"] for line in self._lines() if "ended" in line]
+        return ended[-1] if ended else self._text("said")
 
     @property
     def result(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import exp
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import polars as pl
@@ -139,6 +140,31 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path, started: list[li
     job.write_text(job.read_text("utf-8").replace('"public.csv"', '"people/part-0.parquet"'), "utf-8")
     for screen in ("schema", "uses", "run"):
         assert "lie in one another" in html.unescape(studio.ask(f"job/job.toml/{screen}").text), screen
+
+
+def test_who_counts_the_rows_can_be_said(tmp_path: Path, started: list[list[str]]) -> None:
+    studio = Studio(a_folder(tmp_path))
+    form = {"kind": "records", "confidential": "confidential.csv", "public": "public.csv"}
+    assert send(studio, "tables", {**form, "engine": "spark", "master": "local[2]"}) == 303
+    assert said(tmp_path)["engine"] == {"name": "spark", "master": "local[2]"}
+    assert '<option value="spark" selected>' in studio.ask("job/job.toml/tables").text
+    assert send(studio, "tables", {**form, "engine": "", "master": "local[2]"}) == 303
+    assert "engine" not in said(tmp_path)
+
+
+def test_tables_in_duckdb_files_are_drawn_and_kept_apart(tmp_path: Path, started: list[list[str]]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    studio = Studio(a_folder(tmp_path))
+    for name, inner in (("public", "public"), ("secret", "confidential"), ("secret", "public")):
+        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as base:
+            base.execute(f"create table {inner} as select * from read_csv('{tmp_path / inner}.csv')")
+    form = {"kind": "records", "confidential": "duckdb:secret.duckdb#confidential"}
+    digest = studio.digest("tables")
+    refused = studio.ask("job/job.toml/tables", {**form, "public": "duckdb:secret.duckdb#public", "digest": digest})
+    assert refused.status == 409 and "a table in the DuckDB file of the confidential one" in refused.text
+    assert send(studio, "tables", {**form, "public": "duckdb:public.duckdb#public"}) == 303
+    text = studio.ask("job/job.toml/schema").text
+    assert "How often values of pay stand in the public table" in text
 
 
 def test_saving_again_while_the_draft_is_made_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,9 +412,17 @@ def test_results_are_not_offered_as_tables(tmp_path: Path) -> None:
         assert not [x for x in (*studio.folder.tables(), *studio.folder.books()) if x.startswith(name)]
 
 
+def test_a_refusal_is_told_without_what_libraries_say(tmp_path: Path) -> None:
+    task = Work(Folder(tmp_path)).start("draft", "job.toml", ["schema", "init", "nothing.csv"])
+    end = monotonic() + 60
+    while task.state == "running" and monotonic() < end:
+        sleep(0.1)
+    (task.folder / "said").write_text("WARN NativeCodeLoader\n" + (task.folder / "said").read_text("utf-8"), "utf-8")
+    assert task.state == "failed" and "nothing.csv" in task.said and "WARN" not in task.said
+
+
 def test_work_outlives_whoever_started_it_and_stops_when_asked(tmp_path: Path) -> None:
     """A real command: its phases, its result, its exit code; and one that is stopped as Ctrl-C does."""
-    from time import monotonic, sleep
 
     work = Work(Folder(a_folder(tmp_path, rows=3000).resolve()))
     task = work.start("rehearse", "job.toml", ["rehearse", "job.toml", "--runs", "50", "--workers", "1", "--json"])
