@@ -13,8 +13,10 @@ import hedgerow as hr
 from hedgerow.cli.show import plan_text
 from hedgerow.errors import HedgerowError, JobError, Refused
 from hedgerow.pipeline import PreparedJob
+from hedgerow.recipes.blend.public_blend import PublicBlend
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.steward.attacks import attack_job
+from tests.end_to_end.conftest import Command
 from tests.unit.release.tampering import failed, restate
 
 YEARS, BEFORE = tuple(range(2006, 2010)), tuple(range(2000, 2006))
@@ -41,6 +43,20 @@ change = "rises"
 person = "person"
 time = "year"
 tolerance = 0.1
+[[use]]
+name = "growth within people"
+kind = "coefficient"
+formula = "ln(pay) ~ number(grade) + number(year) | person"
+term = "grade"
+person = "person"
+tolerance = 0.05
+[[use]]
+name = "pay by year"
+kind = "mean"
+of = "pay"
+by = ["year"]
+within = "relative"
+tolerance = 0.2
 """
 
 
@@ -125,7 +141,40 @@ def test_the_plan_says_it_and_a_rehearsal_judges_people(folder: Path) -> None:
     said = plan_text(PreparedJob(job).outline)
     assert "counted once and by at most 3 steps" in said and "steps at most 3 times a" in said
     point = job.rehearse(runs=2, epsilons=[8]).at(Fraction(8))
-    assert point is not None and point.verdicts[0].error is not None and point.verdicts[0].error < 0.3
+    assert point is not None
+    errors = {v.use.name: v.error for v in point.verdicts}
+    assert list(errors) == ["promoted", "growth within people", "pay by year"]
+    assert all(error is not None and error < 0.3 for error in errors.values()), errors
+
+
+def test_intervals_are_refused_with_what_can_be_done_instead(release: Path) -> None:
+    told = hr.Release.read(release).contents.estimates
+    assert {e.name for e in told} == {"promoted", "growth within people", "pay by year"}
+    assert all(e.estimate is None and "--replicates" in e.basis and "Declare" not in e.basis for e in told), told
+
+
+def test_a_crash_between_steps_and_first_records_is_resumed_at_no_cost(
+    folder: Path, hedgerow: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps that were paid for are not paid for again; first records are asked as if nothing had been."""
+    text = JOB.replace("[budget]", "[ledger]\nurl = 'crash.db'\n[budget]").split("[[use]]")[0]
+    (job := folder / "crash.toml").write_text(text, "utf-8")
+    run = ("run", job, "--yes", "--no-forecast", "--out", folder / "crash")
+    with monkeypatch.context() as patch:
+        patch.setattr(PublicBlend, "fit", lambda *a: (_ for _ in ()).throw(MemoryError("crash")))
+        assert hedgerow(*run).code == 1, "the crash"
+    paid = _spends(hedgerow, folder / "crash.db")
+    assert hedgerow(*run).code == 2, "a new run must not be started by mistake"
+    resumed = hedgerow(*run, "--resume")
+    assert resumed.code == 0, resumed.err
+    spends = _spends(hedgerow, folder / "crash.db")
+    assert len(paid) == 1 and paid[0] in spends and len(spends) == len(set(spends)) > 1, "steps were paid for twice"
+    assert hedgerow("verify", folder / "crash").code == 0
+
+
+def _spends(hedgerow: Command, ledger: Path) -> list[str]:
+    found = json.loads(hedgerow("ledger", "show", "--url", ledger, "--json").out)
+    return [json.dumps(e, sort_keys=True) for e in found["entries"] if e["kind"] == "spend"]
 
 
 @pytest.mark.parametrize(

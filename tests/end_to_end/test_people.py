@@ -196,6 +196,37 @@ tolerance = 0.5
     assert growth.figures(table).values[0] == pytest.approx(_within(frame), rel=1e-6)
 
 
+def test_counts_of_people_tell_figures_of_rows_and_of_people(folder: Path, release: Path) -> None:
+    """Intervals hold what the confidential table gives, with slack; given columns are known; a model is refused."""
+    made, schema = hr.Release.read(release), hr.Job.load(folder / "job.toml").schema
+    secret = CodedTable(schema, pl.read_parquet(folder / "secret.parquet"))
+    promoted = hr.uses.PersonRate(
+        "grade", person="person", change="rises", time="year", by=["sex"], tolerance=1, name="ever promoted"
+    )
+    asked = [
+        hr.uses.Table(["sex"], tolerance=1, name="women"),
+        hr.uses.Mean("pay", by=["sex"], tolerance=1, name="pay"),
+        hr.uses.Rate("sex", ["F"], by=["year"], tolerance=1, name="women by year"),
+        hr.uses.Quantile("pay", [0.5], by=["sex"], tolerance=1, name="median pay"),
+        promoted,
+    ]
+    for use in asked:
+        true = use.figures(secret).values
+        true = true / true.sum() if use.name == "women" else true
+        found = [e for e in made.estimate(use, sampling=False) if e.estimate is not None]
+        assert len(found) >= 2, made.estimate(use)
+        places = dict(zip(use.labels(schema, np.arange(len(true))), true, strict=True))
+        for e in found:
+            assert e.estimate is not None and e.low is not None and e.high is not None
+            assert abs(e.estimate - places[e.group]) <= 2.5 * (e.high - e.low), (use.name, e, places[e.group])
+            assert "counts of people" in e.basis
+    clustered, alone = (made.estimate(mean="pay", by=["grade"], sampling=s) for s in (True, False))
+    assert all("public row by row" in e.basis and e.low == e.high == e.estimate for e in alone)
+    assert clustered[5].parts["sampling"] > 0 == clustered[5].parts["noise"]
+    (gap,) = made.estimate(formula="ln(pay) ~ sex + grade", term="sex[F]")
+    assert gap.estimate is None and "replicates" in gap.basis and "Declare" not in gap.basis
+
+
 def _within(frame: pl.DataFrame) -> float:
     """The slope of ln(pay) on the year within people, by hand."""
     centred = frame.select(pl.col("person"), y=pl.col("pay").log(), x=pl.col("year").cast(pl.Float64)).with_columns(

@@ -24,6 +24,7 @@ import numpy as np
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.least_squares import designs, score_parts
 from hedgerow.inference.evidence import NoisyTable
+from hedgerow.inference.reference import Reference
 from hedgerow.public import CodedTable, Floats, Places
 from hedgerow.stand_in import DRIFT, drift_score, split_rows
 from hedgerow.uses import Coefficient
@@ -40,7 +41,7 @@ _FEWEST = 30
 @final
 @dataclass(frozen=True, eq=False)
 class RowMoments:
-    """Moments of every row of a table, a line for each moment, and the figure that sums of them give."""
+    """Moments of every row of a table, or of every person, a line for each, and the figure that sums of them give."""
 
     lines: Floats
     value: Callable[[Floats], float]
@@ -135,20 +136,19 @@ class Told:
 
 
 def told_by(
-    table: NoisyTable, moments: Moments, reference: CodedTable, by: tuple[str, ...], group: int
+    table: NoisyTable, moments: Moments, reference: Reference, by: tuple[str, ...], group: int
 ) -> Told | None:
     """What ``table`` tells of a figure in one group; None where it does not tell most of it."""
-    here = np.flatnonzero(table.places(by) == group)
+    here = np.flatnonzero(table.places(reference.told(by)) == reference.group(by, group))
     counts = table.counts[here]
     total, spread = float(counts.sum()), sqrt(table.variance * len(here))
-    rows = np.flatnonzero(reference.cells(by) == group)
-    if total < max(_SURE * spread, 1.0) or len(rows) < _FEWEST:
+    part = reference.members(by, group)
+    if total < max(_SURE * spread, 1.0) or part.units.rows < _FEWEST:
         return None
-    part = reference if not by else reference.take(rows)
-    found = moments.of(part)
+    found = _moments_of(part, moments, by, group)
     if found is None:
         return None
-    cells = _position(here, table.cells(part))
+    cells = _position(here, table.cells(part.units))
     means = _cell_means(found.lines, cells, len(here))
     sums = means @ counts
     value, slope = found.value(sums), _slope(found.value, sums)
@@ -164,35 +164,59 @@ def told_by(
 
 
 def best(
-    tables: Iterable[NoisyTable], moments: Moments, rows: CodedTable, by: tuple[str, ...], group: int
+    tables: Iterable[NoisyTable], moments: Moments, reference: Reference, by: tuple[str, ...], group: int
 ) -> Told | None:
     """The table that tells most of a figure; None where none tells enough."""
     found = []
     for t in tables:
-        if t.covers(by) and t.reads(rows):
-            told = told_by(t, moments, rows, by, group)
+        if t.covers(reference.told(by)) and t.reads(reference.units):
+            told = told_by(t, moments, reference, by, group)
             found += [told] if told is not None else []
     return min(found, key=lambda f: f.loss, default=None)
 
 
-def left_out(table: NoisyTable, moments: Moments, reference: CodedTable, by: tuple[str, ...], group: int) -> float:
+def left_out(table: NoisyTable, moments: Moments, reference: Reference, by: tuple[str, ...], group: int) -> float:
     """The root mean square error of the figure when the parts of a drifted split play both tables, without noise."""
     rng = np.random.Generator(np.random.PCG64(0))  # the same splits for all figures
-    rows = np.flatnonzero(reference.cells(by) == group)
-    part = reference if not by else reference.take(rows)
-    here = np.flatnonzero(table.places(by) == group)
-    cells, errors = _position(here, table.cells(part)), []
-    half = (part.rows // 2, part.rows - part.rows // 2)
+    part = reference.members(by, group)
+    here = np.flatnonzero(table.places(reference.told(by)) == reference.group(by, group))
+    cells, errors = _position(here, table.cells(part.units)), []
+    units = part.units.rows
+    half = (units // 2, units - units // 2)
     for _ in range(SPLITS):
-        apart = DRIFT * drift_score(part, rng)
-        ours, theirs = split_rows(part.rows, half, None, rng, log_odds=apart)
-        true, known = moments.of(part.take(ours)), moments.of(part.take(theirs))
+        apart = DRIFT * drift_score(part.units, rng)
+        ours, theirs = split_rows(units, half, None, rng, log_odds=apart)
+        true, known = (_moments_of(part.take(side), moments, by, group) for side in (ours, theirs))
         if true is None or known is None:
             continue
         means = _cell_means(known.lines, cells[theirs], len(here))
         found = known.value(means @ np.bincount(cells[ours], minlength=len(here)))
         errors.append(found - true.value(true.lines.sum(axis=1)))
     return float(np.sqrt(np.mean(np.square(errors)))) if errors else float("nan")
+
+
+def _moments_of(part: Reference, moments: Moments, by: tuple[str, ...], group: int) -> RowMoments | None:
+    """The moments of every unit: of its rows in the group, summed."""
+    if part.who is None:
+        return moments.of(part.rows)
+    inside = np.flatnonzero(part.rows.cells(by) == group)
+    found = moments.of(part.rows.take(inside)) if len(inside) else None
+    if found is None:
+        return None
+    sums = [np.bincount(part.who[inside], line, part.units.rows) for line in found.lines]
+    return RowMoments(np.stack(sums), found.value)
+
+
+def exactly(moments: Moments, reference: Reference, by: tuple[str, ...], group: int) -> tuple[float, float] | None:
+    """A figure of rows that are all known, and its sampling deviation; None where they do not determine it."""
+    rows = np.flatnonzero(reference.rows.cells(by) == group)
+    part = reference.take(rows if reference.who is None else np.unique(reference.who[rows]))
+    found = _moments_of(part, moments, by, group) if part.units.rows else None
+    if found is None:
+        return None
+    sums = found.lines.sum(axis=1)
+    effect = _slope(found.value, sums) @ found.lines
+    return found.value(sums), sqrt(float(effect @ effect))
 
 
 def _position(here: Places, cells: Places) -> Places:

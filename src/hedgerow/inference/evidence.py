@@ -14,6 +14,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.counting.plan import leaf_of
+from hedgerow.inference.reference import People, Reference
 from hedgerow.public import CodedTable, Floats, Marginal, Measurement, Places, Schema, column_codes, law_of
 from hedgerow.uses import AbstractUse
 
@@ -89,6 +90,8 @@ class Evidence:
         relative: the public relative, if there is one with all columns that the records have.
         given: the columns that were public row by row, where others were attached to them.
         declared: the uses that the job declared.
+        people: how people were counted, where answers count them instead of rows.
+        steps: whether answers count first records and steps, which tell no figure of rows.
     """
 
     schema: Schema
@@ -97,6 +100,8 @@ class Evidence:
     relative: CodedTable | None = None
     given: tuple[str, ...] = ()
     declared: tuple[AbstractUse, ...] = ()
+    people: People | None = None
+    steps: bool = False
 
     @cached_property
     def tables(self) -> tuple[NoisyTable, ...]:
@@ -113,7 +118,8 @@ class Evidence:
         for question, answers in found.items():
             precision = sum(1 / v for _, v in answers)
             counts = sum((c / v for c, v in answers), np.zeros(len(answers[0][0]))) / precision
-            tables.append(NoisyTable(self.schema, question, counts, 1 / precision))
+            schema = self.people.schema if self.people else self.schema
+            tables.append(NoisyTable(schema, question, counts, 1 / precision))
         return tuple(tables)
 
     @cached_property
@@ -124,6 +130,10 @@ class Evidence:
         if not known:
             return self.records.total, 0.0
         return max(sum(n / v for n, v in known) / precision, 1.0), 1 / precision
+
+    def reference(self, rows: CodedTable) -> Reference:
+        """The rows with the units that answers count."""
+        return Reference.of(rows, self.people, self.given)
 
     def tilted(self, column: str) -> CodedTable | None:
         """Rows of the relative, drawn so that they have the records' shares of the codes of ``column``."""

@@ -1,22 +1,32 @@
 """Every kind of use with its intervals, from the evidence of a release."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import log, sqrt
 from typing import final
 
 import numpy as np
 
 from hedgerow.errors import HedgerowError, JobError
-from hedgerow.inference.direct import SPLITS, Moments, RatioMoments, ScoreMoments, best, left_out, told_by
+from hedgerow.inference.direct import SPLITS, Moments, RatioMoments, ScoreMoments, best, exactly, left_out, told_by
 from hedgerow.inference.estimate import Estimate, EstimateTable, normal, refused, with_interval
 from hedgerow.inference.evidence import Evidence, NoisyTable
+from hedgerow.inference.reference import Reference
 from hedgerow.public import CodedTable, Floats
-from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table, cell_names
+from hedgerow.uses import AbstractUse, Coefficient, Mean, PersonRate, Quantile, Rate, Table, cell_names
 
 _GIVEN = 0.2  # of a coefficient's variance, where most of it lies in columns that are known row by row
 _OWN = 0.5  # of a coefficient's variance, in bands that were cut for its model: few public rows blur it
 _FEW = 2  # records for each public row: with more, public rows alone do not say how far they err
 _MODEL_CAUTION = 2.0  # times what splits leave out of a whole model: it drifts further in years (docs/inference.md)
+_MOST_BY_PEOPLE = 400  # cells: each is played by itself
+_REPLICATES = "hedgerow sample --replicates shows how far the file's own figure moves with the noise"
+_STEPS = f"people were counted by first records and steps, which tell no figure of rows. {_REPLICATES}"
+_NO_MODEL_OF_PEOPLE = (
+    "people were counted by facts about all of their rows, and no such fact tells a coefficient of a model of rows. "
+    + _REPLICATES
+)
 MOST_FIGURES = 20_000
 """Cells or groups of one use that are estimated."""
 
@@ -39,12 +49,15 @@ def estimates(evidence: Evidence, use: AbstractUse, *, level: float = 0.95, samp
     if isinstance(use, Rate):
         return EstimateTable(asked.rates(use))
     if isinstance(use, Mean):
-        return EstimateTable(asked.by_moments(RatioMoments(lambda t: t.numbers(use.of))))
+        return EstimateTable(asked.by_moments(asked.ratio(lambda t: t.numbers(use.of))))
     if isinstance(use, Quantile):
         return EstimateTable(asked.quantiles(use))
     if isinstance(use, Coefficient):
         return EstimateTable(asked.by_moments(ScoreMoments(use)))
-    return EstimateTable((refused(use.name, "", level, f"there is no interval for uses of kind {use.kind}"),))
+    if isinstance(use, PersonRate) and evidence.people is not None and not set(use.by) & set(evidence.given):
+        return EstimateTable(asked.by_moments(asked.ratio(use.of_last_rows)))
+    why = f"there is no interval for uses of kind {use.kind}. {_REPLICATES}"
+    return EstimateTable((refused(use.name, "", level, why),))
 
 
 @final
@@ -60,6 +73,8 @@ class _Asked:
     def shares(self) -> list[Estimate]:
         """The share of all rows in every cell."""
         e, columns = self.evidence, self.use.table
+        if self._by_people(columns):
+            return self._shares_by_people()
         found = _open(e, columns)
         if found is None:
             return [self._unmeasured("")]
@@ -75,6 +90,9 @@ class _Asked:
     def rates(self, use: Rate) -> list[Estimate]:
         """The share of every group's rows that have one of the values."""
         e, columns = self.evidence, tuple(dict.fromkeys((*use.by, use.of)))
+        if self._by_people(columns):
+            codes = _codes(e, use)
+            return self.by_moments(self.ratio(lambda t: np.isin(t.cells((use.of,)), codes).astype(np.float64)))
         found = _open(e, columns)
         if found is None or use.of in use.by:
             return [self._unmeasured("")]
@@ -94,7 +112,35 @@ class _Asked:
 
     def by_moments(self, moments: Moments) -> list[Estimate]:
         """A mean or a coefficient in every group, by the table that tells it best."""
-        return [self._moments(moments, g, name) for g, name in self._groups()]
+        in_file, by = self._in_file(), self.use.groups
+        return [self._moments(moments, by, g, name, _at(in_file, g)) for g, name in self._groups()]
+
+    def ratio(self, numbers: Callable[[CodedTable], Floats]) -> RatioMoments:
+        """A mean over rows.
+
+        Where people were counted no fact need tell much of it: what their cells leave out is played with public
+        people, who have labels.
+        """
+        e = self.evidence
+        return (
+            RatioMoments(numbers, 0.0) if e.people is not None and e.relative is not None else RatioMoments(numbers)
+        )
+
+    def _by_people(self, columns: tuple[str, ...]) -> bool:
+        """Whether counts of people must tell a table of rows: not where all columns were public row by row."""
+        return self.evidence.people is not None and not set(columns) <= set(self.evidence.given)
+
+    def _shares_by_people(self) -> list[Estimate]:
+        """The share of all rows in every cell: the mean over rows of lying there."""
+        schema, columns = self.evidence.schema, self.use.table
+        if (many := schema.size(columns)) > _MOST_BY_PEOPLE:
+            why = f"where people were counted, at most {_MOST_BY_PEOPLE} cells are worked out, and these are {many:,}"
+            return [refused(self.use.name, "", self.level, why)]
+        in_file = self._in_file(shares=True)
+        names = cell_names(schema, columns, np.arange(many))
+        return [
+            self._moments(self.ratio(_inside(columns, i)), (), 0, n, _at(in_file, i)) for i, n in enumerate(names)
+        ]
 
     def quantiles(self, use: Quantile) -> list[Estimate]:
         """Quantiles of every group (Woodruff 1952): the interval of the share below, carried over to values."""
@@ -108,17 +154,17 @@ class _Asked:
 
     def _quantile(self, use: Quantile, share: float, g: int, name: str, in_file: float | None) -> Estimate:
         e = self.evidence
-        rows, other = self._rows()
-        y = rows.numbers(use.of)[rows.cells(use.groups) == g]
+        rows, other = self._rows
+        y = rows.rows.numbers(use.of)[rows.rows.cells(use.groups) == g]
         y = y[np.isfinite(y)]
         if len(y) < 2:
             return refused(use.name, name, self.level, "the rows that it leans on have no number there", in_file)
-        told = best(e.tables, _below(use.of, float(np.quantile(y, share))), rows, use.groups, g)
+        told = best(e.tables, self.ratio(_below(use.of, float(np.quantile(y, share)))), rows, use.groups, g)
         if told is None:
             return self._unmeasured(name, in_file)
         curve = _curve(told.table, rows, use, g)
         value = _inverse(curve, share)
-        found = self._parts(_below(use.of, value), told.table, rows, other, g)
+        found = self._parts(self.ratio(_below(use.of, value)), told.table, (rows, other), use.groups, g)
         if found is None:
             return self._unmeasured(name, in_file)
         _, parts = found
@@ -130,10 +176,13 @@ class _Asked:
         widths = {k: slope * normal(self.level) * v for k, v in parts.items()}
         return Estimate(use.name, name, value, low, high, self.level, widths, self._basis(told.table), in_file)
 
-    def _moments(self, moments: Moments, g: int, name: str) -> Estimate:
+    def _moments(self, moments: Moments, by: tuple[str, ...], g: int, name: str, in_file: float | None) -> Estimate:
         e, use = self.evidence, self.use
-        in_file = _at(self._in_file(), g)
-        rows, other, tables = *self._rows(), e.tables
+        rows, other, tables = *self._rows, e.tables
+        if e.given and self._needs <= set(e.given):
+            return self._exact(moments, by, g, name, in_file)
+        if isinstance(use, Coefficient) and e.people is not None:
+            return refused(use.name, name, self.level, _NO_MODEL_OF_PEOPLE, in_file)
         if isinstance(use, Coefficient) and e.given:
             moments, tables = ScoreMoments(use, tells=_GIVEN), self._asked_for(use)
         elif isinstance(use, Coefficient):
@@ -143,16 +192,33 @@ class _Asked:
             few = (
                 _FEW * e.relative.rows < e.records.rows
             )  # then where records put the figure shows how far it may err
-            rows, other = e.relative, e.records if few else e.relative
+            rows, other = e.reference(e.relative), e.reference(e.records) if few else None
             if own := self._own_bands(use):
                 moments, tables = ScoreMoments(use, tells=_OWN), own
-        told = best(tables, moments, rows, use.groups, g)
-        found = told and self._parts(moments, told.table, rows, other, g)
+        told = best(tables, moments, rows, by, g)
+        found = told and self._parts(moments, told.table, (rows, other), by, g)
         if told is None or not found:
             return self._unmeasured(name, in_file)
         value, parts = found
         basis = self._basis(told.table)
         return with_interval(use.name, name, value, parts, level=self.level, basis=basis, in_file=in_file)
+
+    @cached_property
+    def _needs(self) -> set[str]:
+        """The columns of rows that decide the figure, besides the one that names people."""
+        use, schema = self.use, self.evidence.schema
+        model = use.bound(schema)[0].columns if isinstance(use, Coefficient) else ()
+        people = {use.person} if isinstance(use, Coefficient | PersonRate) else set()
+        return {*use.columns_named, *model} - people
+
+    def _exact(self, moments: Moments, by: tuple[str, ...], g: int, name: str, in_file: float | None) -> Estimate:
+        """A figure of columns that are all given: there is no noise in it."""
+        found = exactly(moments, self._rows[0], by, g)
+        if found is None:
+            return refused(self.use.name, name, self.level, "the given rows do not determine it", in_file)
+        basis = f"The columns {', '.join(sorted(self._needs))} were public row by row."
+        parts = {"sampling": found[1] * self.sampling}
+        return with_interval(self.use.name, name, found[0], parts, level=self.level, basis=basis, in_file=in_file)
 
     def _own_bands(self, use: Coefficient) -> tuple[NoisyTable, ...]:
         """The tables whose bands were cut for a model of these very columns."""
@@ -166,30 +232,37 @@ class _Asked:
         asked = ((t, t.question.tree) for t in self.evidence.tables if len(t.question.columns) == 1)
         return tuple(t for t, tree in asked if tree is not None and set(tree.columns) == given)
 
-    def _rows(self) -> tuple[CodedTable, CodedTable | None]:
+    @cached_property
+    def _rows(self) -> tuple[Reference, Reference | None]:
         """The rows that say how values lie within cells, and others that do: the better ones first.
 
         Given columns are the confidential table's own; else public rows have real values, drawn to the records'
         shares of the column; records have what a model made of noise.
         """
         e, of = self.evidence, getattr(self.use, "of", "")
-        public = e.tilted(of) if of else e.relative
-        return (e.records, public) if e.given or public is None else (public, e.records)
+        public = e.tilted(of) if of and e.people is None else e.relative  # people stay whole
+        first, second = (e.records, public) if e.given or public is None else (public, e.records)
+        return e.reference(first), None if second is None else e.reference(second)
 
     def _parts(
-        self, moments: Moments, table: NoisyTable, rows: CodedTable, other: CodedTable | None, g: int
+        self,
+        moments: Moments,
+        table: NoisyTable,
+        references: tuple[Reference, Reference | None],
+        by: tuple[str, ...],
+        g: int,
     ) -> tuple[float, dict[str, float]] | None:
-        """The figure by one table and how values of ``rows`` lie in its cells, and the deviation of each part.
+        """The figure by one table and how values of reference rows lie in its cells, and the deviation of each part.
 
-        ``other`` rows, if there are any, give the figure too: of two that differ by d each errs by d / sqrt(2),
+        Other rows, if there are any, give the figure too: of two that differ by d each errs by d / sqrt(2),
         unless one has the real values of given columns.
         Public rows, or else these, are split to see what the cells leave out.
         """
-        by = self.use.groups
+        rows, other = references
         told = told_by(table, moments, rows, by, g)
         if told is None:
             return None
-        again = None if other is None or other is rows else told_by(table, moments, other, by, g)
+        again = None if other is None else told_by(table, moments, other, by, g)
         public = other if self.evidence.given and again is not None else rows
         played = left_out(table, moments, public or rows, by, g)
         apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
@@ -211,7 +284,8 @@ class _Asked:
         by_public = self.evidence.relative is not None and not self.evidence.given
         rows = "the public table" if by_public else "the released records"
         split = "the public table" if self.evidence.relative is not None else rows
-        told = f"From the noisy answers about {table.question}; within their cells from {rows}."
+        what = "answers" if self.evidence.people is None else "counts of people"
+        told = f"From the noisy {what} about {table.question}; within their cells from {rows}."
         return f"{told} What that leaves out was played with {SPLITS} splits of {split} that drift apart."
 
     def _each(self, values: Floats, parts: dict[str, Floats], basis: str, in_file: Floats) -> list[Estimate]:
@@ -250,19 +324,16 @@ class _Asked:
     def _cure(self) -> str:
         """What to do to get an interval."""
         asked = _asked(self.use)
+        if self.evidence.people is not None:
+            return f"Where people are counted only facts about them are measured, no use by itself. {_REPLICATES}"
         if any(_asked(u) == asked for u in self.evidence.declared):
             return "It was declared: the next job needs a larger epsilon for it, larger groups, or fewer uses"
         said = ", ".join(f"{k} = {_toml(v)}" for k, v in asked.items())
         return f"Declare it in the next job, [[use]] {said}, and the recipe measures it if the budget allows"
 
     def _unmeasured(self, name: str, in_file: float | None = None) -> Estimate:
-        return refused(
-            self.use.name,
-            name,
-            self.level,
-            f"no answer of the gate tells it well enough. {self._cure}",
-            in_file,
-        )
+        why = f"no answer of the gate tells it well enough. {self._cure}"
+        return refused(self.use.name, name, self.level, _STEPS if self.evidence.steps else why, in_file)
 
 
 def _asked(use: AbstractUse) -> dict[str, object]:
@@ -303,27 +374,33 @@ def _codes(e: Evidence, use: Rate) -> Floats:
     return np.asarray(e.schema.coding.encode(wanted, [use.of])[use.of])
 
 
-def _below(of: str, value: float) -> RatioMoments:
-    """The share of rows at or below a value."""
+def _inside(columns: tuple[str, ...], cell: int) -> Callable[[CodedTable], Floats]:
+    """Whether a row lies in a cell."""
+    return lambda table: (table.cells(columns) == cell).astype(np.float64)
+
+
+def _below(of: str, value: float) -> Callable[[CodedTable], Floats]:
+    """Whether a row lies at or below a value."""
 
     def numbers(table: CodedTable) -> Floats:
         y = table.numbers(of)
         return np.where(np.isfinite(y), (y <= value).astype(np.float64), np.nan)
 
-    return RatioMoments(numbers)
+    return numbers
 
 
 Curve = tuple[Floats, Floats]
 
 
-def _curve(table: NoisyTable, reference: CodedTable, use: Quantile, g: int) -> Curve:
+def _curve(table: NoisyTable, reference: Reference, use: Quantile, g: int) -> Curve:
     """The share of a group's rows at or below each value, by measured cells and reference rows within them."""
-    rows = np.flatnonzero(reference.cells(use.groups) == g)
-    part = reference if not use.groups else reference.take(rows)
-    y, cells = part.numbers(use.of), table.cells(part)
+    part = reference.members(use.groups, g)
+    y, cells = part.rows.numbers(use.of), table.cells(part.units)
     many = np.bincount(cells, minlength=len(table.counts))
     weight = np.maximum(table.counts, 0.0)[cells] / many[cells]
-    known = np.isfinite(y)
+    if part.who is not None:
+        weight = weight[part.who]
+    known = np.isfinite(y) & (part.rows.cells(use.groups) == g)
     order = np.argsort(y[known], kind="stable")
     value, summed = y[known][order], np.cumsum(weight[known][order])
     return value, summed / max(float(summed[-1]), 1e-12)

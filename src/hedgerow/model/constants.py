@@ -101,6 +101,12 @@ class PublicBlendConstants(BlendConstants):
     foreign_trust: float = chosen(
         0.5, "share of trust", "below it, and further apart, a public column is of other people", _LOOKED
     )
+    unfit_trust: float = chosen(
+        0.8,
+        "share of trust",
+        "below it the drift of a public one-way table says nothing of the drift of the others",
+        "chosen on simulated personnel tables of seeds 3, 11 and 21; 0.5 and 0.9 are about as good",
+    )
     least_association: float = chosen(
         0.002, "mean squared Cramer's V", "below it the columns of a public table count as independent", _STRANGERS
     )

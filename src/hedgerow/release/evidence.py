@@ -8,8 +8,19 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import HedgerowError
-from hedgerow.inference import Estimate, EstimateTable, Evidence, estimates, refused
-from hedgerow.public import CodedTable, Measurement, PublicData, Schema, Statement, Table, decode, whole
+from hedgerow.inference import Estimate, EstimateTable, Evidence, People, estimates, refused
+from hedgerow.public import (
+    CodedTable,
+    Measurement,
+    PublicData,
+    Schema,
+    Statement,
+    Table,
+    coding_of,
+    decode,
+    people_schema,
+    whole,
+)
 from hedgerow.release.contents import AbstractUse, Contents
 from hedgerow.release.redraw import Redrawing
 
@@ -29,8 +40,7 @@ def evidence_of(again: Redrawing) -> Evidence:
     """
     bundle = again.bundle
     answers = tuple(m for _, m in bundle.answers)
-    counts_rows = not (bundle.statement.facts or bundle.statement.careers)
-    if counts_rows and any(m.question.tree for m in answers):
+    if not bundle.statement.careers and any(m.question.tree for m in answers):
         if again.lacks("public") or again.lacks("target"):
             answers = tuple(m for m in answers if m.question.tree is None)
         else:
@@ -122,13 +132,25 @@ def _of_use(evidence: Evidence, use: AbstractUse) -> Sequence[Estimate]:
 def _evidence(
     statement: Statement, schema: Schema, answers: tuple[Measurement, ...], records: CodedTable, data: PublicData
 ) -> Evidence:
-    if statement.facts or statement.careers:  # answers about people, each counted once, or about steps tell no row
+    person, facts, people = statement.guarantee.person, statement.facts, None
+    if facts:
+        people = People(people_schema(schema, facts), coding_of(schema, facts), person)
+    if statement.careers:  # answers about first records and steps tell no row
         answers = ()
     relative = data.relative
     usable = relative is not None and set(_columns(schema, records)) <= set(relative.frame.columns)
     target = any(i.role == "target" for i in statement.public_inputs)
     given = statement.guarantee.public_columns if target else ()
-    return Evidence(schema, answers, records, relative if usable else None, tuple(given))
+    usable = usable and (not facts or person in relative.frame.columns)  # type: ignore[union-attr]
+    return Evidence(
+        schema,
+        answers,
+        records,
+        relative if usable else None,
+        tuple(given),
+        people=people,
+        steps=bool(statement.careers),
+    )
 
 
 def _rows(schema: Schema, counts: pl.DataFrame | None, records: Sequence[Table]) -> CodedTable:

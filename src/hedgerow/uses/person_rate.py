@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.public import BINNED, CodedTable, Places, Schema, owners
+from hedgerow.public import BINNED, CodedTable, Floats, Places, Schema, owners
 from hedgerow.uses.base import NOTHING, AbstractColumnUse, Quantity, is_names, ratio
 
 Change = Literal["rises", "falls", "changes"]
@@ -93,6 +93,14 @@ class PersonRate(AbstractColumnUse):
                 f"The use {self.name!r} needs records that name people ({self.person}) and have {self.of}; those of\n"
                 f"{table.name} do not. Labels once per person have: [target] person = {self.person!r}. {NOTHING}"
             )
+        ever = self.of_last_rows(table)
+        last = np.isfinite(ever)
+        group, size = table.cells(self.groups)[last], table.schema.size(self.groups)
+        many = np.bincount(group, minlength=size).astype(np.float64)
+        return Quantity(ratio(np.bincount(group, ever[last], size), many), many, np.empty(0))
+
+    def of_last_rows(self, table: CodedTable) -> Floats:
+        """In the last row of every person, 1 if it is ever true of that person and 0 if not; else NaN."""
         who = owners(table, self.person).rank("dense").cast(int).to_numpy() - 1
         time = table.codes([self.time])[self.time] if self.time else np.zeros(table.rows, np.int64)
         order = np.lexsort((time, who))
@@ -101,9 +109,9 @@ class PersonRate(AbstractColumnUse):
         ever = np.zeros(people, np.bool_)
         ever[here[self._true(table, order, here)]] = True
         last = np.append(here[1:] != here[:-1], True) if len(here) else np.zeros(0, np.bool_)
-        group, size = table.cells(self.groups)[order][last], table.schema.size(self.groups)
-        many = np.bincount(group, minlength=size).astype(np.float64)
-        return Quantity(ratio(np.bincount(group, ever, size), many), many, np.empty(0))
+        found = np.full(table.rows, np.nan)
+        found[order[last]] = ever
+        return found
 
     def half_sample_error(
         self, table: CodedTable, true: Quantity, rng: np.random.Generator, *, scale: float = 1.0

@@ -51,6 +51,7 @@ from hedgerow.recipes.blend.trust import (
     chance_of_pairs,
     clipped_slope,
     counted,
+    drifts_apart,
     is_stranger,
     linked,
     regression,
@@ -387,10 +388,8 @@ class PublicPrior:
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
-        noisy = self.noisy.noisy_margins
-        return pooled_drifts(
-            [t for t, _ in noisy], self._public_margins, [v for _, v in noisy], least=PUBLIC_BLEND.known_chance
-        )
+        unfit = [trust < PUBLIC_BLEND.unfit_trust for trust in self._margin_trust]
+        return drifts_apart(self.noisy.noisy_margins, self._public_margins, unfit)
 
     @cached_property
     def margins(self) -> list[Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records import Records, fixed_stream, stratified
-from hedgerow.model.tables import Floats, Key
+from hedgerow.model.tables import Drift, Floats, Key, pooled_drifts
 
 Doubt = Literal["", "stranger", "unlinked", "few"]
 """Why a public table is not used for pairs: other one-way tables, no association, too few rows; "": it is used."""
@@ -82,6 +82,28 @@ def clipped_slope(above: float, below: float) -> float:
     So a share is less than 1 only by what two standard errors do not explain.
     """
     return min(max((above + 2 * below**0.5) / below, 0.0), 1.0) if below > 0 else 1.0
+
+
+def drifts_apart(
+    noisy: Sequence[tuple[Floats, float]], means: Sequence[Floats], unfit: Sequence[bool]
+) -> tuple[Drift, ...]:
+    """The drift of every table from its mean; those that are ``unfit`` are pooled by themselves.
+
+    A column of other people, such as the year, is far off by its nature.  If all were pooled, the noise of the others
+    would be taken for drift.
+
+    >>> far, near = np.array([900.0, 50.0, 50.0]), np.array([400.0, 300.0, 300.0])
+    >>> noisy, means = [(far, 9.0), (near + np.array([3.0, -2.0, 1.0]), 9.0)], [far[::-1].copy(), near]
+    >>> [d.shift > 0 for d in drifts_apart(noisy, means, [True, False])]
+    [True, False]
+    """
+    found: dict[int, Drift] = {}
+    for side in (False, True):
+        if places := [i for i, u in enumerate(unfit) if u == side]:
+            tables, noises = zip(*(noisy[i] for i in places), strict=True)
+            own = pooled_drifts(tables, [means[i] for i in places], noises, least=PUBLIC_BLEND.known_chance)
+            found |= dict(zip(places, own, strict=True))
+    return tuple(found[i] for i in range(len(noisy)))
 
 
 def linked(rows: Records, shape: Sequence[int], foreign: Sequence[int], estimates: Mapping[Key, Floats]) -> Records:
