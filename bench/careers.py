@@ -58,9 +58,24 @@ def lengths(frame: pl.DataFrame) -> pl.DataFrame:
 
 def steps(frame: pl.DataFrame) -> pl.DataFrame:
     """Every row that has a next one of the same person, and the next one beside it."""
-    names = ("year", "grade", "supervisory", "pay")
+    names = ("year", "grade", "supervisory", "agency", "pay")
     later = [pl.col(c).shift(-1).over("person").alias(f"next {c}") for c in names]
     return frame.sort("person", "year").with_columns(later).drop_nulls("next year")
+
+
+def given(frame: pl.DataFrame, truth: pl.DataFrame, column: str) -> float:
+    """Total variation of what comes next given what was before, over the true mix of the latter: steps alone."""
+    now, then = steps(frame), steps(truth)
+    found = []
+    for (value,), rows in then.group_by([column]):
+        mine = now.filter(pl.col(column) == value)
+        found.append(len(rows) * (apart(mine, rows, [f"next {column}"]) if len(mine) else 1.0))
+    return sum(found) / max(len(then), 1)
+
+
+def moved(frame: pl.DataFrame) -> float:
+    """The share of steps to another agency."""
+    return float(steps(frame).select((pl.col("next agency") != pl.col("agency")).mean()).item() or 0)
 
 
 def within(frame: pl.DataFrame) -> tuple[float, float]:
@@ -86,6 +101,10 @@ PERSONS: Mapping[str, Callable[[pl.DataFrame, pl.DataFrame], float]] = {
     "length of careers": lambda f, t: apart(lengths(f), lengths(t), ["rows"]),
     "grade and next grade": lambda f, t: apart(steps(f), steps(t), ["grade", "next grade"]),
     "supervisory and next": lambda f, t: apart(steps(f), steps(t), ["supervisory", "next supervisory"]),
+    "next grade, given grade": lambda f, t: given(f, t, "grade"),
+    "next supervisory, given": lambda f, t: given(f, t, "supervisory"),
+    "next agency, given agency": lambda f, t: given(f, t, "agency"),
+    "share that changes agency": lambda f, t: abs(moved(f) - moved(t)),
     "share promoted a year": lambda f, t: abs(promoted(f) - promoted(t)),
     "growth of pay, mean": lambda f, t: abs(growth(f)[0] - growth(t)[0]),
     "growth of pay, deviation": lambda f, t: abs(growth(f)[1] - growth(t)[1]),
@@ -100,13 +119,14 @@ def main() -> None:
     asked.add_argument("--seeds", type=int, nargs="+", default=[11, 12])
     asked.add_argument("--epsilons", nargs="+", default=["0.3", "1", "3"])
     asked.add_argument("--rows", type=int, default=20_000)
+    asked.add_argument("--moving", type=float, default=0.0, help="the share that changes its agency in a year")
     said = asked.parse_args()
     schema = Schema.loads(personnel_schema(years=(*BEFORE, *YEARS)))
     found: dict[tuple[str, str], list[list[float]]] = {}
     names = [*PERSONS, *(" x ".join(c) for c in SHARES)]
     print("| file | epsilon | " + " | ".join(names) + " |", flush=True)
     for seed in said.seeds:
-        world = personnel(said.rows, seed, years=YEARS, public_years=BEFORE, labelled_target=True)
+        world = personnel(said.rows, seed, years=YEARS, public_years=BEFORE, labelled_target=True, moving=said.moving)
         tables = tuple(CodedTable.read(t, schema, "target") for t in (world.public, world.confidential))
         truth = world.confidential
         files = {("public careers", "-"): world.public, ("other people", "-"): world.target}

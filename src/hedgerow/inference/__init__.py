@@ -11,5 +11,5 @@ estimate.py      an estimate, its interval and parts, or why there is none
 from hedgerow.inference.estimate import Estimate, EstimateTable, refused
 from hedgerow.inference.evidence import Evidence
 from hedgerow.inference.figures import estimates
-from hedgerow.inference.reference import People
+from hedgerow.inference.reference import CountedPeople
 from hedgerow.inference.replicates import replicate

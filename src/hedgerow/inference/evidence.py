@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.counting.plan import leaf_of
-from hedgerow.inference.reference import People, Reference
+from hedgerow.inference.reference import CountedPeople, Reference
 from hedgerow.public import CodedTable, Floats, Marginal, Measurement, Places, Schema, column_codes, law_of
 from hedgerow.uses import AbstractUse
 
@@ -100,7 +100,7 @@ class Evidence:
     relative: CodedTable | None = None
     given: tuple[str, ...] = ()
     declared: tuple[AbstractUse, ...] = ()
-    people: People | None = None
+    people: CountedPeople | None = None
     steps: bool = False
 
     @cached_property

@@ -15,7 +15,7 @@ from hedgerow.public import CodedTable, Coding, Places, Schema, people_table
 
 @final
 @dataclass(frozen=True)
-class People:
+class CountedPeople:
     """How people were counted: by which facts, as columns of a schema, and by which column they are told apart."""
 
     schema: Schema
@@ -42,7 +42,7 @@ class Reference:
     given: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, rows: CodedTable, people: People | None = None, given: Sequence[str] = ()) -> "Reference":
+    def of(cls, rows: CodedTable, people: CountedPeople | None = None, given: Sequence[str] = ()) -> "Reference":
         """The rows with their units."""
         if people is None:
             return cls(rows, rows)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import HedgerowError
-from hedgerow.inference import Estimate, EstimateTable, Evidence, People, estimates, refused
+from hedgerow.inference import CountedPeople, Estimate, EstimateTable, Evidence, estimates, refused
 from hedgerow.public import (
     CodedTable,
     Measurement,
@@ -134,7 +134,7 @@ def _evidence(
 ) -> Evidence:
     person, facts, people = statement.guarantee.person, statement.facts, None
     if facts:
-        people = People(people_schema(schema, facts), coding_of(schema, facts), person)
+        people = CountedPeople(people_schema(schema, facts), coding_of(schema, facts), person)
     if statement.careers:  # answers about first records and steps tell no row
         answers = ()
     relative = data.relative

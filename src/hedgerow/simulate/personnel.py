@@ -52,6 +52,8 @@ FAMILIES = {
 # fmt: on
 _LEAVING = 0.08
 """The share of staff that leaves in a year and is replaced."""
+_ELSEWHERE = 0.2
+"""How much an agency of another department draws those who change, against one of the same."""
 REFERENCE = 2010
 """The year for which all figures hold; the world changes before and after it."""
 YEARS, PUBLIC_YEARS = (2008, 2009, 2010, 2011), (2001, 2002, 2003, 2004)
@@ -153,7 +155,7 @@ class People:
 
     Attributes:
         length: how many years each person is in the table.
-        agency: the place of the agency in the world.
+        agency: the place of the agency in the world, for every year since the first (down) and person (across).
         occupation: the place of the occupation in the world.
         education: in years.
         female: 1 for a woman, 0 for a man.
@@ -183,7 +185,9 @@ class People:
         return len(self.length)
 
 
-def draw_people(world: World, rows: int, years: Places, drift: float, rng: np.random.Generator) -> People:
+def draw_people(
+    world: World, rows: int, years: Places, drift: float, moving: float, rng: np.random.Generator
+) -> People:
     """As many people as have ``rows`` person-years in a period between them."""
     first, length = _spells(rows, years, rng)
     number, time = len(first), (years[first] - REFERENCE) * drift
@@ -204,7 +208,7 @@ def draw_people(world: World, rows: int, years: Places, drift: float, rng: np.ra
     odds = np.exp(world.race[0][department] + world.race[1][family] + 0.02 * time[:, None])
     return People(
         length=length,
-        agency=agency,
+        agency=_agencies(world, agency, year, moving, rng.spawn(1)[0]),
         occupation=occupation,
         education=education,
         female=(rng.random(number) < 1 / (1 + np.exp(-woman))).astype(np.int64),
@@ -230,6 +234,17 @@ def _spells(rows: int, years: Places, rng: np.random.Generator) -> tuple[Places,
     first, length = first[:number], length[:number].copy()
     length[-1] -= total[number - 1] - rows
     return first, length
+
+
+def _agencies(world: World, first: Places, year: Places, moving: float, rng: np.random.Generator) -> Places:
+    """The agency in every year since the first: who changes goes mostly to another of the same department."""
+    same = world.department[:, None] == world.department
+    towards = world.agency_share * np.where(same, 1.0, _ELSEWHERE) * ~np.eye(len(same), dtype=bool)
+    found = [first]
+    for since in range(1, len(year)):
+        changes = rng.random(len(first)) < 1 - (1 - moving) ** (year[since] - year[since - 1])
+        found.append(np.where(changes, _choose(towards, found[-1], rng), found[-1]) if moving else first)
+    return np.stack(found)
 
 
 def _occupations(world: World, department: Places, time: float, rng: np.random.Generator) -> Places:
@@ -309,6 +324,7 @@ def personnel(
     agencies: int = 24,
     occupations: int = 46,
     labelled_target: bool = False,
+    moving: float = 0.0,
 ) -> Personnel:
     """Public, confidential and target tables of ``rows`` rows each, one row for each person and year.
 
@@ -321,7 +337,10 @@ def personnel(
         agencies: how many there are, up to 2,376.
         occupations: how many there are, up to 2,300.
         labelled_target: whether the target has sex and race too, to judge what is attached.
+        moving: the share of people that change their agency from one year to the next.
     """
+    if not 0 <= moving < 1 or (moving and agencies < 2):
+        raise JobError("moving is a share below 1 of people that change their agency; it needs two agencies or more.")
     if rows < 1 or not isfinite(drift) or not all(y and list(y) == sorted(set(y)) for y in (years, public_years)):
         raise JobError("A simulation needs one row or more, years in order, and a finite drift.")
     seeds = np.random.SeedSequence(seed).spawn(4)
@@ -329,7 +348,7 @@ def personnel(
     tables, known = [], 0
     for period, child in zip((public_years, years, years), seeds[1:], strict=True):
         rng = np.random.default_rng(child)
-        people = draw_people(world, rows, np.array(period), drift, rng)
+        people = draw_people(world, rows, np.array(period), drift, moving, rng)
         tables.append(_table(world, people, np.arange(known, known + people.number), drift, rng))
         known += people.number
     public, confidential, target = tables
@@ -352,13 +371,14 @@ def _table(world: World, people: People, numbers: Places, drift: float, rng: np.
     grade, year, age = people.grade[since, who], people.year[since, who], people.age[since, who]
     step = np.clip(people.step[who] + (year - people.year[0, who]) // 2 - 2 * (grade - people.grade[0, who]), 1, 10)
     log_pay = LOCALITY + np.log(BASE_PAY)[grade - 1] + 0.03 * (step - 1) + _effect(people, who, year, drift)
-    log_pay += (world.agency_pay[people.agency] + world.occupation_pay[people.occupation] + people.own)[who]
+    agency = people.agency[since, who]
+    log_pay += world.agency_pay[agency] + world.occupation_pay[people.occupation][who] + people.own[who]
     log_pay += GROWTH * drift * (year - REFERENCE) + rng.normal(0, 0.03, len(who))
     return pl.DataFrame(
         {
             "person": (10_000_000 + numbers * 7_368_787 % 90_000_000)[who],
             "year": year,
-            "agency": _texts(world.agencies, people.agency[who]),
+            "agency": _texts(world.agencies, agency),
             "occupation": _texts(world.occupations, people.occupation[who]),
             "age": age,
             "education": people.education[who],

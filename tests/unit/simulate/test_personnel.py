@@ -74,6 +74,18 @@ def test_people_have_careers() -> None:
     assert 0.03 < moved.filter(pl.col("grade_more") > 0).height / len(moved) < 0.25
 
 
+def test_people_change_their_agency_if_asked_to_mostly_within_the_department() -> None:
+    plain, moving = personnel(6_000, 1).confidential, personnel(6_000, 1, moving=0.1).confidential
+    same = [c for c in plain.columns if c not in ("agency", "pay")]
+    assert moving.select(same).equals(plain.select(same)), "everything else is as it was"
+    steps = moving.with_columns(before=pl.col("agency").shift().over("person")).drop_nulls("before")
+    changed = steps.filter(pl.col("agency") != pl.col("before"))
+    assert 0.05 < len(changed) / len(steps) < 0.3
+    alike = changed["agency"].str.head(2) == changed["before"].str.head(2)
+    chance = (plain["agency"].str.head(2) == plain["agency"].shuffle(1).str.head(2)).mean()
+    assert alike.mean() > 1.5 * chance  # type: ignore[operator]
+
+
 def test_careers_also_span_years_that_are_far_apart() -> None:
     table = personnel(5_000, 1, years=(1988, 1996, 2003, 2011)).confidential
     moved = table.with_columns(pl.col("year", "age").diff().over("person").name.suffix("_more")).drop_nulls()
@@ -170,6 +182,8 @@ def test_two_hundred_thousand_rows_take_a_moment() -> None:
         {"years": (2010, 2009)},
         {"agencies": 0},
         {"agencies": 5_000},
+        {"moving": 1.0},
+        {"moving": 0.1, "agencies": 1},
     ],
 )
 def test_what_cannot_be_simulated_is_refused(wrong: dict[str, Any]) -> None:
