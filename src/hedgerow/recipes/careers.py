@@ -149,7 +149,9 @@ class Careers(AbstractRecipe):
                 rows = max(1, round(rows * table.rows / relative.rows))  # people, not rows
             public.memo[key] = PublicData(schema, table, assumed_rows=rows)
         right = ((self.time, SPAN),)  # who is there in which year
-        recipe = (PublicBlend if relative is not None else TreeBlend)(rows=self.people, tables=right)
+        recipe: PublicBlend | TreeBlend = TreeBlend(rows=self.people, tables=right)
+        if relative is not None:  # time and span are of another period by their nature
+            recipe = PublicBlend(rows=self.people, tables=right, drift_apart=True)
         own = Tariff(schema.coding, replace(tariff.guarantee, rows_per_person=1), tariff.measure, tariff.delta)
         part = _PartOfBudget(budget, 1 - Fraction(str(self.step_share)))
         return _Starts(recipe, own, part, public.memo[key])

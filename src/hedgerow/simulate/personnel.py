@@ -314,7 +314,7 @@ class Personnel:
         return effects_in(year, self.drift)
 
 
-def personnel(
+def personnel(  # noqa: PLR0913 -- each names one thing that a world may have
     rows: int = 60_000,
     seed: int = 0,
     *,

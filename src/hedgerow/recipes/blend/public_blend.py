@@ -69,6 +69,7 @@ class PublicBlend(AbstractBlend):
         tail: extra rows, drawn from a tree of the estimated pairs, as a share of the public rows.
         refine: whether drawn records are moved off the support towards the estimated pairs.
         triples: how many tables of three columns are measured besides, where the public table shows interaction.
+        drift_apart: whether public one-way tables that do not fit say nothing of how far the others drifted.
     """
 
     name: ClassVar[str] = "public_blend"
@@ -77,6 +78,7 @@ class PublicBlend(AbstractBlend):
     tail: float = 0.2
     refine: bool = True
     triples: int = 0
+    drift_apart: bool = False
 
     def rules(self) -> dict[str, bool]:
         """Parts of the budget are parts; numbers are possible ones."""
@@ -180,11 +182,11 @@ class PublicBlend(AbstractBlend):
         model = prior.without_unlike().model(self.tail, refine=self.refine)
         return self.with_tables(model, asked.noisy, asked.required, asked.figures)
 
-    @staticmethod
-    def _prior(noisy: NoisyTables, public: PublicData) -> "PublicPrior":
+    def _prior(self, noisy: NoisyTables, public: PublicData) -> "PublicPrior":
         axes = noisy.axes
         assert public.relative is not None
-        return PublicPrior(noisy, axes.rows(public.relative), public.memo.setdefault(("smoothing", axes.names), {}))
+        known = public.memo.setdefault(("smoothing", axes.names), {})
+        return PublicPrior(noisy, axes.rows(public.relative), known, apart=self.drift_apart)
 
     def _doubt(self, gate: Answers, public: PublicData, prior: "PublicPrior") -> Doubt:
         """Why the public table is not used for pairs, by its rows and the noisy one-way tables."""
@@ -276,12 +278,14 @@ class PublicPrior:
         public: the public rows in codes.
         chosen: how public tables of pairs are smoothed, as far as that is known: it does not depend on noise.
         unlike: further columns that are taken to be of other people.
+        apart: whether one-way tables that do not fit say nothing of how far the others drifted.
     """
 
     noisy: NoisyTables
     public: Records
     chosen: dict[Key, Widths] = field(default_factory=dict)
     unlike: tuple[int, ...] = ()
+    apart: bool = False
 
     def without_unlike(self) -> "PublicPrior":
         """The same without the columns whose public pairs, all together, fit less than the tree's do."""
@@ -388,7 +392,7 @@ class PublicPrior:
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
-        unfit = [trust < PUBLIC_BLEND.unfit_trust for trust in self._margin_trust]
+        unfit = [self.apart and trust < PUBLIC_BLEND.unfit_trust for trust in self._margin_trust]
         return drifts_apart(self.noisy.noisy_margins, self._public_margins, unfit)
 
     @cached_property
