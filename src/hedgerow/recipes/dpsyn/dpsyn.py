@@ -175,7 +175,7 @@ class DPSyn(AbstractRecipe):
         least = self._least(rows, cells, sd)
         return (
             f"forecast, for groups as large as in the public table: about {int(sizes.sum()):,} records in {cells:,} "
-            f"groups ({' x '.join(self.groups)}), nine in ten of {low:,} to {high:,} records, half above {middle:,}; "
+            f"groups ({' x '.join(self.groups)}), nine in ten of {low:,} to {high:,} records, median {middle:,}; "
             f"{least:,.0f} at least; noise on the size of a group sd {sd:,.4g}",
             f"{np.count_nonzero(known):,} of the groups have public rows of their own"
             + (", and are drawn near to them" if self.variant == "repaired" and not self.reuse else ""),
