@@ -1,18 +1,23 @@
 """The studio in a real Chromium: the roads of records, attach and counts; keyboard, sizes, two tabs, a restart."""
 
 import io
+import os
 import re
+import signal
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
 from hedgerow.api.job import Job
+from hedgerow.ledger.book import Ledger
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.steward import ledger_book
 from tests.chromium import PROGRAM, WHY_NOT
@@ -336,6 +341,52 @@ def test_a_page_that_draws_itself_anew_leaves_the_focus_where_it_was(tmp_path: P
         job.write_text(job.read_text("utf-8") + "# in an editor\n", "utf-8")
         page.wait_for_event("load")
         page.wait_for_function("document.activeElement.getAttribute('aria-label') === 'Remove race'")
+
+
+def test_a_card_by_keyboard_and_a_run_that_was_killed(tmp_path: Path, page: Any) -> None:
+    """Labels are merged, missing and unknown are said, all by keyboard; a killed run goes on in another browser."""
+    root = _ready(tmp_path)
+    with served(root, page) as studio:
+        page.goto(f"{studio.address}job/job.toml/schema")
+        press(page, page.get_by_text("Change race"), "Enter")
+        press(page, page.get_by_label("Keep A of race"), "Space")
+        card = page.locator("section.column", has=page.get_by_role("heading", name=re.compile("^race")))
+        press(page, card.locator("input[name=missing_values]"), *"-9")
+        press(page, card.locator("input[name=other]"), *"rest")
+        press(page, page.get_by_role("button", name="Save race"), "Enter")
+        sync_api.expect(page.locator("#column-4")).to_contain_text("rest", timeout=PATIENCE)
+        race = tomllib.loads((root / "schema.toml").read_text("utf-8"))["columns"]["race"]
+        assert "A" not in (race.get("labels") or race["values"]) and race["missing_values"] == ["-9"]
+        assert race["other"] == "rest"
+        page.goto(f"{studio.address}job/job.toml/run")
+        page.get_by_label("leave the forecast out").check()
+        page.get_by_label("To confirm").fill("spend 1 on confidential")
+        page.get_by_role("button", name="Run it").click()
+        end = monotonic() + 300
+        while not (root / "release.run" / "run.json").exists() and monotonic() < end:
+            sleep(0.01)
+        for process in reversed(_below(studio.process.pid)):
+            os.kill(process, signal.SIGKILL)
+        assert not (root / "release" / "MANIFEST.json").exists(), "it was killed before it had ended"
+        page.get_by_text("The process of the run has gone").wait_for()
+        page.goto("about:blank")
+        again = page.context.new_page()
+        again.set_default_timeout(PATIENCE)
+        again.goto(f"{studio.address}job/job.toml/run")
+        again.get_by_role("button", name="Go on with it").click()
+        again.get_by_role("link", name="Look at the result").wait_for()
+        booked = Ledger.open(str(root / "ledger.db")).entries()
+        assert sum(e.kind == "promise" for e in booked) == 1, "it was paid for once"
+        again.close()
+
+
+def _below(process: int) -> list[int]:
+    """The processes that one has started, and those that these have."""
+    found = []
+    for part in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, part.read_text("ascii").split()):
+            found += [child, *_below(child)]
+    return found
 
 
 def test_a_study_and_a_comparison_to_the_end(tmp_path: Path, page: Any) -> None:

@@ -49,6 +49,7 @@ def _show(visit: Visit) -> Response:
         "hedgerow interval --p 0.25 --epsilon 0.4 --n 1000",
         python=f"import hedgerow as hr\njob = hr.Job.load({visit.name!r})\nfound = job.rehearse()   # costs nothing\n"
         "found.smallest           # the least epsilon expected to meet every tolerance\njob.plan()",
+        has_public=bool(visit.part("public").get("table")),
         epsilon=said.get("epsilon", 1.0),
         delta=said.get("delta", 0),
         task=visit.work.latest("rehearse", visit.name),

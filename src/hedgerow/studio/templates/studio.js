@@ -189,8 +189,9 @@
       g.setAttribute("aria-label", "Edge " + (i + 1) + " of " + figure.dataset.name);
       const part = (kind, names) => { const p = document.createElementNS(space, kind); for (const [k, v] of Object.entries(names)) { p.setAttribute(k, String(v)); } g.append(p); return p; };
       const hit = part("rect", { y: 0, width: 14, height: tall - 16 }), line = part("line", { y1: 8, y2: tall - 18 }), knob = part("circle", { cy: 8, r: 5 });
+      const past = whole && i === edges().length - 1 ? 1 : 0;  // the last whole number counts: its bin ends where the next would begin
       const show = (value) => {
-        const px = x(value);
+        const px = x(value + past);
         hit.setAttribute("x", px - 7); line.setAttribute("x1", px); line.setAttribute("x2", px); knob.setAttribute("cx", px);
         g.setAttribute("aria-valuenow", String(value)); g.setAttribute("aria-valuetext", write(value));
       };
@@ -209,7 +210,7 @@
       });
       g.addEventListener("pointerdown", (event) => {
         g.setPointerCapture(event.pointerId); g.focus(); event.preventDefault();
-        const drag = (now) => { const box = layer.getBoundingClientRect(); move(low + ((now.clientX - box.left) / box.width * wide - left) / (wide - 2 * left) * (high - low)); };
+        const drag = (now) => { const box = layer.getBoundingClientRect(); move(low + ((now.clientX - box.left) / box.width * wide - left) / (wide - 2 * left) * (high - low) - past); };
         g.addEventListener("pointermove", drag);
         g.addEventListener("pointerup", () => g.removeEventListener("pointermove", drag), { once: true });
       });
