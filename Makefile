@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs pythons bench coverage mutants kills fuzz release format clean
+.PHONY: demo test check docs pythons bench peers coverage mutants kills fuzz release format clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +60,9 @@ kills: $(VENV)/.dev  ## kill 1,000 runs at every call on a file or the ledger, a
 
 bench: $(VENV)/.dev  ## speed, in under a quarter of an hour: bench/results/bench.md and bench.json
 	$(BIN)/python -m bench
+
+peers: $(VENV)/.dev  ## published peers beside tree_blend on one table; what does not install in .venv-peers is said
+	$(BIN)/python bench/peers.py
 
 coverage: $(VENV)/.dev  ## how often nominal 95 % intervals hold the truth, over simulated worlds; goes on where it was
 	$(BIN)/python -m bench.inference --worlds 0-99
