@@ -60,7 +60,7 @@ def _hedgerow(frame: Any, values: dict[str, list[str]]) -> Any:
         )
     )
     with tempfile.TemporaryDirectory() as place:
-        gate = open_gate(frame, schema, Budget(EPSILON, str(DELTA)), ledger=f"{place}/ledger.db")
+        gate = open_gate(frame, schema, Budget(EPSILON, str(DELTA)), ledger=f"{place}/ledger.db", name="table")
         fitted = TreeBlend().fit(gate, PublicData(schema))
     return draw_copies(fitted, PublicData(schema), copies=1, seed=0).records[0].to_pandas()
 
