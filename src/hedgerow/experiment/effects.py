@@ -169,7 +169,8 @@ def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> FindingResult
     free = [f for f in factors if f not in finding.at]
     if finding.check in ("helps", "does not help"):
         levels = tuple(grid.stored(finding.factors[0], level) for level in finding.of)
-        return _compared(finding, levels, here, measure, free)
+        words = tuple(grid.word(finding.factors[0], level) for level in levels)
+        return _compared(finding, levels, words, errors_of_runs(here, measure, free), free)
     found = effects_on(here, measure, free)
     if not found.single:
         return FindingResult(finding.says, None, "no run succeeded")
@@ -186,11 +187,10 @@ def _judge(grid: Grid, finding: Finding, results: pl.DataFrame) -> FindingResult
 
 
 def _compared(
-    finding: Finding, levels: tuple[Any, ...], here: pl.DataFrame, measure: str, free: list[str]
+    finding: Finding, levels: tuple[Any, ...], words: tuple[str, ...], runs: pl.DataFrame, free: list[str]
 ) -> FindingResult:
-    """Two levels of a factor, run by run with everything else the same."""
+    """Two levels of a factor, which figures name by ``words``, run by run with everything else the same."""
     factor, (one, two) = finding.factors[0], levels
-    runs = errors_of_runs(here, measure, free)
     rest = [*(f for f in free if f != factor), "seed"]
     both = runs.filter(pl.col(factor) == one).join(runs.filter(pl.col(factor) == two), on=rest, suffix="_two")
     before, after = both["error"].to_numpy(), both["error_two"].to_numpy()
@@ -199,7 +199,8 @@ def _compared(
     gain = before - after
     mean = float(gain.mean())
     moved = "falls" if mean >= 0 else "rises"
-    figures = f"mean error {before.mean():.4f} at {one}, {after.mean():.4f} at {two}; it {moved} by {abs(mean):.4f}"
+    figures = f"mean error {before.mean():.4f} at {words[0]}, {after.mean():.4f} at {words[1]}"
+    figures += f"; it {moved} by {abs(mean):.4f}"
     if len(gain) < 2:
         return FindingResult(finding.says, None, f"{figures}; one pair of runs does not tell chance apart")
     spread = float(gain.std(ddof=1)) / np.sqrt(len(gain))

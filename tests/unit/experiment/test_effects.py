@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.experiment.effects import effects_on, judge
+from hedgerow.experiment.effects import FindingResult, effects_on, judge
 from hedgerow.experiment.grid import Finding, Grid
 from hedgerow.experiment.study import _effect_lines, draw_effects
 
@@ -84,12 +84,23 @@ columns = ["sex"]
 """
 
 
-def findings(*asked: Finding, frame: pl.DataFrame, tmp_path: Path) -> list[bool | None]:
+def judged(*asked: Finding, frame: pl.DataFrame, tmp_path: Path, text: str = GRID) -> tuple[FindingResult, ...]:
     (tmp_path / "job.toml").write_text('[job]\nrecipe = "tree_blend"\n', "utf-8")
-    (tmp_path / "grid.toml").write_text(GRID, "utf-8")
+    (tmp_path / "grid.toml").write_text(text, "utf-8")
     grid = Grid.load(tmp_path / "grid.toml")
     grid = Grid(grid.path, grid.file.model_copy(update={"finding": asked}), grid.job, grid.job_path)
-    return [v.held for v in judge(grid, frame)]
+    return judge(grid, frame)
+
+
+def findings(*asked: Finding, frame: pl.DataFrame, tmp_path: Path) -> list[bool | None]:
+    return [v.held for v in judged(*asked, frame=frame, tmp_path=tmp_path)]
+
+
+def test_levels_are_named_in_findings_as_in_figures(tmp_path: Path) -> None:
+    named = GRID.replace("levels = [25, 500]", 'levels = [25, 500]\nlabels = ["short", "long"]')
+    asked = Finding(says="b", check="helps", factors=("b",), of=(25, 500))
+    (found,) = judged(asked, frame=results(), tmp_path=tmp_path, text=named)
+    assert " at short, " in found.figures and " at long; it falls by" in found.figures, found.figures
 
 
 def test_findings_hold_when_they_do_and_only_then(tmp_path: Path) -> None:
