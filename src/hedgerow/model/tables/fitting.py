@@ -127,11 +127,13 @@ def fit_margins(table: Floats, margins: Tables, *, sweeps: int = 20, tolerance: 
     return np.asarray(fitted)
 
 
-def project_pair(table: Floats, row: Floats, column: Floats, *, rounds: int = 4) -> Floats:
+def project_pair(table: Floats, row: Floats, column: Floats, *, rounds: int = 4, lending: bool = True) -> Floats:
     """A two-way table, possibly with cells below zero, made possible: rows and columns are projected in turn.
 
     Cutting cell by cell would leave half of the noise of every empty cell, and all of these together pull a table
     towards independence; a projection takes the same off the full cells of a line until its empty ones are empty.
+    A line that lacks records is lent the same for every cell, or, without ``lending``, scaled up: right where an
+    empty cell is known to be empty, and not merely noisy.
 
     >>> noisy = np.array([[50.0, 3.0, -3.0], [-4.0, 48.0, 4.0]])
     >>> project_pair(noisy, np.array([50.0, 48.0]), np.array([49.0, 48.0, 1.0])).round(1).tolist()
@@ -139,17 +141,29 @@ def project_pair(table: Floats, row: Floats, column: Floats, *, rounds: int = 4)
     """
     found = table
     for _ in range(rounds):
-        found = project_lines(found, row)
-        found = project_lines(found.T, column).T
+        found = project_lines(found, row, lending=lending)
+        found = project_lines(found.T, column, lending=lending).T
     return found
 
 
-def project_lines(table: Floats, sums: Floats) -> Floats:
-    """Every line of ``table`` projected to what is not below zero and has its sum; see ``project``."""
+def project_lines(table: Floats, sums: Floats, *, lending: bool = True) -> Floats:
+    """Every line of ``table`` projected to what is not below zero and has its sum; see ``project_pair``.
+
+    >>> project_lines(np.array([[6.0, 2.0, 0.0]]), np.array([14.0]), lending=False).tolist()
+    [[10.5, 3.5, 0.0]]
+    >>> project_lines(np.array([[6.0, 2.0, 0.0]]), np.array([14.0])).tolist()
+    [[8.0, 4.0, 2.0]]
+    """
     down = -np.sort(-table, axis=1)
     excess = (np.cumsum(down, axis=1) - sums[:, None]) / np.arange(1, table.shape[1] + 1)
     keep = np.maximum((down > excess).sum(axis=1) - 1, 0)
-    return np.asarray(np.maximum(table - excess[np.arange(len(table)), keep][:, None], 0.0)) * (sums > 0)[:, None]
+    off = excess[np.arange(len(table)), keep][:, None]
+    found = np.maximum(table - off, 0.0)
+    if not lending:
+        full = np.maximum(table, 0.0).sum(axis=1)
+        scale = np.divide(sums, full, out=np.zeros(len(full)), where=full > 0)[:, None]
+        found = np.where((off < 0) & (scale > 0), np.maximum(table, 0.0) * scale, found)
+    return np.asarray(found) * (sums > 0)[:, None]
 
 
 def fit_pair(table: Floats, row: Floats, column: Floats) -> Floats:

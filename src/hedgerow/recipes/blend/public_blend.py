@@ -55,6 +55,7 @@ from hedgerow.recipes.blend.trust import (
     is_stranger,
     linked,
     regression,
+    shares_of_trust,
 )
 
 
@@ -332,7 +333,8 @@ class PublicPrior:
             table, noise = e.pooled[k]
             mean = self._means[k]
             square = posterior(table, mean, noise, self._drifts[k]).reshape(e.shape[k[0]], e.shape[k[1]])
-            square = project_pair(square, self.margins[k[0]], self.margins[k[1]]) + 1e-9 * mean.reshape(square.shape)
+            square = project_pair(square, self.margins[k[0]], self.margins[k[1]], lending=False)
+            square = square + 1e-9 * mean.reshape(square.shape)
             found[k] = fit_margins(
                 square * e.allowed((k[0], k[1])), {(a,): self.margins[i] for a, i in enumerate(k)}, sweeps=8
             ).ravel()
@@ -468,15 +470,9 @@ class PublicPrior:
     def _trust(self) -> dict[Key, float]:
         """How much of the expectation of each pair is the public table's: the share that fits its noisy counts best.
 
-        A regression of y - tree on public - tree, weighted by precision.  The share of a table differs from that
-        of all only by what two standard errors do not explain.
+        A regression of y - tree on public - tree, weighted by precision; see ``shares_of_trust``.
         """
-        pool, found = self._trust_of_all, {}
-        for k, (above, below) in self._regressed.items():
-            off = above / max(below, 1e-12) - pool
-            beyond = max(abs(off) - 2 / max(below, 1e-12) ** 0.5, 0.0)
-            found[k] = min(max(pool + (beyond if off > 0 else -beyond), 0.0), 1.0)
-        return found
+        return shares_of_trust(self._regressed, self.noisy.tree().tables)
 
     @property
     def _trust_of_all(self) -> float:

@@ -5,7 +5,7 @@ rows that the noise of measured pairs is below their own chance (both from publi
 one-way tables that are no nearer to the noisy ones than even shares are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from math import prod
 from typing import Literal
@@ -104,6 +104,26 @@ def drifts_apart(
             own = pooled_drifts(tables, [means[i] for i in places], noises, least=PUBLIC_BLEND.known_chance)
             found |= dict(zip(places, own, strict=True))
     return tuple(found[i] for i in range(len(noisy)))
+
+
+def shares_of_trust(regressed: Mapping[Key, tuple[float, float]], tree: Collection[Key]) -> dict[Key, float]:
+    """The share that each pair is trusted with: that of its like, but for what two standard errors do not explain.
+
+    Pairs of the tree, which are regressed beside independence, are judged apart from those that the tree says
+    something of: what is not trusted of a strong pair would become independence.
+
+    >>> shares_of_trust({(0, 1): (98.0, 100.0), (0, 2): (20.0, 100.0), (1, 2): (40.0, 100.0)}, [(0, 1)])[0, 1]
+    1.0
+    """
+    sums, found = np.zeros((2, 2)), {}
+    for k, s in regressed.items():
+        sums[int(k in tree)] += s
+    for k, (above, below) in regressed.items():
+        pool = clipped_slope(*sums[int(k in tree)].tolist())
+        off = above / max(below, 1e-12) - pool
+        beyond = max(abs(off) - 2 / max(below, 1e-12) ** 0.5, 0.0)
+        found[k] = min(max(pool + (beyond if off > 0 else -beyond), 0.0), 1.0)
+    return found
 
 
 def linked(rows: Records, shape: Sequence[int], foreign: Sequence[int], estimates: Mapping[Key, Floats]) -> Records:
