@@ -1,5 +1,6 @@
 """Shards drawn on Spark's executors: the bytes that are drawn here, whoever draws them and however often."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,13 @@ def attaching() -> list[tuple[Any, PublicData]]:
     public = PublicData(schema, CodedTable.read(attach_world.world(900, 1), schema), table)
     rows = CodedTable.read(attach_world.world(3_001, 2), schema)
     gate = StandInGate(Tariff(schema.coding, KNOWN, "pure"), Budget("3"), rows, 3_001, np.random.default_rng(0))
-    share = np.random.default_rng(1).random((12, 4))[table.cells(["age", "job"])].astype(np.float32)
+    lines, line = np.random.default_rng(1).random((12, 4)).astype(np.float32), table.cells(["age", "job"])
+    lines /= lines.sum(axis=1, keepdims=True)
     groups = tuple(table.codes([c])[c] for c in ("age", "job"))
-    shares = RowShares(schema, ("sex", "race"), share / share.sum(axis=1, keepdims=True), groups, table)
-    return [(RandomTrees(n_b=20).fit(gate, public), public), (shares, public)]
+    shares = RowShares(schema, ("sex", "race"), lines[line], groups, table)
+    once = tuple(np.unravel_index(np.arange(12), schema.shape(("age", "job"))))
+    shared = RowShares(schema, ("sex", "race"), lines, once, table, line=line.astype(np.int32))
+    return [(RandomTrees(n_b=20).fit(gate, public), public), (shares, public), (shared, public)]
 
 
 def drawn(fitted: Any, public: PublicData, folder: Path, **spread: Any) -> list[bytes]:
@@ -64,16 +68,27 @@ def test_every_kind_of_model_gives_the_same_files_on_executors(spark: Any, tmp_p
         assert drawn(fitted, public, tmp_path / f"there {i}", spread=spread) == here, type(fitted)
 
 
-def test_labels_are_balanced_and_rows_in_order_in_any_shards(tmp_path: Path) -> None:
+def test_a_shard_takes_along_the_lines_of_its_rows_alone() -> None:
+    fitted, public = attaching()[2]
+    assert public.target is not None
+    (first, rows), *_ = fitted.shards(public.target, 5)  # in order of the age: few of the lines
+    sent = pickle.loads(pickle.dumps(first))
+    assert len(sent.shares) == len(np.unique(first.line)) < 12 and sent.group_counts == fitted.group_counts
+    (here, off), (there, same) = (f.attach_shard(rows, np.random.default_rng(3)) for f in (first, sent))
+    assert here.equals(there) and (off.off == same.off).all()
+
+
+@pytest.mark.parametrize("which", [1, 2], ids=["each", "shared"])
+def test_labels_are_balanced_and_rows_in_order_in_any_shards(tmp_path: Path, which: int) -> None:
     """Rows are sorted: most groups of a kind are in one or two shards, and the last has few of them."""
-    fitted, public = attaching()[1]
+    fitted, public = attaching()[which]
     (file,) = write_copies(fitted, public, tmp_path, copies=1, seed=7).records
     made, target = file.read(), public.target
     assert target is not None and made.select("age", "job").equals(target.frame.select("age", "job"))
     of = CodedTable.read(made, public.schema)
     for column in ("age", "job"):
         due = np.zeros((target.schema.size([column]), 4))
-        np.add.at(due, target.cells([column]), fitted.shares)
+        np.add.at(due, target.cells([column]), fitted.shares if which == 1 else fitted.shares[fitted.line])
         have = np.bincount(of.cells([column, "sex", "race"]), minlength=due.size).reshape(due.shape)
         assert np.abs(have - due).max() < 4, "by chance alone it would be near 15"
 

@@ -103,6 +103,14 @@ class RowShares(AbstractAttachment):
         if not self.group_counts:
             object.__setattr__(self, "group_counts", count_groups(self.groups))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another machine is sent: of lines that rows share, those of its own rows and no more."""
+        if self.line is None:
+            return self.__dict__
+        used, line = np.unique(self.line, return_inverse=True)
+        groups = tuple(g[used] for g in self.groups)
+        return {**self.__dict__, "shares": self.shares[used], "groups": groups, "line": line.astype(np.int32)}
+
     def expected(self, question: Marginal) -> Expected:
         """The counts expected of the target's rows, flat, last column fastest."""
         schema, private = self.schema, self.private
