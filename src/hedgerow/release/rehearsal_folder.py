@@ -133,17 +133,27 @@ def _curve(found: Rehearsal, i: int, use: AbstractUse) -> ReportPanel:
         if len(steps) > 1
         else Markup()
     )
-    least = found.smallest_for(i)
-    about = f"{use.what}. " + (
-        f"Expected to be within {show(use.tolerance)} from epsilon {decimal(least)} on."
-        if least is not None
-        else "Expected to be missed."
-    )
     rows = tuple(
-        (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), v.word) for e, v in here
+        (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), _word(found, v)) for e, v in here
     )
-    head = ("epsilon", "mean error", "one run in ten below", "nine in ten below", "like a sample of", "verdict")
-    return ReportPanel(use.name, about, figure, head, rows)
+    high = "nine in ten below" if found.runs >= RUNS else "the worst run"
+    head = ("epsilon", "mean error", "one run in ten below", high, "like a sample of", "verdict")
+    return ReportPanel(use.name, f"{use.what}. {_from_where(found, i, show(use.tolerance))}", figure, head, rows)
+
+
+def _word(found: Rehearsal, v: Verdict) -> str:
+    """A verdict; fewer runs than make a band expect nothing of one more."""
+    if found.runs >= RUNS or v.expected_met is None:
+        return v.word
+    return "within it so far" if v.expected_met else "beyond it so far"
+
+
+def _from_where(found: Rehearsal, i: int, tolerance: str) -> str:
+    """From which epsilon on a use keeps its tolerance, in words."""
+    least, sure = found.smallest_for(i), found.runs >= RUNS
+    if least is None:
+        return "Expected to be missed." if sure else f"Not within {tolerance} in all {found.runs} runs."
+    return f"{'Expected to be' if sure else 'So far'} within {tolerance} from epsilon {decimal(least)} on."
 
 
 def _step(epsilon: float, v: Verdict, show: Callable[[float | None], str]) -> LinePoint:

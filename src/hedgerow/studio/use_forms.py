@@ -20,7 +20,7 @@ Way = tuple[str, str, float, str]
 """How a tolerance is said: a key, the words after the number, what one is worth, and ``within``."""
 
 _COUNTED = ("integer", "real", "yes-no", "ordered")
-_OF = {"mean": _COUNTED, "quantile": _COUNTED, "rate": LISTED}
+_OF = {"mean": _COUNTED, "quantile": _COUNTED, "rate": LISTED, "prediction": LISTED}
 _IN_ORDER = ("ordered", *BINNED)
 _BY = "By group (none: everybody)"
 _ASKED: dict[str, tuple[Widget, str, str]] = {
@@ -53,6 +53,8 @@ _WITHIN: dict[str, tuple[Way, ...]] = {
     "quantile": (("relative", "in 100 of the truth", 0.01, "relative"), ("own", "in the column's unit", 1.0, "")),
     "coefficient": (("own", "as the coefficient is written, such as 0.02", 1.0, ""),
                     ("relative", "in 100 of the true coefficient", 0.01, "relative")),
+    "prediction": (("own", "of AUC lost, such as 0.02", 1.0, ""),
+                   ("relative", "in 100 of the AUC lost", 0.01, "relative")),
 }  # fmt: skip
 _WITHIN["person-rate"] = _WITHIN["rate"]
 _ANY: tuple[Way, ...] = (
@@ -66,7 +68,7 @@ _TITLES = {
     "quantile": "A quantile, such as the median",
     "coefficient": "A coefficient of a linear model",
     "person-rate": "A rate among people: who ever has a value, or changes",
-    "prediction": "Prediction: how well a model learnt from the file foretells",
+    "prediction": "Prediction: how much worse a classifier is that was trained on the file",
 }
 
 

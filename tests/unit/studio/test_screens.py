@@ -276,6 +276,7 @@ def test_a_first_look_expects_nothing(tmp_path: Path) -> None:
         assert ("expected to be met</span>" in budget) == (runs == 9) == ("Use it" in budget)
         assert ("from 4 runs at each epsilon: too few" in budget) == (runs == 4)
         assert ("a look of 4 runs at this epsilon" in run) == (runs == 4)
+        assert ("Expected to be within" in budget) == (runs == 9) == ("So far within" not in budget)
 
 
 def test_forecasts_are_those_of_the_rehearsal_and_go_when_the_job_changes(tmp_path: Path) -> None:

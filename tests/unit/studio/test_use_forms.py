@@ -95,6 +95,10 @@ def test_every_kind_of_use_has_a_form_and_a_new_one_by_itself(
     last = said(tmp_path)["use"][-1]
     assert (last["learner"], last["depth"], last["over"], last["by"]) == ("line", 5, "worst", ["race"])
     assert (last["group_size"], last["tolerance"]) == (30, 0.1)
+    guess = {"act": "add", "kind": "prediction", "of": "race", "values": "A", "tolerance": "0.02", "way": "own"}
+    assert send(studio, "uses", guess) == 303
+    assert said(tmp_path)["use"][-1]["values"] == ["A"] and said(tmp_path)["use"][-1]["tolerance"] == 0.02
+    assert send(studio, "uses", {**guess, "of": "pay", "name": "bins have no listed values"}) == 409
 
 
 def test_careers_and_what_is_asked_of_people(tmp_path: Path, started: list[list[str]]) -> None:
