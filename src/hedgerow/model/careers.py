@@ -57,13 +57,14 @@ def shrunk_shares(noisy: npt.ArrayLike, noise: float, known: Floats | None, stay
     still[stay] = 1.0
     if known is None:
         return np.stack([project(c, t) / t if t > 0 else still for c, t in zip(counts, total, strict=True)])
-    mean = (known * total[:, None]).ravel()
-    drift = drift_of([counts.ravel()], [mean], [noise], caution=CAREERS.beyond_chance)
+    # a sum over all moves has the noise of all: against it the many who stay would seem to drift
+    fitted = np.maximum((counts * known).sum(axis=1) / (known**2).sum(axis=1), 0.0)
+    drift = drift_of([counts.ravel()], [(known * fitted[:, None]).ravel()], [noise], caution=CAREERS.beyond_chance)
     known = _with_unknown(counts, noise, known, stay)
     mean = (known * total[:, None]).ravel()
-    found = np.maximum(posterior(counts.ravel(), mean, noise, drift).reshape(counts.shape), 0.0)
-    sums = found.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(sums > 0, found / np.where(sums > 0, sums, 1.0), known))
+    found = posterior(counts.ravel(), mean, noise, drift).reshape(counts.shape)
+    # cut at 0 alone, noise would add to every rare move and nothing would be taken from staying
+    return np.stack([project(f, t) / t if t > 0 else k for f, t, k in zip(found, total, known, strict=True)])
 
 
 def _with_unknown(counts: Floats, noise: float, known: Floats, stay: int) -> Floats:
