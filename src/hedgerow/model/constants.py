@@ -20,6 +20,7 @@ _TABLES = "chosen on simulated tables (Poisson, gamma, log-normal) and three cro
 _PAIR = "chosen on acs_by_state, after a look at acs_ma"
 _GROUPS = "between the best of 100, 300 and 1000 on acs_by_year at epsilon 1 (300) and on acs_ma (1000)"
 _FOUR = "chosen on adult_halves, adult_shifted, acs_ma and census together, with pretended noise"
+_EXCHANGED = "set on census and opm with exchanged and shuffled labels, one run each at epsilon 0.1 and 1"
 _WORLDS = "set by arithmetic of noise and tried on a few simulated personnel tables"
 _BANDS = "written down once after a prototype on opm, adult_halves and acs_ma"
 
@@ -206,6 +207,25 @@ class GuidedTreeConstants:
     )
     widest_square: float = chosen(
         9.0, "variances", "a squared difference counts at most so much: Laplace noise has long tails", _FOUR
+    )
+    trust_powers: tuple[float, ...] = chosen(
+        (1.0, 0.75, 0.5, 0.25, 0.0),
+        "powers of its shares",
+        "by which the public model is tried against the answers",
+        _EXCHANGED,
+    )
+    trust_caution: float = chosen(
+        4.0, "standard deviations of the misfit, about", "that a smaller power must gain", _EXCHANGED
+    )
+    least_link: float = chosen(
+        8.0,
+        "standard deviations",
+        "of chi-squared beyond that of shuffled labels, in the given column that public labels go with most",
+        _EXCHANGED,
+    )
+    link_rows: int = chosen(1000, "public rows", "at least, before labels are put aside for going with nothing")
+    few_rows: int = chosen(
+        20, "target rows for each", "public row with labels: with more, these rows decide nothing that is asked"
     )
     drift_passes: int = chosen(3, "passes", "drift is estimated anew and applied, unless none is left")
     drift_rounds: int = chosen(4, "rounds over all tables", "of the posterior mean in one pass")

@@ -154,7 +154,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "measured_more": f"{len(measured) - _MOST_TABLES:,}" if len(measured) > _MOST_TABLES else "",
         "notes": words.notes(contents.verdicts),
         "ones": tuple(_column_panel(contents, one) for one in ones),
-        "relative": words.relative_sentence(contents),
+        "relative": _relative_sentence(contents),
         "settings": _settings(contents),
         "spending": figures.spending(parts, float(1 - statement.spent / total)),
         "spent_sentence": _spent_sentence(statement),
@@ -457,3 +457,34 @@ def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:
     same = f"{sizes[0]:,} in each copy" if len(set(sizes)) == 1 else f"{min(sizes):,} to {max(sizes):,}"
     said.append(("records", same if len(sizes) > 1 else f"{sizes[0]:,}"))
     return tuple(said)
+
+
+def _relative_sentence(contents: Contents) -> str:
+    """What a recipe thought of its public table, as the order of its requests shows.
+
+    ``public_blend`` asks for a relative's pairs together with the one-way tables again; nothing is said where
+    settings or Laplace noise hide that.  ``guided_tree`` asks twice where public labels do not decide what is asked.
+    """
+    s = contents.statement
+    if s.recipe == "guided_tree" and len(s.spends) > 1 and any(i.role == "public" for i in s.public_inputs):
+        return (
+            "The public table did not decide what was asked: it has no labels, its labels go with no other column,"
+            " or its rows are few."
+        )
+    given = contents.asked.get("public_blend") or {}
+    if (
+        s.recipe != "public_blend"
+        or len(s.spends) < 2
+        or not s.budget.delta
+        or {"first_share", "one_way_share"} & {*given}
+    ):
+        return ""
+    if any(a.question in {b.question for b in s.spends[0].asked} for a in s.spends[1].asked):
+        return (
+            "By the first answers the public table is a relative: tables of two columns lean on it where they agree."
+        )
+    return (
+        "By the first answers, or by its own rows, the public table was worth nothing for tables of two columns: it"
+        " is unlike this table, its columns are independent, or it has few rows for this budget. The records were"
+        " made as without it, but for one-way tables where these agreed."
+    )

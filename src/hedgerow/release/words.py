@@ -472,29 +472,3 @@ def citation(contents: Contents, promise: Promise) -> str:
         f"(epsilon = {promise.epsilon}{delta}). Release {release_id(contents.statement)}, "
         f"made with Hedgerow {contents.statement.version}, recipe {contents.statement.recipe}."
     )
-
-
-def relative_sentence(contents: Contents) -> str:
-    """What the answers made ``public_blend`` think of its public table, as the order of its requests shows.
-
-    A relative's pairs are asked for together with the one-way tables again; nothing is said where settings or Laplace
-    noise hide that.
-    """
-    s = contents.statement
-    given = contents.asked.get("public_blend") or {}
-    if (
-        s.recipe != "public_blend"
-        or len(s.spends) < 2
-        or not s.budget.delta
-        or {"first_share", "one_way_share"} & {*given}
-    ):
-        return ""
-    if any(a.question in {b.question for b in s.spends[0].asked} for a in s.spends[1].asked):
-        return (
-            "By the first answers the public table is a relative: tables of two columns lean on it where they agree."
-        )
-    return (
-        "By the first answers, or by its own rows, the public table was worth nothing for tables of two columns: it"
-        " is unlike this table, its columns are independent, or it has few rows for this budget. The records were"
-        " made as without it, but for one-way tables where these agreed."
-    )

@@ -8,9 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.classifiers import auc, boosted, is_installed, probability
-from hedgerow.figures import small
 from hedgerow.public import CodedTable, Floats, Schema
 from hedgerow.uses.base import NOTHING, AbstractColumnUse, Quantity, is_names
 
@@ -73,8 +71,7 @@ class Prediction(AbstractColumnUse):
         >>> Prediction("sick", tolerance=0.02).error_in_words(0.013)
         'about 0.013 of AUC lost by a model trained on the file'
         """
-        lost = f"{self.size_in_words(error)} of the AUC" if self.as_share else f"{small(error)} of AUC"
-        return f"about {lost} lost by a model trained on the file"
+        return f"about {self.size_in_words(error)} of {'the ' * self.as_share}AUC lost by a model trained on the file"
 
     def check(self, schema: Schema) -> None:
         """Refuse a column that the schema lacks, one without listed values, or values that it does not list."""
@@ -117,10 +114,12 @@ class Prediction(AbstractColumnUse):
         y = self._truth(table)
         order, half = rng.permutation(table.rows), min(_MOST, max(table.rows // 2, 1))
         train, test = order[:half], order[half:][:_MOST]
-        try:
-            model = boosted(x[train], y[train], rng) if len(np.unique(y[train])) == 2 else None
-        except DoesNotApply as why:
-            raise JobError(f"The use {self.name!r} cannot be judged: {why}. {NOTHING}") from None
+        if not is_installed():
+            raise JobError(
+                f"The use {self.name!r} cannot be judged without scikit-learn: pip install 'hedgerow[models]'.\n"
+                f"{NOTHING}"
+            )
+        model = boosted(x[train], y[train], rng) if len(np.unique(y[train])) == 2 else None
         size = schema.size(self.groups)
         group = table.cells(self.groups)[test]
         trained = _Trained(model, x[test], y[test], group, size, x[train], y[train])

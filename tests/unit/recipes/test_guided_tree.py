@@ -15,6 +15,7 @@ from hedgerow.answers import StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees import row_shares
+from hedgerow.model.trees.label_counts import to_target, trusted
 from hedgerow.model.trees.regression_tree import above, as_tree, grow, prune
 from hedgerow.model.trees.row_shares import RowShares
 from hedgerow.public.costs.accounting import Budget, Guarantee
@@ -169,6 +170,40 @@ def test_a_shifted_public_table_does_not_hurt(epsilon: str) -> None:
     if epsilon == "2":
         assert got < 0.25 * as_it_is
         assert got < 1.5 * errors(None, epsilon) + 0.01, "as if it had no labels"
+
+
+def test_a_starting_point_is_trusted_as_far_as_noisy_counts_tell() -> None:
+    rng, n = np.random.default_rng(4), 6000
+    group = rng.integers(0, 6, n)
+    rate = np.linspace(0.1, 0.9, 6)[group]
+    label = rng.random(n) < rate
+    counts = np.stack([np.bincount(group[label == k], minlength=6) for k in (True, False)], axis=1)
+    right = np.stack([rate, 1 - rate], axis=1).astype(np.float32)
+    for scale in (1.0, 10.0):
+        noisy = counts + np.rint(rng.laplace(0, scale, counts.shape))
+        told = [to_target(group, noisy, 2 * scale**2)]
+        assert trusted(right, told)[1] == 1
+        made, power = trusted(right[:, ::-1], told)
+        assert power == 0
+        assert made == pytest.approx(0.5)
+    assert trusted(right[:, ::-1], [to_target(group, counts + rng.laplace(0, 1e4, counts.shape), 2e8)])[1] == 1
+
+
+def test_public_labels_that_go_with_nothing_are_put_aside_and_the_plan_says_so() -> None:
+    order, good = np.random.default_rng(0).permutation(4000), world(4000, 1)
+    shuffled = good.with_columns(pl.Series(c, good[c].to_numpy()[order]) for c in PRIVATE)
+    assert errors(shuffled, "2", 2) == pytest.approx(errors(None, "2", 2)), "as if it had no labels"
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    said = [
+        GuidedTree().remarks(tariff, Budget("1"), public_side(t, SECRET))[0]
+        for t in (shuffled, good, good[:140], None)
+    ]
+    assert said[0].startswith(
+        "The public labels go with no other column and are put aside: attribute tables are asked"
+    )
+    assert said[1].startswith("The tree has")
+    assert said[2].startswith("Public rows with labels are few, a starting point and no more: attribute tables")
+    assert said[3].startswith("No public labels: attribute tables are asked first")
 
 
 @pytest.mark.parametrize("epsilon", ["0.05", "1"])

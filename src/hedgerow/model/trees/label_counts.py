@@ -106,6 +106,39 @@ def label_totals(counts: Sequence[LabelCounts]) -> LabelCounts:
     return LabelCounts(one, mean[None], np.array([[1 / precision.sum()]]), many=many)
 
 
+def trusted(start: Shares, counts: Sequence[LabelCounts]) -> tuple[Shares, float]:
+    """``start`` trusted as far as noisy counts tell, and that power: 1 is all of it, 0 nothing but equal shares.
+
+    A public model of other people, or of labels that were exchanged, is sure of what is not so.  Its shares are
+    raised to smaller powers, brought to the label totals, and held against all counts, as long as the misfit (squared
+    differences over what noise and chance give) is beyond noise and falls by more than noise might make it.
+    """
+    cells = sum(e.counts.size for e in counts)
+    totals, found = [label_totals([e for e in counts if e.label is None])], list[tuple[float, Shares, float]]()
+    for power in GUIDED_TREE.trust_powers:
+        made = _tempered(start, power)
+        moved = apply_drift(made, totals)
+        misfit = 0.0
+        for e in counts:
+            fitted, spread = _sums(moved, e)
+            misfit += float(((e.counts - fitted) ** 2 / (e.variance + spread)).sum())
+        doubt = GUIDED_TREE.trust_caution * np.sqrt(cells)
+        if found and misfit > found[-1][0] - doubt:
+            break
+        found.append((misfit, made, power))
+        if misfit < cells + doubt:
+            break
+    return found[-1][1:]
+
+
+def _tempered(shares: Shares, power: float) -> Shares:
+    """Each row's shares to this power, made to sum to 1."""
+    if power == 1:
+        return shares
+    made = np.power(np.maximum(shares, 1e-6), power, dtype=np.float32)
+    return np.asarray(made / made.sum(axis=1, keepdims=True), np.float32)
+
+
 def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCounts:
     """The counts of leaves added up to larger groups: leaf i belongs to group ``of_leaf[i]``."""
     groups = int(of_leaf.max()) + 1

@@ -77,6 +77,8 @@ class AttachInputs:
         rows: how many rows the confidential table is taken to have.
         wanted: the tables that settings and intended uses want.
         residuals: the given attributes that are residuals already.
+        unlinked: whether public labels are known and put aside: they go with none of the given attributes.
+        few: public rows and their labels, where these are so few that all is asked as without them.
     """
 
     private: tuple[str, ...]
@@ -93,6 +95,8 @@ class AttachInputs:
     lines: Lines
     residuals: tuple[str, ...] = ()
     places: npt.NDArray[np.int32] | None = None
+    unlinked: bool = False
+    few: tuple[npt.NDArray[Any], npt.NDArray[np.int64]] | None = None
 
     def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
         """The codes of ``code_rows`` by name."""
@@ -143,6 +147,28 @@ def one_hot(labels: npt.NDArray[np.int64], label_count: int) -> npt.NDArray[np.f
     out = np.zeros((len(labels), label_count), np.float32)
     out[np.arange(len(labels)), labels] = 1
     return out
+
+
+def are_linked(
+    rows: npt.NDArray[Any], sizes: Sequence[int], labels: npt.NDArray[np.int64], label_count: int, least: float
+) -> bool:
+    """Whether labels go with any of the columns in ``rows`` more than labels in another order do.
+
+    By ``least`` standard deviations of chi-squared, about.
+    """
+    other = np.random.Generator(np.random.PCG64(0)).permutation(labels)
+    for codes, size in zip(rows, sizes, strict=True):
+        here, chance = (_chi_squared(codes, size, y, label_count) for y in (labels, other))
+        if here - chance > least * np.sqrt(2 * max(chance, 1.0)):
+            return True
+    return False
+
+
+def _chi_squared(codes: npt.NDArray[Any], size: int, labels: npt.NDArray[np.int64], label_count: int) -> float:
+    cells = np.bincount(codes.astype(np.int64) * label_count + labels, minlength=size * label_count)
+    table = cells.reshape(size, label_count).astype(np.float64)
+    even = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1.0)
+    return float(((table - even) ** 2 / np.maximum(even, 1e-12))[even > 0].sum())
 
 
 def is_ordered(schema: Schema, name: str) -> bool:

@@ -20,17 +20,15 @@ from hedgerow.model.base import AbstractAttachment
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.boosted_trees import fit_boosted_trees, model_seconds
 from hedgerow.model.trees.label_counts import (
-    LabelCounts,
     LeafRows,
     apply_drift,
     expected_error,
     label_totals,
-    merge_groups,
     posterior_mode,
     raked,
-    to_target,
+    trusted,
 )
-from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree, grow, prune
+from hedgerow.model.trees.regression_tree import Shares, as_tree, grow, prune
 from hedgerow.model.trees.row_shares import Lines, RowShares, most_lines
 from hedgerow.public import (
     TOTAL,
@@ -49,10 +47,10 @@ from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import (
     AttachInputs,
     Columns,
+    are_linked,
     cells_of,
     code_rows,
     columns_of,
-    cross,
     is_ordered,
     one_hot,
     stacked,
@@ -60,31 +58,16 @@ from hedgerow.recipes.trees.attach import (
 )
 from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of, tables_for_uses
 from hedgerow.recipes.trees.people import carried, counted
+from hedgerow.recipes.trees.requests import (
+    TreeRequest,
+    corrected,
+    label_counts,
+    public_shares,
+    uniform,
+)
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class TreeRequest:
-    """One request.
-
-    Attributes:
-        questions, weights: what is asked, and how its cost is divided; the leaves, if any, come first.
-        grown, ends: the tree that was grown, and which of its nodes the leaves are.
-        expected: the mean error of (attribute, labels) tables that public knowledge expects.
-    """
-
-    questions: tuple[Marginal, ...]
-    weights: tuple[Fraction, ...]
-    grown: BinaryTree | None = None
-    ends: npt.NDArray[np.int64] | None = None
-    expected: float = float("nan")
-
-    @property
-    def tree(self) -> Tree:
-        """The tree whose leaves are asked."""
-        first = self.questions[0]
-        assert first.tree is not None
-        return first.tree
+_UNLINKED = "The public labels go with no other column and are put aside"
+_FEW = "Public rows with labels are few, a starting point and no more"
 
 
 @final
@@ -173,7 +156,8 @@ class GuidedTree(AbstractRecipe):
         inputs, request, _ = self._known(tariff, budget, public)
         if request.grown is None:
             return (
-                "No public labels: attribute tables are asked first, and the tree grows on what they say. Its leaves",
+                f"{_UNLINKED if inputs.unlinked else _FEW if inputs.few else 'No public labels'}: "
+                "attribute tables are asked first, and the tree grows on what they say. Its leaves",
                 "are not known yet; they get what is left of the budget. The tables are used as well.",
             )
         leaf, many = leaf_of(request.tree, inputs.codes(inputs.code_rows)), inputs.lines.many
@@ -196,16 +180,13 @@ class GuidedTree(AbstractRecipe):
     def fit(self, gate: Answers, public: PublicData) -> AbstractAttachment:
         """Ask once, twice without public labels, and correct the starting point by what came back."""
         inputs, request, answers = self._asked(gate, public)
-        start = _uniform(inputs) if inputs.labels is None else self._start(inputs, request, public)
+        start = self._start(inputs, request, public)
         return self._made(gate.tariff, inputs, request, answers, start, public)
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractAttachment:
         """The same questions; noisier answers, and where labels are known those of the rows of ``other``."""
         inputs, request, answers = self._asked(gate.known, public)
-        if inputs.labels is None:
-            start = _uniform(inputs)
-        else:
-            start = self._start(attach_inputs(self, gate.tariff, other), request, other)
+        start = self._start(attach_inputs(self, gate.tariff, other), request, other)
         noisier = tuple(map(gate.noisier, answers))
         return self._made(gate.tariff, inputs, request, noisier, start, public, as_told=True)
 
@@ -215,7 +196,8 @@ class GuidedTree(AbstractRecipe):
         inputs, request, cost = self._known(gate.tariff, gate.budget, public)
         answers = _measured(gate, request, cost)
         if inputs.labels is None:
-            start, tables = _uniform(inputs), _label_counts(inputs, answers)
+            tables = label_counts(inputs, answers)
+            start, _ = trusted(self._start(inputs, request, public), tables)
             drifted = apply_drift(apply_drift(start, [label_totals(tables)]), tables)
             guess = posterior_mode(drifted, tables)[slice(None) if inputs.places is None else inputs.places]
             request = best_request(recipe, inputs, guess, gate.tariff, gate.left)
@@ -234,8 +216,8 @@ class GuidedTree(AbstractRecipe):
         as_told: bool = False,
     ) -> AbstractAttachment:
         """The starting point, corrected by all answers; ``as_told``: in the end by those for uses as they are."""
-        counts = _label_counts(inputs, answers)
-        shares = _correct(start, counts, request)
+        counts = label_counts(inputs, answers)
+        shares = corrected(trusted(start, counts)[0], counts, request)
         if as_told:
             own = {Marginal((a, *inputs.private)) for a in inputs.given}
             asked = zip(answers[1:], counts[1:], strict=True)
@@ -257,19 +239,18 @@ class GuidedTree(AbstractRecipe):
         return inputs, *public.memo[priced]
 
     def _start(self, inputs: AttachInputs, request: TreeRequest, public: PublicData) -> Shares:
-        """The labels' shares for each target row, from the public table alone."""
-        assert inputs.labels is not None
-        if self.prior == "boosted":
+        """The labels' shares for each target row, from the public table alone; equal ones where it tells nothing."""
+        told = inputs.few if inputs.labels is None else (inputs.public, inputs.labels)
+        if told is None or self.prior == "none":
+            return uniform(inputs)
+        if self.prior == "boosted" or inputs.labels is None:
             key = "boosted", self.seed, inputs.private, inputs.given
             if key not in public.memo:
                 rng = np.random.Generator(np.random.PCG64(self.seed))
-                form = (inputs.label_count, inputs.sizes, inputs.ordered)
-                model = fit_boosted_trees(inputs.public, inputs.labels, *form, rng)
+                model = fit_boosted_trees(*told, inputs.label_count, inputs.sizes, inputs.ordered, rng)
                 public.memo[key] = model.shares(inputs.code_rows)
             return np.asarray(public.memo[key])
-        if self.prior == "none":
-            return _uniform(inputs)
-        shares = public_shares(inputs, one_hot(inputs.labels, inputs.label_count), request.tree)
+        shares = public_shares(inputs, one_hot(told[1], inputs.label_count), request.tree)
         return np.asarray(shares.astype(np.float32)[leaf_of(request.tree, inputs.codes(inputs.code_rows))])
 
 
@@ -284,46 +265,8 @@ def first_request(
     return best_request(recipe, inputs, shares, tariff, budget.total), budget.total
 
 
-def _uniform(inputs: AttachInputs) -> Shares:
-    return np.full((inputs.code_rows.shape[1], inputs.label_count), 1 / inputs.label_count, np.float32)
-
-
 def _measured(gate: Answers, request: TreeRequest, cost: Fraction) -> tuple[Measurement, ...]:
     return gate.measure(request.questions, cost, weights=request.weights, law="laplace")
-
-
-def _label_counts(inputs: AttachInputs, answers: Sequence[Measurement]) -> list[LabelCounts]:
-    """What came back, brought to the target's rows."""
-    counts, schema = [], inputs.target.schema
-    codes = np.unravel_index(np.arange(inputs.label_count), schema.shape(inputs.private))
-    cells = dict(zip(inputs.private, codes, strict=True))
-    for a in answers:
-        if a.question.tree is not None:
-            group = leaf_of(a.question.tree, inputs.codes(inputs.code_rows))
-        else:
-            given = [c for c in a.question.columns if c not in inputs.private]
-            group = cross(schema, given, inputs.lines.codes, inputs.code_rows.shape[1])
-        counted = tuple(c for c in a.question.columns if c in inputs.private)
-        one = None if counted == inputs.private else cells[counted[0]]
-        noisy, variance = a.counts.reshape(-1, schema.size(counted)), law_of(a.noise).variance
-        counts.append(to_target(group, noisy, variance, one, inputs.lines.many))
-    return counts
-
-
-def _correct(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest) -> Shares:
-    """Drift first, from the totals over tables and bands and the tree's upper levels to its leaves; then chance."""
-    treed = [i for i, q in enumerate(request.questions) if q.tree is not None]
-    leaves, bands = counts[0], [counts[i] for i in treed[1:]]
-    tables = [e for i, e in enumerate(counts) if i not in treed]
-    shares = apply_drift(start, [label_totals([e for e in counts if e.label is None])])
-    joint, apart = [e for e in tables if e.label is None], [e for e in tables if e.label is not None]
-    for part in ([joint] if joint else []) + [[e] for e in (*apart, *bands)]:  # an outcome strays by itself
-        shares = apply_drift(shares, part)
-    assert request.grown is not None and request.ends is not None
-    deepest = int(request.grown.depth[request.ends].max())
-    for level in (n for n in GUIDED_TREE.drift_levels if n < deepest):
-        shares = apply_drift(shares, [merge_groups(leaves, above(request.grown, request.ends, level))])
-    return posterior_mode(apply_drift(shares, [leaves]), [*tables, *bands, leaves])
 
 
 def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> AttachInputs:
@@ -349,31 +292,46 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
     wanted = tuple(Marginal((*t, *found.private)) for t in recipe.analyses)
     if recipe.uses and not people_facts(tariff.coding):  # uses are about rows
         wanted = tables_for_uses(public, Columns(found.private, given), wanted)
-    relative = public.relative
-    labelled = relative is not None and set(schema.coding.needs(found.private)) <= set(relative.frame.columns)
-    if relative is None or not labelled:
-        relative = target  # then the rows to be filled are the public table
-    some = np.random.Generator(np.random.PCG64(recipe.seed)).permutation(relative.rows)[: GUIDED_TREE.public_rows]
     asked = [c for q in wanted for c in q.columns if c not in found.private]
     lines = Lines.of(target, tuple(dict.fromkeys((*given, *asked))))
+    sizes, label_count, relative = schema.shape(given), schema.size(found.private), public.relative
     rows = stacked(lines.codes, given)
-    places = None if labelled or lines.line is None else lines.line[np.sort(some)]
+    known, labels, few, unlinked = rows, None, None, False
+    if relative is not None and set(schema.coding.needs(found.private)) <= set(relative.frame.columns):
+        some = _some(relative.rows, recipe.seed)
+        known, labels = code_rows(relative, given)[:, some], cells_of(relative, found.private)[some]
+        told = len(labels) >= GUIDED_TREE.link_rows  # fewer rows could not show it
+        unlinked = told and not are_linked(known, sizes, labels, label_count, GUIDED_TREE.least_link)
+        if len(labels) * GUIDED_TREE.few_rows < target.rows and not unlinked:
+            few = known, labels
+        labels = None if unlinked or few else labels
+    places = None
+    if labels is None:  # then the rows to be filled are the public table
+        places = None if lines.line is None else lines.line[_some(target.rows, recipe.seed)]
+        known = rows if places is None else rows[:, places]
     return AttachInputs(
         found.private,
         given,
-        schema.size(found.private),
-        schema.shape(given),
+        label_count,
+        sizes,
         tuple(is_ordered(schema, a) for a in given),
         target,
         rows,
-        code_rows(relative, given)[:, np.sort(some)] if labelled else rows if places is None else rows[:, places],
-        cells_of(relative, found.private)[np.sort(some)] if labelled else None,
+        known,
+        labels,
         recipe.rows or public.assumed_rows or target.rows,
         wanted,
         lines,
         tuple(f.name for f in people_facts(tariff.coding) if f.rule == "mean"),
         places,
+        unlinked,
+        few,
     )
+
+
+def _some(rows: int, seed: int) -> npt.NDArray[np.int64]:
+    """The places of the rows that are looked at, of so many."""
+    return np.sort(np.random.Generator(np.random.PCG64(seed)).permutation(rows)[: GUIDED_TREE.public_rows])
 
 
 def _in_facts(recipe: GuidedTree, tariff: Tariff) -> GuidedTree:
@@ -486,11 +444,3 @@ def _fraction(part: float | None) -> Fraction | None:
 def _variance(tariff: Tariff, cost: Fraction) -> float:
     """Of the noise on a count that is asked at ``cost``."""
     return law_of(tariff.measure_all([TOTAL], cost, law="laplace").asked[0].noise).variance
-
-
-def public_shares(inputs: AttachInputs, shares: Shares, tree: Tree) -> npt.NDArray[np.float64]:
-    """The public rows' shares of each label in each leaf, smoothed additively by the mix of all leaves."""
-    leaf = leaf_of(tree, inputs.codes(inputs.public))
-    counts = np.stack([np.bincount(leaf, weights=s, minlength=tree.leaves) for s in shares.T], axis=1)
-    counts += GUIDED_TREE.leaf_smoothing * counts.sum(axis=0) / max(float(counts.sum()), 1.0) + 1e-4
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
