@@ -72,7 +72,7 @@ TARGETS = {
     "gss_wages": "gender",
 }
 """The column that is predicted; one with more than two values: whether it is above its middle."""
-TUNED = ("adult", "adult_16k", "acs_ma", "personnel")
+TUNED = ("adult", "adult_16k", "adult_halves", "acs_ma", "personnel")
 """The tables on which constants were chosen; all others are reported only."""
 PACKAGED = {
     "cps1988": ("CPS1988", "wage education experience", "ethnicity smsa region parttime"),
@@ -286,7 +286,9 @@ def shown(found: list[dict[str, Any]]) -> None:
         print(f"{name}: {mine[0]['rows']:,} rows, {mine[0]['columns']} columns, {kind}", flush=True)
         for recipe, epsilon in dict.fromkeys((r["recipe"], r.get("epsilon", "")) for r in mine):
             same = [r for r in mine if (r["recipe"], r.get("epsilon", "")) == (recipe, epsilon)]
-            keys = [k for k in same[0] if k not in ("table", "recipe", "epsilon", "seed", "rows", "columns")]
+            keys = [
+                k for k in same[0] if k not in ("table", "recipe", "epsilon", "seed", "rows", "columns", "version")
+            ]
             digits = {"CPU s": 1, "MB": 0}
             said = "  ".join(f"{k} {np.mean([r[k] for r in same]):.{digits.get(k, 4)}f}" for k in keys)
             print(f"  {recipe:<20} {epsilon:>4} ({len(same)})  {said}", flush=True)
