@@ -173,7 +173,7 @@ def gone(visit: Visit) -> set[str]:
     verified = visit.work.latest("verify", visit.name)
     stands = (out / "MANIFEST.json").is_file()
     there = {
-        "tables": prepared is not None or bool(visit.part("confidential").get("table")),
+        "tables": _is_whole(visit),
         "schema": visit.folder.read(visit.schema_name).there,
         "uses": bool(visit.tables.get("use")),
         "budget": prepared is not None and prepared.rehearsal is not None,
@@ -181,6 +181,14 @@ def gone(visit: Visit) -> set[str]:
         "result": stands and verified is not None and verified.code == 0 and verified.began >= _time(out),
     }
     return {screen for screen, done in there.items() if done}
+
+
+def _is_whole(visit: Visit) -> bool:
+    """Whether the job says all that a job must."""
+    try:
+        return visit.job is not None
+    except HedgerowError:
+        return False
 
 
 def _time(out: Path) -> float:
@@ -254,8 +262,7 @@ def page(visit: Visit, template: str, screen: str, *, same: str = "", python: st
         "jobs": visit.folder.jobs(),
         "screen": screen,
         "road": ROAD,
-        "gone": gone(visit) if job and visit.file.there else set(),
-        "spending": spending(visit) if job and visit.file.there else {},
+        **(_told(visit) if job and visit.file.there else _NOTHING_TOLD),
         "aside": ASIDE,
         "refusal": refusal,
         "digest": visit.file.digest if job else "",
@@ -266,6 +273,17 @@ def page(visit: Visit, template: str, screen: str, *, same: str = "", python: st
         "here": str(visit.folder.root),
     }
     return HTMLResponse(render("hedgerow.studio", template, shared | names))
+
+
+_NOTHING_TOLD: dict[str, Any] = {"gone": set(), "spending": {}}
+
+
+def _told(visit: Visit) -> dict[str, Any]:
+    """How far the road is gone and what is left; nothing while the file of the job cannot be read."""
+    try:
+        return {"gone": gone(visit), "spending": spending(visit)}
+    except HedgerowError:
+        return _NOTHING_TOLD
 
 
 def state_of(visit: Visit) -> str:

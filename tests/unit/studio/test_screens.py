@@ -324,7 +324,7 @@ def test_a_file_with_a_mistake_is_shown_with_its_words_and_can_be_mended(tmp_pat
     (tmp_path / "job.toml").write_text("[confidential\n", "utf-8")
     for screen in ("tables", "budget", "run", "result"):
         answer = studio.ask(f"job/job.toml/{screen}")
-        assert "this is not TOML" in answer.text
+        assert "this is not TOML" in answer.text and "data-state" in answer.text, "the page follows the mended file"
     (tmp_path / "job.toml").write_text(JOB, "utf-8")
     assert studio.ask("job/job.toml/run").status == 200
 

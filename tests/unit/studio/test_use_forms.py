@@ -105,8 +105,10 @@ def test_careers_and_what_is_asked_of_people(tmp_path: Path, started: list[list[
     studio = Studio(a_folder(tmp_path))
     form = {"kind": "careers", "confidential": "confidential.csv", "public": "public.csv"}
     assert send(studio, "tables", form) == 303
-    assert "and the one of time" in studio.ask("job/job.toml/tables").text
+    text = studio.ask("job/job.toml/tables").text
+    assert "and the one of time" in text and "1 Tables</a>" in text, "not done yet"
     assert send(studio, "tables", {**form, "person": "person", "career_time": "year"}) == 303
+    assert "1 Tables<span" in studio.ask("job/job.toml/tables").text
     job = Job.load(tmp_path / "job.toml")
     assert job.recipe.name == "careers" and job.guarantee.rows_per_person == 5
     rose = {"act": "add", "kind": "person-rate", "of": "grade", "person": "person", "change": "rises", "time": "year"}
