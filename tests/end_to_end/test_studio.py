@@ -255,7 +255,7 @@ def test_the_road_of_counts_by_keyboard_alone(tmp_path: Path, page: Any) -> None
         page.goto(studio.address)
         press(page, page.get_by_role("button", name="Start: choose the tables"), "Enter")
         page.wait_for_url("**/tables")
-        press(page, page.locator("input[name=kind]"), "ArrowDown", "ArrowDown")
+        press(page, page.locator("input[name=kind]"), *["ArrowDown"] * 3)
         press(page, page.locator("select[name=confidential]"), *"confid")
         press(page, page.locator("select[name=public]"), *"public")
         press(page, page.get_by_role("button", name=re.compile("^Save")), "Enter")
