@@ -291,9 +291,8 @@ def shown(found: list[dict[str, Any]]) -> None:
         print(f"{name}: {mine[0]['rows']:,} rows, {mine[0]['columns']} columns, {kind}", flush=True)
         for recipe, epsilon in dict.fromkeys((r["recipe"], r.get("epsilon", "")) for r in mine):
             same = [r for r in mine if (r["recipe"], r.get("epsilon", "")) == (recipe, epsilon)]
-            keys = [
-                k for k in same[0] if k not in ("table", "recipe", "epsilon", "seed", "rows", "columns", "version")
-            ]
+            aside = ("table", "recipe", "epsilon", "seed", "rows", "columns", "version")
+            keys = [k for k in same[0] if k not in aside and all(k in r for r in same)]
             digits = {"CPU s": 1, "MB": 0}
             said = "  ".join(f"{k} {np.mean([r[k] for r in same]):.{digits.get(k, 4)}f}" for k in keys)
             print(f"  {recipe:<20} {epsilon:>4} ({len(same)})  {said}", flush=True)
