@@ -1,10 +1,11 @@
 """Train on synthetic, test on real: gradient boosting of income on Adult, AUC on rows that no recipe has seen.
 
-    python bench/tstr.py [--seeds 3] [--epsilons 1] [--recipes tree_blend independent]
+    python bench/tstr.py [--seeds 3] [--epsilons 1] [--recipes tree_blend independent] [--use]
 
 Four fifths of Adult are confidential, the last fifth is the test; delta 1e-9; real gate, real noise.  The lines to
 compare with are the same learner on the confidential rows, and on a resample of them.  Needs scikit-learn (dev).
-Exit code 1 when tree_blend stays below 0.89 at epsilon 1.
+``--use``: income is declared as a use of kind prediction.  Exit code 1 when tree_blend stays below 0.89 at epsilon 1,
+with the use below 0.9.
 """
 
 import argparse
@@ -52,6 +53,7 @@ def main() -> None:
     said.add_argument("--seeds", type=int, default=3)
     said.add_argument("--epsilons", nargs="+", default=["1"])
     said.add_argument("--recipes", nargs="+", default=["tree_blend", "independent"])
+    said.add_argument("--use", action="store_true")
     given = said.parse_args()
     if not DATA.exists():
         sys.exit(f"{DATA} is not on this machine")
@@ -60,6 +62,7 @@ def main() -> None:
     part = np.random.default_rng(0).permutation(len(table))
     real, test = table[part[: len(table) * 4 // 5]], table[part[len(table) * 4 // 5 :]]
     schema = schema_of(domain)
+    public, bar = PublicData(schema, predicted=(LABEL,) if given.use else ()), 0.9 if given.use else 0.89
     print(f"{len(real):,} confidential rows, {len(test):,} test rows")
     print(f"{'trained on':<16} {'epsilon':>8} {'seed':>5} {'AUC':>7} {'CPU s':>7}")
     print(f"{'real rows':<16} {'':>8} {'':>5} {auc(real, test, 0):7.4f}")
@@ -72,16 +75,16 @@ def main() -> None:
                 began = time.process_time()
                 with tempfile.TemporaryDirectory() as place:
                     gate = open_gate(real, schema, Budget(epsilon, "1e-9"), ledger=f"{place}/l.db", name=f"a{seed}")
-                    fitted = RECIPES[recipe]().fit(gate, PublicData(schema))
-                    made = draw_copies(fitted, PublicData(schema), copies=1, seed=seed).records[0]
+                    fitted = RECIPES[recipe]().fit(gate, public)
+                    made = draw_copies(fitted, public, copies=1, seed=seed).records[0]
                 cpu = time.process_time() - began
                 score = auc(made.select(pl.col(list(domain)).cast(pl.Int64)), test, seed)
                 if (recipe, epsilon) == ("tree_blend", "1"):
                     reached.append(score)
                 print(f"{recipe:<16} {epsilon:>8} {seed:>5} {score:7.4f} {cpu:7.1f}", flush=True)
     if reached:
-        print(f"\ntree_blend at epsilon 1: mean AUC {np.mean(reached):.4f}; the bar is 0.89")
-        sys.exit(0 if np.mean(reached) >= 0.89 else 1)
+        print(f"\ntree_blend at epsilon 1: mean AUC {np.mean(reached):.4f}; the bar is {bar}")
+        sys.exit(0 if np.mean(reached) >= bar else 1)
 
 
 if __name__ == "__main__":
