@@ -72,7 +72,10 @@ PEERS: dict[str, tuple[str, Callable[[Any, dict[str, list[str]]], Any]]] = {
     "smartnoise-synth MWEM": ("smartnoise-synth", _smartnoise("mwem")),
     "smartnoise-synth MST": ("smartnoise-synth", _smartnoise("mst")),
 }
-NAMED = {"private-pgm": "its packages have no release on the index", "synthcity": "it brings several GB with it"}
+NAMED = {
+    "private-pgm": "its package mbi estimates from noisy tables and chooses none; its mechanisms are not in it",
+    "synthcity": "it brings several GB with it",
+}
 """Peers that are not tried, and why."""
 
 
