@@ -12,11 +12,11 @@ most rows of one person, its sensitivity) and a noisy number of rows.  It is ari
 The paper adds up epsilons: Laplace noise at epsilon a and b, Gaussian noise at (c, delta), a + b + c in all.
 As written, a job books exactly that sum: epsilons add up, and the Gaussian part has the delta (the measure "basic").
 So it runs at the paper's own noise.  The paper's footnote has more Gaussian noise than (c, delta) asks for: that
-part of c stays unspent.  Repaired, a job with a delta books rho: Laplace noise at epsilon a costs a^2 / 2, k tables
-at a / k each cost a^2 / (2 k), Gaussian noise its rho.  Then
+part of c stays unspent.  Repaired, a job with a delta books rho: noise of the paper's scale for epsilon a costs
+a^2 / 2, k tables at a / k each cost a^2 / (2 k), and all noise is Gaussian, half the variance at that price.  Then
 
 * the tables usually cost less together than the promise buys, and what is left goes to them;
-* where large Laplace shares cost more than the promise buys (a small epsilon, a large theta), noise has to grow; a
+* where large shares cost more than the promise buys (a small epsilon, a large theta), noise has to grow; a
   price is a square, so the group sizes would take nearly all: they take at most the share of rho that the paper
   gives them of epsilon.
 """
@@ -30,7 +30,7 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.errors import JobError
-from hedgerow.public import Budget, Spend, Tariff, epsilon_of, law_of
+from hedgerow.public import Budget, Law, Spend, Tariff, epsilon_of, law_of
 
 Regime = Literal["public_only", "one_way", "two_way"]
 _GRAIN = 10**15
@@ -192,6 +192,11 @@ def first_price(share: float, budget: Budget) -> Fraction:
     return _down(share**2 / 2 if budget.measure == "zcdp" else share)
 
 
+def table_law(budget: Budget) -> Law:
+    """Noise on a table of counts: in rho, Gaussian noise has half the variance of Laplace noise of equal price."""
+    return "gaussian" if budget.measure == "zcdp" else "laplace"
+
+
 def prices_of(split: BudgetSplit, budget: Budget, left: Fraction, *, as_written: bool) -> Prices:
     """The prices of the group table and of the others, together at most ``left``.
 
@@ -257,8 +262,8 @@ def plan_lines(
     sizes = next((a for r in spends for a in r.asked if a.question.columns), spends[-1].asked[0])
     if delta > 0 and law_of(sizes.noise).variance > 2.2 * (theta / split.group) ** 2:
         lines.append(
-            "the promise does not bear the paper's noise on group sizes, because Laplace noise is dear in zCDP: "
-            "with delta = 0 the same epsilon does, but buys no two-way tables"
+            "the promise does not bear the paper's noise on group sizes, because so small an epsilon buys little in "
+            "zCDP: with delta = 0 the same epsilon does, but buys no two-way tables"
         )
     if delta > 0:
         rho = (split.total**2 + split.group**2) / 2 + (_tables_rho(split, budget, tables) if tables else 0.0)

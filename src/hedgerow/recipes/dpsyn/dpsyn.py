@@ -60,6 +60,7 @@ from hedgerow.recipes.dpsyn.budget import (
     plan_lines,
     prices_of,
     split_budget,
+    table_law,
     total_share,
 )
 
@@ -139,11 +140,11 @@ class DPSyn(AbstractRecipe):
         rows = public.assumed_rows or self.rows or relative.rows
         left, found = budget.total, []
         if cost := self._first(tariff, budget):
-            found.append(tariff.measure_all([TOTAL], cost, law="laplace"))
+            found.append(tariff.measure_all([TOTAL], cost, law=table_law(budget)))
             left -= cost
         split = self._split(tariff, budget, rows, len(columns))
         prices = prices_of(split, budget, left, as_written=self.variant == "paper")
-        found.append(tariff.measure_all([Marginal(tuple(self.groups))], prices.group, law="laplace"))
+        found.append(tariff.measure_all([Marginal(tuple(self.groups))], prices.group, law=table_law(budget)))
         if prices.tables:
             questions, law = self._tables(split, columns, budget)
             found.append(tariff.measure_all(questions, prices.tables, law=law))
@@ -231,11 +232,11 @@ class DPSyn(AbstractRecipe):
         tariff, budget = gate.tariff, gate.budget
         noisy_rows = 1.0
         if cost := self._first(tariff, budget):
-            (number,) = gate.measure([TOTAL], cost, law="laplace")
+            (number,) = gate.measure([TOTAL], cost, law=table_law(budget))
             noisy_rows = float(number.counts[0])
         split = self._split(tariff, budget, noisy_rows, len(columns))
         prices = prices_of(split, budget, gate.left, as_written=self.variant == "paper")
-        (grouped,) = gate.measure([Marginal(tuple(self.groups))], prices.group, law="laplace")
+        (grouped,) = gate.measure([Marginal(tuple(self.groups))], prices.group, law=table_law(budget))
         answers: tuple[Measurement, ...] = ()
         if prices.tables:
             questions, law = self._tables(split, columns, budget)
@@ -295,8 +296,7 @@ class DPSyn(AbstractRecipe):
 
     def _tables(self, split: BudgetSplit, columns: Sequence[str], budget: Budget) -> tuple[list[Marginal], Law]:
         if split.regime == "one_way":
-            gaussian = budget.measure == "zcdp" and self.variant == "repaired"
-            return [Marginal((c,)) for c in columns], "gaussian" if gaussian else "laplace"
+            return [Marginal((c,)) for c in columns], table_law(budget)
         return [Marginal(p) for p in combinations(columns, 2)], "gaussian"
 
     def _nearer(self, grouped: Measurement, relative: CodedTable) -> Floats:
