@@ -75,10 +75,20 @@ def exact(job: Path) -> InsideOnly[Exact]:
 
 
 def test_bundles_of_neighbours_are_equal_and_hold_no_exact_number(tmp_path: Path) -> None:
+    """A number that gets out is found every time; one in ten times noise makes a share such as 5 / 11 by chance."""
+    for attempt in range(5):
+        place = tmp_path / str(attempt)
+        place.mkdir()
+        if not (found_there := exact_numbers_in_a_bundle(place)):
+            return
+    raise AssertionError(f"exact numbers stand in every one of five bundles, such as {found_there}")
+
+
+def exact_numbers_in_a_bundle(folder: Path) -> list[str]:
     """On each table: run, look exactly, run again with the exact report lying there. Only exact reports differ."""
     tape, bundles, looks = Tape(), [], []
     for name, rows, play in (("here", HERE, False), ("there", THERE, True)):
-        place = tmp_path / name
+        place = folder / name
         place.mkdir()
         job = write_job(place, GUARANTEES["record, add-remove"])
         job.write_text(job.read_text("utf-8") + MEAN, "utf-8")
@@ -98,8 +108,7 @@ def test_bundles_of_neighbours_are_equal_and_hold_no_exact_number(tmp_path: Path
     here, there = looks
     assert len(here) > 40 and here != there, "the exact reports must tell the neighbours apart, or the search is idle"
     released = everything(bundles[0][0])
-    found_there = sorted(n for n in (here ^ there) if n in released)
-    assert found_there == []
+    return sorted(n for n in (here ^ there) if n in released)
 
 
 def test_the_exact_report_is_marked_and_read_by_its_owner_only(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAUSE = 0.2
+PAUSE, AGAIN = 0.2, 5.0  # seconds between looks, and until a signal that a library has swallowed is sent again
 
 
 def work(folder: Path) -> int:
@@ -33,20 +33,20 @@ def work(folder: Path) -> int:
             pass_fds=(lock,),
         )
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        while (code := _ended(command)) is None:
+        pause = PAUSE
+        while (code := _ended(command, pause)) is None:
             if (folder / "cancel").exists():
                 command.send_signal(signal.SIGINT)
-                code = command.wait()
-                break
+                pause = AGAIN
     whole = folder / "code.new"
     whole.write_text(str(code), "utf-8")
     os.replace(whole, folder / "code")
     return code
 
 
-def _ended(command: "subprocess.Popen[bytes]") -> int | None:
+def _ended(command: "subprocess.Popen[bytes]", pause: float) -> int | None:
     try:
-        return command.wait(PAUSE)
+        return command.wait(pause)
     except subprocess.TimeoutExpired:
         return None
 
