@@ -202,8 +202,9 @@ class LinearModel(AbstractRegression):
         for at in periods:
             one, others = fits[0][at], [f[at] for f in fits[1:]]
             other = others[0] if len(others) == 1 else combined(others, self.rule, rows=one.rows)
-            found.append(CoefficientAgreement.of(one, other).table.select(pl.lit(at).alias("at"), pl.all()))
-        if not sum(map(len, found)):
+            table = CoefficientAgreement.of(one, other).table.select(pl.lit(at).alias("at"), pl.all())
+            found += [table] if len(table) else []  # in a year with one sex there is no coefficient of sex
+        if not found:
             raise DoesNotApply(f"no coefficient of {formula} can be estimated from both tables")
         used = sum(e.rows for e in fits[0].values())
         return self._result(formula, CoefficientAgreement(pl.concat(found)), by, used / a.rows, len(copies))

@@ -127,6 +127,15 @@ def test_a_model_of_absent_columns_does_not_apply() -> None:
         LinearModel(formula="wage ~ sex").of(a, b, rng=RNG)
 
 
+def test_a_year_that_tells_no_coefficient_is_left_out_of_a_model_by_year() -> None:
+    made, schema = tables.world(3000, 4)
+    year = made.confidential["year"].unique().sort()[0]
+    men = pl.col("sex") == "M"
+    a, b = (tables.table(f.filter((pl.col("year") != year) | men), schema) for f in (made.confidential, made.target))
+    found = LinearModel(formula="ln(pay) ~ sex", by="year").of(a, b, rng=RNG)
+    assert len(found.table) and str(year) not in found.table["at"].to_list()
+
+
 def test_the_reference_level_can_be_named_by_value_or_label() -> None:
     a, b, schema = tables.pair()
     for ref in ("F", "female"):
