@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hedgerow.counting import encode
+from hedgerow.counting import encode, parts
 from hedgerow.counting.fingerprint import RowKey
 from hedgerow.counting.plan import CountPlan
 from hedgerow.private import local
@@ -74,8 +74,8 @@ def check_local() -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", folder)
         for part, limit in ((1 << 20, 1 << 30), (20, 1 << 30), (20, 0)):
-            patch.setattr(local, "_PART", part)
-            patch.setattr(local, "IN_MEMORY", limit)
+            patch.setattr(parts, "_PART", part)
+            patch.setattr(parts, "IN_MEMORY", limit)
             for guarantee in (Guarantee(), PERSON):
                 held = [ConfidentialRows(InPieces(t, 13), CODING, guarantee) for t in tables]
                 for table, rows in zip(tables, held, strict=True):
@@ -128,7 +128,7 @@ def _check_rights(folder: str) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "TemporaryFile", watched)
-        part = local.in_file({"a": np.arange(9, dtype=np.uint16), "b": np.arange(9, dtype=np.uint8)})
+        part = parts.in_file({"a": np.arange(9, dtype=np.uint16), "b": np.arange(9, dtype=np.uint8)})
     assert {n: x.tolist() for n, x in part.items()} == {"a": [*range(9)], "b": [*range(9)]}
     assert opened == [0o600], "others may read a file of codes, or it is somewhere else"
     assert not any(Path(folder).iterdir()), "codes were left behind"
@@ -172,7 +172,7 @@ def codes_left_behind(patch: Patch) -> None:
     def named(*_: Any, **__: Any) -> Any:
         return tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115
 
-    patch.setattr("hedgerow.private.local.tempfile.TemporaryFile", named)
+    patch.setattr("hedgerow.counting.parts.tempfile.TemporaryFile", named)
 
 
 def codes_for_everyone(patch: Patch) -> None:
@@ -184,18 +184,18 @@ def codes_for_everyone(patch: Patch) -> None:
         os.fchmod(file.fileno(), 0o644)
         return file
 
-    patch.setattr("hedgerow.private.local.tempfile.TemporaryFile", open_to_all)
+    patch.setattr("hedgerow.counting.parts.tempfile.TemporaryFile", open_to_all)
 
 
 def lines_of_a_file_mixed_up(patch: Patch) -> None:
     """Of codes in a file two columns change places."""
-    original = local.in_file
+    original = parts.in_file
 
     def in_file(part: Any) -> Any:
         found = original(part)
         return {**found, "sex": found["area"]} if "area" in found else found
 
-    patch.setattr(local, "in_file", in_file)
+    patch.setattr(parts, "in_file", in_file)
 
 
 def a_column_is_not_hashed(patch: Patch) -> None:

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow.counting import parts
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.errors import TableMismatch
 from hedgerow.private import local
@@ -121,7 +122,7 @@ def test_what_is_counted_are_the_rows_that_were_fingerprinted() -> None:
 
 
 def test_units_are_whole_numbered_and_in_the_order_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_PART", 50)
+    monkeypatch.setattr(parts, "_PART", 50)
     monkeypatch.setattr(local, "THREADS", 1)  # or parts come in any order
     table, seen = people_of(np.random.default_rng(4), 400), list[Any]()
     plan = CountPlan([TOTAL], CODING)
@@ -162,8 +163,8 @@ def test_people_in_numbers_are_those_in_text() -> None:
 def test_codes_beyond_the_limit_are_in_files_without_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = people_of(np.random.default_rng(5), 3000)
     due = counted(open_source(table), PERSON, Marginal(("sex", "pay")), TOTAL)
-    monkeypatch.setattr(local, "IN_MEMORY", 100)
-    monkeypatch.setattr(local, "_PART", 500)
+    monkeypatch.setattr(parts, "IN_MEMORY", 100)
+    monkeypatch.setattr(parts, "_PART", 500)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     rows = ConfidentialRows(InPieces(table, 300), CODING, PERSON)
     asked = CountPlan([Marginal(("sex", "pay")), TOTAL], CODING)
@@ -177,10 +178,10 @@ def test_codes_beyond_the_limit_are_in_files_without_a_name(tmp_path: Path, monk
 
 KILLED = """
 import os, signal, sys, tempfile
-from hedgerow.private import local
-local.IN_MEMORY, tempfile.tempdir = 0, sys.argv[1]
+from hedgerow.counting import parts
+parts.IN_MEMORY, tempfile.tempdir = 0, sys.argv[1]
 import numpy as np
-part = local.in_file({"a": np.arange(1000, dtype=np.uint8)})
+part = parts.in_file({"a": np.arange(1000, dtype=np.uint8)})
 maps = [line for line in open("/proc/self/maps") if sys.argv[1] in line]
 assert part["a"].sum() == sum(i % 256 for i in range(1000))
 assert maps and all("(deleted)" in line for line in maps), maps
@@ -201,7 +202,7 @@ def test_a_full_disk_is_told_in_the_fixed_words(monkeypatch: pytest.MonkeyPatch)
     def full(*_: object, **__: object) -> Any:
         raise OSError(28, "No space left on device: 5 of me")
 
-    monkeypatch.setattr(local, "IN_MEMORY", 0)
+    monkeypatch.setattr(parts, "IN_MEMORY", 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(TableMismatch, match="could not be read to its end") as refused:
         counted(open_source(people_of(np.random.default_rng(5), 30)), PERSON, TOTAL)

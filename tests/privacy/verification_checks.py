@@ -15,7 +15,7 @@ import pytest
 
 from hedgerow.errors import HedgerowError
 from hedgerow.ledger.book import Ledger, RunAccount
-from hedgerow.private import Gate, local, noise, verification
+from hedgerow.private import Gate, noise, verification
 from hedgerow.public.coding import Codes, as_text
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.claim import Claim
@@ -155,7 +155,7 @@ def _watched(seen: Seen, parts: list[int], split: bool) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         if split:
-            patch.setattr(local, "_PART", 1)  # batches are kept apart
+            patch.setattr("hedgerow.counting.parts._PART", 1)  # batches are kept apart
         patch.setattr(verification, "parts_of", watched_parts)
         patch.setattr(Ledger, "spend", watched_spend)
         patch.setattr(Ledger, "mark_drawn", watched_mark)

@@ -5,6 +5,7 @@ plan.py     what to count; one batch of coded rows at a time, and the counts of 
 order.py    which of a person's rows come first, by a declared column
 fingerprint.py   a keyed hash of all records, whatever their order
 encode.py   codes of whole columns, each distinct value coded once
+parts.py    coded rows as they are kept from request to request
 """
 
 from hedgerow.counting.fingerprint import hash_rows, sealed

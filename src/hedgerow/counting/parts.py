@@ -1,0 +1,104 @@
+"""Parts: coded rows, some at a time, one or two bytes a value, as a counter keeps them from request to request.
+
+They are kept in memory, and beyond a limit in files without a name, which nobody can open and which are gone with
+the process, however it ends.
+"""
+
+import mmap
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hedgerow.counting.plan import UNIT
+
+IN_MEMORY = 1 << 30  # bytes of codes
+_PART = 1 << 20  # rows of a part that is kept: to count many small ones takes longer
+TIMES = "\0times"  # how many records a line stands for; no column of a file has such a name
+Part = dict[str, npt.NDArray[Any]]
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+def whole_units(parts: Sequence[Part]) -> Iterator[Part]:
+    """The same rows with the units of each part whole, in the order in which they first stand, and numbered."""
+    if not parts or UNIT not in parts[0]:
+        yield from ({**part, UNIT: np.arange(len(next(iter(part.values()))), dtype=np.uint32)} for part in parts)
+        return
+    unit = np.concatenate([part[UNIT] for part in parts])
+    order = np.argsort(unit, kind="stable")
+    begins = np.flatnonzero(np.diff(unit[order].astype(np.int64), prepend=-1))
+    number = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(unit)))
+    lines = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]} | {UNIT: number}
+    cuts = np.unique(begins[np.searchsorted(begins, np.arange(0, len(unit), _PART), "right") - 1])
+    for low, high in pairwise([*cuts, len(unit)]):
+        yield {n: line[low:high] for n, line in lines.items()} | {
+            UNIT: (number[low:high] - number[low]).astype(np.uint32)
+        }
+
+
+def digits(part: Part) -> Iterator[tuple[int, Part]]:
+    """How often which lines count: one that stands for n records counts with each binary digit of n."""
+    if TIMES not in part:
+        yield 1, part
+        return
+    n = part[TIMES]
+    for digit in range(int(n.max(initial=0)).bit_length()):
+        some = n >> digit & 1 == 1
+        yield 1 << digit, {name: line[some] for name, line in part.items()}
+
+
+def stored(parts: Iterable[Part]) -> list[Part]:
+    """The parts, in memory up to a limit, then in files that have no name and only this process can read."""
+    held, kept = 0, list[Part]()
+    for part in parts:
+        held += sum(line.nbytes for line in part.values())
+        kept.append(part if held <= IN_MEMORY else in_file(part))
+    return kept
+
+
+def merged(parts: Iterable[Part]) -> Iterator[Part]:
+    """The same rows in fewer parts."""
+    some, rows = list[Part](), 0
+    for part in parts:
+        some.append(part)
+        rows += len(next(iter(part.values())))
+        if rows >= _PART:
+            yield {name: np.concatenate([p[name] for p in some]) for name in part}
+            some, rows = [], 0
+    if some:
+        yield {name: np.concatenate([p[name] for p in some]) for name in some[0]}
+
+
+def in_file(part: Part) -> Part:
+    """The part as a memory map of a file that was never in a folder, or is there no longer."""
+    lines = sorted(part.items(), key=lambda item: -item[1].itemsize)  # so that each is aligned
+    if not sum(line.nbytes for _, line in lines):
+        return part
+    with tempfile.TemporaryFile() as file:
+        for _, line in lines:
+            file.write(line.tobytes())
+        file.flush()
+        held, at = mmap.mmap(file.fileno(), 0), 0
+    out = {}
+    for name, line in lines:
+        out[name] = np.frombuffer(held, line.dtype, len(line), at)
+        at += line.nbytes
+    return out
+
+
+def in_order(threads: int, work: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
+    """The results of ``work``, in order, with at most ``threads`` of them begun early."""
+    with ThreadPoolExecutor(threads) as pool:
+        begun = deque[Future[Out]]()
+        for item in items:
+            begun.append(pool.submit(work, item))
+            if len(begun) > threads:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
