@@ -1,13 +1,14 @@
 """Does a nominal 95 % interval hold the truth 95 times in 100? Over simulated worlds, and on real pairs of tables.
 
-    python -m bench.inference --worlds 0-99 --recipes public_blend,tree_blend --epsilons 0.3,1,3  # resumes
+    python -m bench.inference --worlds 2000-2099 --recipes public_blend,tree_blend --epsilons 0.3,1,3  # resumes
+    python -m bench.inference --recipes "copies of mst,copies of public_blend" --out FILE  # ten copies, usual rule
     python -m bench.inference --summary
 
 A world is a large table, the population, from which the confidential rows are drawn one by one with replacement; so
 the true figures are known and rows are independent.  Simulated: five times ``--rows`` personnel rows, with a public
 table of other people in the same years (``good``) or of seven years before (``drifted``).  Real: the confidential
 table of a pair of ``bench/real_tables.py`` is the population, its public one the relative.  Questions are answered by
-a stand-in gate, whose noise is the gate's in law and scale.  A line of JSON for every world, recipe, epsilon and
+a stand-in gate, whose noise has the gate's law and scale.  A line of JSON for every world, recipe, epsilon and
 relative, with an entry for every use: how many figures were asked and told, how many intervals hold the population's
 figure, how many of those without the sampling part hold the confidential table's, and the summed widths beside those
 that the confidential table itself gives.
@@ -16,8 +17,9 @@ that the confidential table itself gives.
 import argparse
 import json
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -28,10 +30,23 @@ import numpy as np
 
 from bench import real_tables
 from bench.forecast import REAL
+from bench.mst import mst_copies
 from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.inference import Estimate, Evidence, estimates, replicate
 from hedgerow.model.base import Fitted
-from hedgerow.public import Budget, CodedTable, Guarantee, PublicData, Schema, Tariff
+from hedgerow.public import (
+    Budget,
+    CodedTable,
+    Counts,
+    Guarantee,
+    Measurement,
+    PublicData,
+    Schema,
+    Spend,
+    Tariff,
+    decode,
+    law_of,
+)
 from hedgerow.recipes import RECIPES, AbstractRecipe
 from hedgerow.records import draw_one
 from hedgerow.release.evidence import rows_of_counts
@@ -41,6 +56,7 @@ from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table
 OUT = Path(__file__).with_name("inference.jsonl")
 MODEL = "ln(pay) ~ sex + race + age + I(age^2) + number(education) | agency + occupation"
 Z = 1.959964
+COPIES, PEER = 10, "copies of "
 DECLARED: tuple[AbstractUse, ...] = (
     Table(["race"], tolerance=1, name="one-way, declared"),
     Table(["race", "sex"], tolerance=1, name="two-way, declared"),
@@ -75,6 +91,7 @@ class World:
     declared: tuple[AbstractUse, ...]
     other: tuple[AbstractUse, ...]
     private: tuple[str, ...]
+    known: dict[str, PublicData] = field(default_factory=dict)
 
     @property
     def schema(self) -> Schema:
@@ -129,6 +146,7 @@ class Released:
     answers: RecordedAnswers
     evidence: Evidence
     declared: tuple[AbstractUse, ...]
+    fitted: Fitted
 
     def replicates(self, count: int, seed: int) -> list[CodedTable]:
         """So many replicates of its records."""
@@ -146,30 +164,48 @@ def _drawn(fitted: Fitted, public: PublicData, rng: np.random.Generator) -> Code
     return rows_of_counts(made) if copy.counted else made
 
 
+class WholeNoise(StandInGate):  # type: ignore[misc]
+    """A stand-in gate whose noise is the gate's own law; the plain one rounds, which is wider at scales below 1."""
+
+    def _noisy(self, spend: Spend, counts: Sequence[Counts]) -> tuple[Measurement, ...]:
+        self._spent += spend.cost
+        return tuple(
+            Measurement(a.question, true + law_of(a.noise).sample_whole(self.rng, a.cells), a.noise)
+            for a, true in zip(spend.asked, counts, strict=True)
+        )
+
+
 def release_in(world: World, name: str, epsilon: str, seed: int) -> Released:
     """One release of the world's confidential rows."""
     schema, kind = world.schema, RECIPES[name]
     declared = COUNTS if name == "integer_counts" else tuple(u.on(schema) for u in world.declared)
     recipe = kind(columns=COUNTED) if name == "integer_counts" else kind()
     given = tuple(c.name for c in schema.columns if c.name not in world.private) if kind.attaches else ()
+    if name not in world.known:  # what a recipe works out of public rows is the same at every epsilon
+        world.known[name] = _public(world, name, declared, given)
+    public = world.known[name]
+    budget, rng = Budget(Fraction(epsilon)), np.random.default_rng([seed, 3, *f"{name} {epsilon}".encode()])
+    guarantee = Guarantee(relation=recipe.relation, public_columns=given)
+    tariff = Tariff(schema.coding, guarantee, budget.measure)
+    gate = WholeNoise(tariff, budget, world.secret, world.secret.rows, rng)
+    answers = RecordedAnswers(tariff, budget, [], gate, relabel=gate.measure_relabelled)
+    fitted = recipe.fit(answers, public)
+    evidence = Evidence(schema, tuple(answers.heard), _drawn(fitted, public, rng), public.relative, given)
+    return Released(recipe, public, answers, evidence, declared, fitted)
+
+
+def _public(world: World, name: str, declared: tuple[AbstractUse, ...], given: tuple[str, ...]) -> PublicData:
+    """What the recipe may know."""
+    schema = world.schema
     target = CodedTable.read(world.secret.frame.select(given), schema, role="target") if given else None
-    leans = name in ("public_blend", "guided_tree")
-    public = PublicData(
+    return PublicData(
         schema,
-        world.relative if leans else None,
+        world.relative if name in ("public_blend", "guided_tree") else None,
         target,
         None,
         tuple(dict.fromkeys(u.table for u in declared if u.table and u.statistic is None)),
         tuple(dict.fromkeys(u.statistic for u in declared if u.statistic is not None)),
     )
-    budget, rng = Budget(Fraction(epsilon)), np.random.default_rng([seed, 3])
-    guarantee = Guarantee(relation=recipe.relation, public_columns=given)
-    tariff = Tariff(schema.coding, guarantee, budget.measure)
-    gate = StandInGate(tariff, budget, world.secret, world.secret.rows, rng)
-    answers = RecordedAnswers(tariff, budget, [], gate, relabel=gate.measure_relabelled)
-    records = _drawn(recipe.fit(answers, public), public, rng)
-    evidence = Evidence(schema, tuple(answers.heard), records, public.relative, given)
-    return Released(recipe, public, answers, evidence, declared)
 
 
 def entry(evidence: Evidence, use: AbstractUse, world: World) -> dict[str, Any]:
@@ -186,6 +222,7 @@ def entry(evidence: Evidence, use: AbstractUse, world: World) -> dict[str, Any]:
         "table": 0,
         "width": 0.0,
         "own": 0.0,
+        "scores": 0.0,
     }
     for e, i in zip(found, _places(found, use, world.schema), strict=True):
         true, mine = truth.values[i] / scale[0], own.values[i] / scale[1]
@@ -198,6 +235,7 @@ def entry(evidence: Evidence, use: AbstractUse, world: World) -> dict[str, Any]:
         line["population"] += int(e.low - 1e-9 <= true <= e.high + 1e-9)
         inner = sqrt(e.parts["noise"] ** 2 + e.parts["recipe"] ** 2)
         line["table"] += int(abs(e.estimate - mine) <= inner + 1e-9)
+        line["scores"] += (Z * (e.estimate - true) / max((e.high - e.low) / 2, 1e-12)) ** 2
         if np.isfinite(half[i]):
             line["width"] += (e.high - e.low) / 2
             line["own"] += float(half[i])
@@ -263,6 +301,47 @@ def entry_of_replicates(
     return {"use": use.name, **line}
 
 
+def entry_of_copies(copies: list[CodedTable], use: AbstractUse, world: World) -> dict[str, Any]:
+    """How the intervals of one use fared that copies give which were drawn from one fitted model.
+
+    The usual rule for them (Raab, Nowok and Dibben 2016): the mean of the copies, with the variance (1 + 1/m) u; here
+    u is what the analyst's program says of one copy; for the table's own figure u / m.
+    """
+    truth, half = use.figures(world.population), own_halves(use, world.secret)
+    true, mine = _scaled(use, world.population), _scaled(use, world.secret)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # groups that no copy has
+        value = np.nanmean([_scaled(use, c) for c in copies], axis=0)
+        within = np.nanmean([(own_halves(use, c) / Z) ** 2 for c in copies], axis=0)
+    line = dict.fromkeys(("asked", "told", "population", "table"), 0) | {"width": 0.0, "own": 0.0, "scores": 0.0}
+    for i in np.flatnonzero(np.isfinite(true) & (truth.sizes > 0)):
+        line["asked"] += 1
+        if not np.isfinite(value[i]) or not np.isfinite(within[i]):
+            continue
+        line["told"] += 1
+        wide = Z * sqrt(within[i] * (1 + 1 / len(copies)))
+        line["population"] += int(abs(value[i] - true[i]) <= wide + 1e-9)
+        line["table"] += int(abs(value[i] - mine[i]) <= Z * sqrt(within[i] / len(copies)) + 1e-9)
+        line["scores"] += float(Z * (value[i] - true[i]) / max(wide, 1e-12)) ** 2
+        if np.isfinite(half[i]):
+            line["width"] += wide
+            line["own"] += float(half[i])
+    return {"use": use.name, **line}
+
+
+def copies_in(world: World, name: str, epsilon: str, seed: int) -> list[CodedTable]:
+    """Ten copies as one gets them without intervals: by a recipe, or by MST at (epsilon, 1e-6)."""
+    rng = np.random.default_rng([seed, 5])
+    if name == "public_blend":
+        release = release_in(world, name, epsilon, seed)
+        return [_drawn(release.fitted, release.public, rng) for _ in range(COPIES)]
+    schema, names = world.schema, [c.name for c in world.schema.columns]
+    codes = {n: np.asarray(c, np.int64) for n, c in world.secret.codes(names).items()}
+    domain = {n: schema.size((n,)) for n in names}
+    made = mst_copies(codes, domain, (float(epsilon), 1e-6), rng, COPIES)
+    return [CodedTable(schema, decode(schema, c, rng, columns=names)) for c in made]
+
+
 def _scaled(use: AbstractUse, table: CodedTable) -> np.ndarray:
     values = use.figures(table).values
     return np.asarray(values / values.sum() if isinstance(use, Table) else values)
@@ -278,6 +357,9 @@ def student(share: float, freedom: float) -> float:
 
 def measured(world: World, recipe: str, epsilon: str, seed: int, replicates: int) -> list[dict[str, Any]]:
     """An entry for every use."""
+    if recipe.startswith(PEER):
+        made = copies_in(world, recipe.removeprefix(PEER), epsilon, seed)
+        return [entry_of_copies(made, u.on(world.schema), world) for u in (*world.declared, *world.other)]
     release = release_in(world, recipe, epsilon, seed)
     other = () if recipe == "integer_counts" else tuple(u.on(world.schema) for u in world.other)
     uses = (*release.declared, *other)
@@ -287,22 +369,30 @@ def measured(world: World, recipe: str, epsilon: str, seed: int, replicates: int
     return [entry(release.evidence, u, world) for u in uses]
 
 
-def summary(file: Path) -> str:
-    """Coverage and width, over all worlds, for every recipe, relative, epsilon and kind of use."""
-    sums: dict[tuple[str, ...], dict[str, float]] = {}
+Cell = tuple[str, str, str, str]
+
+
+def _sums(file: Path) -> dict[Cell, dict[str, float]]:
+    """All worlds together, for every recipe, relative, epsilon and kind of use."""
+    sums: dict[Cell, dict[str, float]] = {}
     for line in map(json.loads, file.read_text("utf-8").splitlines()):
         real = not line["world"].isdigit()
         where = line["world"].partition(":")[0] if real else line["relative"]
         for e in line["uses"]:
             total = sums.setdefault((line["recipe"], where, line["epsilon"], e["use"]), {"worlds": 0})
             total["worlds"] += 1
-            for k in ("asked", "told", "population", "table", "width", "own"):
-                total[k] = total.get(k, 0) + e[k]
+            for k in ("asked", "told", "population", "table", "width", "own", "scores"):
+                total[k] = total.get(k, 0) + e.get(k, 0)
+    return sums
+
+
+def summary(file: Path) -> str:
+    """Coverage and width, over all worlds, for every recipe, relative, epsilon and kind of use."""
     lines = [
-        "| recipe | relative | epsilon | figure | worlds | told | holds the population's | the table's | width |"
+        "| recipe | relative | epsilon | figure | worlds | told | holds the population's | the table's | width |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    lines.append("|---|---|---|---|---|---|---|---|---|")
-    for key, t in sorted(sums.items()):
+    for key, t in sorted(_sums(file).items()):
         told = max(t["told"], 1)
         shown = [f"{t['told'] / max(t['asked'], 1):.2f}", f"{t['population'] / told:.2f}", f"{t['table'] / told:.2f}"]
         shown.append(f"{t['width'] / t['own']:.1f}" if t["own"] else "")
@@ -311,11 +401,36 @@ def summary(file: Path) -> str:
     return "\n".join(lines)
 
 
+def page(file: Path) -> str:
+    """The same as docs/inference.md shows it: the epsilons side by side."""
+    sums = _sums(file)
+    epsilons = sorted({e for _, _, e, _ in sums}, key=float)
+    lines = ["| recipe, relative | figure | " + " | ".join(f"epsilon {e}" for e in epsilons) + " |"]
+    lines.append("|---|---|" + "---|" * len(epsilons))
+    for recipe, where, use in dict.fromkeys((r, w, u) for r, w, _, u in sums):
+        name = (recipe if recipe.startswith(PEER) else f"`{recipe}`") + (
+            f", {where}" if recipe.endswith(("public_blend", "guided_tree")) else ""
+        )
+        what = use if "declared" in use else f"{use}, not declared"
+        shown = []
+        for e in epsilons:
+            t = sums.get((recipe, where, e, use))
+            if t is None or not t["told"]:
+                shown.append("refused" if t else "")
+                continue
+            held = f"{100 * t['population'] / t['told']:.0f}, {100 * t['table'] / t['told']:.0f} %"
+            some = f" (of {t['told'] / t['asked']:.0%} told)" if t["told"] < 0.995 * t["asked"] else ""
+            width = f"; {t['width'] / t['own']:.1f}" if t["own"] else ""
+            shown.append(f"{held}{width}{some}")
+        lines.append(f"| {name} | {what} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure what is not in the file yet and append it, or sum it up."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--worlds", default="0-99", help="0-99, or names of real pairs with a seed: census:0,census:1"
+        "--worlds", default="2000-2099", help="2000-2099, or names of real pairs with a seed: census:0,census:1"
     )
     parser.add_argument("--recipes", default="tree_blend,integer_counts,public_blend,guided_tree")
     parser.add_argument("--epsilons", default="1,0.3,3")
@@ -325,10 +440,12 @@ def main() -> None:
     parser.add_argument(
         "--replicates", type=int, default=0, help="so many, and the intervals that they give, not those of answers"
     )
+    parser.add_argument("--commit", default="", help="written to every line")
     parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--page", action="store_true", help="the summary as docs/inference.md shows it")
     options = parser.parse_args()
-    if options.summary:
-        print(summary(options.out))
+    if options.summary or options.page:
+        print((page if options.page else summary)(options.out))
         return
     first, _, last = options.worlds.partition("-")
     worlds = [*map(str, range(int(first), int(last) + 1))] if last.isdigit() else options.worlds.split(",")
@@ -340,7 +457,7 @@ def main() -> None:
         for relative in options.relatives.split(",") if name.isdigit() else ["real"]:
             world = None
             for recipe in options.recipes.split(","):
-                if relative == "drifted" and recipe in ("tree_blend", "integer_counts"):
+                if relative == "drifted" and recipe in ("tree_blend", "integer_counts", f"{PEER}mst"):
                     continue  # they have no relative
                 for epsilon in options.epsilons.split(","):
                     key = (name, recipe, epsilon, relative, options.rows)
@@ -352,7 +469,7 @@ def main() -> None:
                     uses = measured(world, recipe, epsilon, number, options.replicates)
                     line = dict(zip(("world", "recipe", "epsilon", "relative", "rows"), key, strict=True))
                     with options.out.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(line | {"uses": uses}) + "\n")
+                        file.write(json.dumps(line | {"commit": options.commit, "uses": uses}) + "\n")
                     print(f"{key}: {time.process_time() - began:.0f} s of CPU", flush=True)
 
 

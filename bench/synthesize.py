@@ -23,7 +23,7 @@ import polars as pl
 
 from bench.real_tables import DATA, load, schema_of
 from hedgerow import pipeline
-from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.gaussian import budget_for
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES
 
@@ -52,7 +52,7 @@ def runs(name: str, recipe: str, epsilons: tuple[str, ...]) -> list[dict[str, An
     relative = None if public is None or recipe != "public_blend" else CodedTable.read(public, schema)
     known, real, found = PublicData(schema, relative), codes(secret, domain), []
     for epsilon, seed in [(epsilons[0], -1), *((e, s) for e in epsilons for s in range(RUNS))]:
-        budget = Budget(epsilon, "1e-9" if name == "adult" else "1e-6")
+        budget = budget_for(epsilon, "1e-9" if name == "adult" else "1e-6", RECIPES[recipe]().accounting)
         with tempfile.TemporaryDirectory() as folder:
             started = time.process_time()
             gate = pipeline.open_gate(secret, schema, budget, ledger=f"{folder}/ledger.db", name=name)

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.pipeline import draw_copies, open_gate
-from hedgerow.public.costs.accounting import Budget
+from hedgerow.public.costs.gaussian import budget_for
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import PublicData
 from hedgerow.recipes import RECIPES
@@ -74,8 +74,10 @@ def main() -> None:
             for seed in range(given.seeds):
                 began = time.process_time()
                 with tempfile.TemporaryDirectory() as place:
-                    gate = open_gate(real, schema, Budget(epsilon, "1e-9"), ledger=f"{place}/l.db", name=f"a{seed}")
-                    fitted = RECIPES[recipe]().fit(gate, public)
+                    asked = RECIPES[recipe]()
+                    budget = budget_for(epsilon, "1e-9", asked.accounting)
+                    gate = open_gate(real, schema, budget, ledger=f"{place}/l.db", name=f"a{seed}")
+                    fitted = asked.fit(gate, public)
                     made = draw_copies(fitted, public, copies=1, seed=seed).records[0]
                 cpu = time.process_time() - began
                 score = auc(made.select(pl.col(list(domain)).cast(pl.Int64)), test, seed)

@@ -76,7 +76,7 @@ class PreparedJob:
     @cached_property
     def public(self) -> PublicData:
         """All that the recipe may use freely: the schema, the public relative, the target."""
-        role: Role = "target" if self.job.recipe.attaches or self.job.recipe.career_time else "public"
+        role: Role = "relative" if self.job.recipe.attaches or self.job.recipe.career_time else "public"
         return PublicData(
             self.schema,
             self._read(self.job.public, role),
@@ -258,7 +258,7 @@ class PreparedJob:
     def books(self) -> str:
         """Which ledger this is and what it knows of the table, in words; looking begins none, and reads no row."""
         name, table = self.job.ledger, self.job.table
-        shown = re.sub(r"//[^@/]*@", "//", name) + (" (the office's)" if name == default_ledger() else "")
+        shown = re.sub(r"(?<=://)(?:.*@)?([^?]*).*", r"\1", name) + " (the office's)" * (name == default_ledger())
         if not self._has_ledger:
             return f"{shown}: it is not there yet, and a run begins it; no ledger has heard of {table!r} here"
         try:

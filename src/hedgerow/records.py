@@ -30,7 +30,19 @@ from hedgerow.model.base import (
     shards_of,
     waves_of,
 )
-from hedgerow.public import SPAN, Codes, PublicData, RecordFile, Schema, Table, decode, violations, write_pieces
+from hedgerow.public import (
+    BINNED,
+    SPAN,
+    Codes,
+    PublicData,
+    RecordFile,
+    Schema,
+    Table,
+    decode,
+    known_numbers,
+    violations,
+    write_pieces,
+)
 
 _ROUNDS = 30
 
@@ -169,12 +181,13 @@ def _people(fitted: AbstractPeople, schema: Schema, task: tuple[Any, ...]) -> tu
     A value that stays in its cell from one record to the next stays what it is.  Who has a record that breaks a zero
     or a rule goes on anew; if that does not help, from another first record that can.
     """
-    n, known, rng, _ = task
+    n, before, rng, _ = task
     starts = draw_records(fitted.starts, fitted.schema, n, rng)
     span = starts[SPAN].cast(pl.Int64).to_numpy()
     names = [c.name for c in schema.columns]
     first = schema.coding.encode(starts, names)
-    frame, who = _careers(fitted, schema, first, span, rng)
+    numbers = {c.name: known_numbers(c, starts[c.name]) for c in schema.columns if c.kind in BINNED}
+    frame, who = _careers(fitted, schema, first, numbers, span, rng)
     for turn in range(_ROUNDS if schema.zeros or schema.rules else 0):
         bad = np.unique(who[violations(schema, frame).to_numpy()])
         if not len(bad):
@@ -183,23 +196,29 @@ def _people(fitted: AbstractPeople, schema: Schema, task: tuple[Any, ...]) -> tu
         late = turn >= _ROUNDS // 2 and len(good) > 0  # they begin as somebody else did
         begin = good[rng.integers(0, len(good), len(bad))] if late else bad
         still = span[begin] if turn < _ROUNDS - 1 else np.zeros(len(bad), np.int64)  # at last: the first record alone
-        again, whose = _careers(fitted, schema, {c: v[begin] for c, v in first.items()}, still, rng)
+        codes, values = ({c: v[begin] for c, v in held.items()} for held in (first, numbers))
+        again, whose = _careers(fitted, schema, codes, values, still, rng)
         kept = np.isin(who, good)
         who = np.concatenate([who[kept], bad[whose]])
         order = np.argsort(who, kind="stable")
         frame, who = pl.concat([frame.filter(pl.Series(kept)), again])[order], who[order]
-    return pl.DataFrame({fitted.person: who + known + 1}).hstack(frame), None
+    return pl.DataFrame({fitted.person: who + before + 1}).hstack(frame), None
 
 
 def _careers(
-    fitted: AbstractPeople, schema: Schema, first: Mapping[str, Codes], span: Any, rng: np.random.Generator
+    fitted: AbstractPeople,
+    schema: Schema,
+    first: Mapping[str, Codes],
+    numbers: Mapping[str, Any],
+    span: Any,
+    rng: np.random.Generator,
 ) -> tuple[pl.DataFrame, Any]:
     """All records of people who begin so, decoded, and the person of each."""
-    who, codes = fitted.go_on(first, span, rng)
-    frame = decode(schema, schema.coding.join(codes, schema.attributes), rng)
+    who, codes, given = fitted.go_on(first, numbers, span, rng)
+    frame = decode(schema, schema.coding.join(codes, schema.attributes), rng, given=given)
     begins, rows, kept = np.diff(who, prepend=-1) != 0, np.arange(len(who)), []
     for name, code in schema.coding.encode(frame, frame.columns).items():
-        fresh = begins | (np.diff(code.astype(np.int64), prepend=-1) != 0)
+        fresh = begins | (np.diff(code.astype(np.int64), prepend=-1) != 0) | ~np.isnan(given.get(name, np.nan))
         kept.append(frame[name].gather(np.maximum.accumulate(np.where(fresh, rows, 0))))
     return pl.DataFrame(kept), who
 

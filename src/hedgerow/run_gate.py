@@ -30,6 +30,7 @@ import numpy as np
 
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.counting import hash_rows, sealed
+from hedgerow.engines import headers_at as headers_at
 from hedgerow.engines import open_engine, shard_map
 from hedgerow.errors import NOTHING, HedgerowError, JobError, LedgerError, TableMismatch, VerifyFailed
 from hedgerow.job import JobValues

@@ -23,7 +23,7 @@ from hedgerow.evaluate.least_squares import designs, least_squares
 from hedgerow.evaluate.regressions import combined
 from hedgerow.public import CodedTable, Formula
 from hedgerow.public.schema import Schema
-from hedgerow.release.origin import opening
+from hedgerow.release.commands import opening
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 JOB = """
@@ -149,17 +149,18 @@ def test_r_measures_the_spread_of_replicates_around_the_release(release: Path, t
 
 
 def intervals_of(release: Path) -> tuple[str, dict[str, str]]:
-    """What the data card says of intervals: the command, and a line for each program."""
+    """What the data card says of intervals by replicates: the command, and a line for each program."""
     part = (release / "DATACARD.md").read_text("utf-8").partition("## How to get intervals")[2].partition("##")[0]
-    (command,) = re.findall(r"^    (hedgerow .*)$", part, re.MULTILINE)
+    (command,) = re.findall(r"^    (hedgerow sample .*)$", part, re.MULTILINE)
     return command, dict(re.findall(r"^\| (\w+) \| `(.*)` \|$", part, re.MULTILINE))
 
 
-def typed(command: str, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command of the data card, typed in the folder of the release."""
+def typed(command: str, release: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command of the data card says, typed in the folder of the release."""
     monkeypatch.chdir(release)
     done = CliRunner().invoke(app, shlex.split(command)[1:])
     assert done.exit_code == 0, done.output
+    return " ".join(done.output.split())
 
 
 def figure_and_error(line: str, capsys: pytest.CaptureFixture[str]) -> tuple[float, float]:
@@ -188,6 +189,21 @@ def test_the_lines_of_the_card_give_an_interval_by_replicates(
     freedom = 20 * (total / spread) ** 2
     assert wide == pytest.approx(float(student.ppf(0.975, freedom)) * total**0.5, rel=1e-6)
     assert "sex" in r(release, lines["R"]), "the line runs as it stands, and prints a line for each term"
+
+
+@needs_r
+def test_nobody_takes_an_error_from_replicates_that_do_not_tell_it_without_a_word(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of this recipe are independent: the command line, Python and R say so."""
+    said = "not the error of every figure. Of a figure that takes two columns or more"
+    assert said in typed(f"hedgerow sample . --replicates 2 --out {tmp_path}", release, monkeypatch)
+    with pytest.warns(UserWarning, match=said):
+        Release.read(release).sample(replicates=1)
+    code = f'source("combine.R"); options(warn = 2); x <- combine(MODEL, replicates = "{tmp_path}")'
+    assert r(release, code.replace("MODEL", "pay ~ 1")) == "", "a mean of one column is told"
+    with pytest.raises(AssertionError, match="takes two columns or more"):
+        r(release, code.replace("MODEL", "pay ~ sex"))
 
 
 @needs_r

@@ -112,7 +112,9 @@ def test_a_public_table_without_a_given_column_is_refused_with_the_cure(hedgerow
 
 def test_sample_needs_the_very_target(hedgerow: Command, attach: Path) -> None:
     hedgerow("run", attach, "--yes")
-    release, folder = attach.parent / "release", attach.parent
+    folder, release = attach.parent, attach.parent / "elsewhere" / "release"  # no table lies beside it there
+    release.parent.mkdir()
+    (folder / "release").rename(release)
     alone = hedgerow("sample", release, "--public", folder / "public.csv")
     assert alone.code == 2 and "--target" in alone.err
     other = hedgerow("sample", release, "--public", folder / "public.csv", "--target", folder / "public.csv")

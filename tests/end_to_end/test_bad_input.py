@@ -121,8 +121,8 @@ def test_whatever_the_confidential_rows_hold_a_run_succeeds(hedgerow: Command, j
     assert hedgerow("verify", job.parent / "release").code == 0
 
 
-def test_a_schema_of_a_million_labels_works(hedgerow: Command, job: Path) -> None:
-    labels = ", ".join(f'"L{i}"' for i in range(10**6))
+def test_a_schema_of_a_hundred_thousand_labels_works(hedgerow: Command, job: Path) -> None:
+    labels = ", ".join(f'"L{i}"' for i in range(10**5))
     schema = job.parent / "schema.toml"
     schema.write_text(schema.read_text().replace('values = ["A", "B", "C"]', f"values = [{labels}]"))
     run = hedgerow("run", job, "--yes")

@@ -1,6 +1,7 @@
 """The dpsyn recipe as a steward meets it: plan, run, verify, sample with the public table."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -24,7 +25,10 @@ def test_plan_run_verify_and_sample_in_every_regime(hedgerow: Command, tmp_path:
     assert run.code == 0, run.err
     release = Path(json.loads(run.out)["release"])
     assert hedgerow("verify", release).code == 0
-    assert hedgerow("sample", release).code == 2, "sampling needs the public table"
+    assert hedgerow("sample", release, "--seed", 5).code == 0, "the public table lies beside it"
+    shutil.rmtree(release.with_name("release-copies"))
+    away = shutil.copytree(release, tmp_path / "elsewhere" / "release")
+    assert hedgerow("sample", away).code == 2, "sampling needs the public table"
     frame(ROWS).write_csv(tmp_path / "other.csv")
     assert "not the public table" in hedgerow("sample", release, "--public", tmp_path / "other.csv").err
     sampled = hedgerow("sample", release, "--public", tmp_path / "public.csv", "--seed", 0)

@@ -14,6 +14,7 @@ from hedgerow.simulate.personnel import personnel, personnel_schema
 from hedgerow.uses import Coefficient, Mean
 from tests.end_to_end.conftest import Command
 
+pytestmark = pytest.mark.usefixtures("short_forecasts")
 JOB = """
 [job]
 recipe = "{recipe}"

@@ -2,6 +2,7 @@
 
 import runpy
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLDERS = sorted(p.parent.name for p in EXAMPLES.glob("*/job.toml"))
 
 
+@pytest.mark.usefixtures("short_forecasts")
 @pytest.mark.parametrize("name", FOLDERS)
 def test_the_example_runs_and_verifies(hedgerow: Command, tmp_path: Path, name: str) -> None:
     place = tmp_path / name
@@ -27,8 +29,13 @@ def test_there_is_an_example() -> None:
     assert "personnel" in FOLDERS
 
 
-def test_the_demo_runs_in_an_empty_folder_and_again_with_force(hedgerow: Command, tmp_path: Path) -> None:
+def test_the_demo_runs_in_an_empty_folder_and_again_with_force(
+    hedgerow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for options in ([], ["--force"]):
+        if options:  # the road once more, with a shorter rehearsal
+            monkeypatch.setattr("hedgerow.cli.demo._RUNS", 2)
+            monkeypatch.setattr("hedgerow.cli.demo._EPSILONS", (Fraction(1),))
         done = hedgerow("demo", tmp_path / "demo", "--rows", 2000, *options)
         assert done.code == 0, done.err
         assert "the release holds" in done.out

@@ -19,6 +19,7 @@ from hedgerow.cli.main import main
 from tests.holding import assert_holds
 from tests.unit.release.tampering import failed, rehash
 
+pytestmark = pytest.mark.usefixtures("short_forecasts")
 PAY, SEX, AREA, GRADE = "pay [/month]", "sex\x1b]0;owned\x07", "area\nline", "=grade"
 LABELS = [
     *("=1+2", "+x", "-y", "@z", "-9", "line\nend", "cr\rx", "\x1b[31mred", "bell\x07", "\u202eyap"),

@@ -150,6 +150,31 @@ def test_values_that_the_schema_does_not_allow_are_counted_in_the_sentence(tmp_p
     assert f"but for {contents.given['pay']} values that the schema does not allow" in said
 
 
+@pytest.mark.parametrize("writing", ["text", "float"])
+def test_a_whole_number_that_the_target_writes_otherwise_is_its_own_value(tmp_path: Path, writing: str) -> None:
+    """1.0 for 1: it was published as the target has it, failed verify, or was counted as another value."""
+    n = 300
+    rows = pl.DataFrame({"code": [1 + i % 4 for i in range(n)], "member": [i % 2 for i in range(n)],
+                         "sex": ["FM"[i % 3 == 0] for i in range(n)]})  # fmt: skip
+    gap = rows.with_columns(pl.when(pl.int_range(pl.len()) > 3).then(pl.col("code", "member")).cast(pl.Float64))
+    target = gap.drop("sex")
+    target = target.cast(pl.String) if writing == "text" else target
+    job = hr.Job(
+        confidential=hr.Confidential(rows, name="people"),
+        public=hr.Public(rows.head(n - 60), provenance="made up"),
+        target=hr.Target(target),
+        schema=hr.Schema.draft(gap),
+        budget=hr.Budget(epsilon=5),
+        recipe=hr.recipes.GuidedTree(columns=["sex"]),
+        ledger=str(tmp_path / "ledger.db"),
+    )
+    release = job.run(tmp_path / "release", forecast=False)
+    assert release.verify()
+    assert {n: release.contents.given[n] for n in ("code", "member")} == {"code": 0, "member": 0}
+    shown = release.records.select(pl.col("code", "member").cast(pl.String)).unique().rows()
+    assert {x for row in shown for x in row} == {None, "0", "1", "2", "3", "4"}
+
+
 def test_the_cards_own_command_draws_more_copies_where_a_reader_is(
     made: tuple[str, hr.Release], hedgerow: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +190,7 @@ def test_the_cards_own_command_draws_more_copies_where_a_reader_is(
     if kind == "draws":
         assert commands == ["verify ."] and "A draw is not repeated for free" in card
         return
-    assert [c.split()[0] for c in commands] == ["verify", "sample", "sample"]
+    assert [c.split()[0] for c in commands] == ["verify", "sample", "estimate", "sample"]
     assert any((release.folder.parent / "replicates").iterdir())
     copies = sorted((release.folder.parent / "release-copies").iterdir())
     assert len(copies) == 20

@@ -223,6 +223,17 @@ def test_counts_of_people_tell_figures_of_rows_and_of_people(folder: Path, relea
     clustered, alone = (made.estimate(mean="pay", by=["grade"], sampling=s) for s in (True, False))
     assert all("public row by row" in e.basis and e.low == e.high == e.estimate for e in alone)
     assert clustered[5].parts["sampling"] > 0 == clustered[5].parts["noise"]
+    kinds: dict[str, Any] = {"person": "person", "values": ["2", "4"], "time": "year", "tolerance": 1}
+    by_year = hr.uses.PersonRate("supervisory", by=["year"], **kinds)
+    given = by_year.figures(CodedTable(schema, pl.read_parquet(release / "records.parquet"))).values
+    places = dict(zip(by_year.labels(schema, np.arange(len(given))), given, strict=True))
+    known = [e for e in made.estimate(by_year, sampling=False) if e.estimate is not None]
+    assert len(known) >= 5 and all(e.low == e.high == pytest.approx(places[e.group]) for e in known), known
+    mixed = hr.uses.PersonRate("supervisory", by=["year", "sex"], **kinds)
+    told = [(e.low, e.parts["noise"]) for e in made.estimate(mixed) if e.low is not None]
+    assert len(told) >= 5 and all(low >= 0 < noise for low, noise in told), "a year is given, sex is counted"
+    old = [e for e in made.estimate(table=["year", "sex"], sampling=False) if e.group.startswith("199")]
+    assert len(old) == 20 and all(e.estimate == e.high == 0 and "no row has" in e.basis for e in old)
     (gap,) = made.estimate(formula="ln(pay) ~ sex + grade", term="sex[F]")
     assert gap.estimate is None and "replicates" in gap.basis and "Declare" not in gap.basis
 

@@ -196,6 +196,12 @@ def test_scores_and_sizes_of_every_area_and_year_are_in_a_file(page: Reproductio
         assert np.allclose(table["size_error"], off), "fewer records than there are is an error too"
     text = page.page.read_text("utf-8")
     assert "regime two_way" in text and "the paper&#39;s scales" in text
+    for exhibit in page.paper.exhibits[2:5]:
+        (_, _, paper, _, their_off, noise), (_, _, ours, _, our_off, our_noise) = exhibit.tables[0].rows
+        assert ("The repaired variant scores lower here" in exhibit.about) == (int(ours) < int(paper)), exhibit.name
+        assert ("further off in size" in exhibit.about) == (float(our_off) > float(their_off)), exhibit.name
+        if "further off in size" in exhibit.about and float(our_noise) > 1.05 * float(noise):
+            assert f"standard deviation {our_noise} against {noise}" in exhibit.about
 
 
 def _square(west: float, side: float = 1.0) -> list[list[float]]:

@@ -117,6 +117,23 @@ def test_copies_are_published_with_what_they_cost(ce: Path) -> None:
         assert_holds(folder)
 
 
+def test_compare_takes_a_release_of_counts_as_python_does(tmp_path: Path) -> None:
+    """Every copy, each cell as so many records; and a folder without a table is refused in words."""
+    table = tmp_path / "public.csv"
+    settings = 'columns = ["area", "answer"]\nsize = 200\ncopies = 2'
+    release = Job.load(job(tmp_path, people(400), "dirichlet_multinomial", settings)).run(forecast=False)
+    people(300).drop("id").write_csv(table)
+    words = ["compare", str(table), str(release.folder), "--only", "one-way,two-way"]
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    said, known = json.loads(done.stdout), release.compare(table, only=["one-way", "two-way"]).to_json()
+    assert said["b"] == {"name": str(release.folder / "counts.csv"), "rows": 200, "copies": 2}
+    assert said["results"] == json.loads(json.dumps(known))["results"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(JobError, match="no records.*parquet and no counts.csv"):
+        CliRunner().invoke(app, ["compare", str(table), str(tmp_path / "empty")], catch_exceptions=False)
+
+
 def test_counts_that_were_not_drawn_do_not_verify(ce: Path) -> None:
     bundle = BundleReader(Job.load(ce / "dirichlet.toml").run().folder)
     assert checks.tables_fit(bundle).endswith("6 cells of counts")

@@ -93,6 +93,7 @@ def test_labels_are_balanced_and_rows_in_order_in_any_shards(tmp_path: Path, whi
         assert np.abs(have - due).max() < 4, "by chance alone it would be near 15"
 
 
+@pytest.mark.thorough
 def test_a_worker_that_dies_in_the_middle_changes_nothing(spark: Any, tmp_path: Path) -> None:
     blend, public = a_blend(ROWS), PublicData(SCHEMA)
     here = drawn(blend, public, tmp_path / "here")

@@ -31,6 +31,7 @@ def frame(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return spark.read.parquet(str(world.in_folder(TABLE, tmp_path_factory.mktemp("frame") / "folder")))
 
 
+@pytest.mark.thorough
 def test_partitions_do_not_matter(frame: Any) -> None:
     for parts in (1, 5):
         assert agree(
@@ -38,6 +39,7 @@ def test_partitions_do_not_matter(frame: Any) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_large_sums_are_added_up_by_the_workers(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_FEW", 10)
     assert agree(SparkCounter(frame, world.CODING, world.RECORDS), local(world.RECORDS))
@@ -146,7 +148,7 @@ except Exception as told:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_logs_of_the_driver_and_of_workers_tell_nothing(tmp_path: Path) -> None:
     folder = world.in_folder(TABLE, tmp_path / "folder")
     done = subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, check=False)

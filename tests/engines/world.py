@@ -114,6 +114,7 @@ def in_postgresql(frame: pl.DataFrame, url: str, name: str = "The table") -> str
     listed = ", ".join(f'"{c}"' for c in frame.columns)
     lines = frame.sample(fraction=1, shuffle=True, seed=5).write_csv(include_header=False)
     with psycopg.connect(url, autocommit=True) as db:
+        db.execute(f'DROP TABLE IF EXISTS "{name}"'.encode())  # a file's tests may come to one process in two parts
         db.execute(f'CREATE TABLE "{name}" ({types})'.encode())
         with db.cursor().copy(f'COPY "{name}" FROM STDIN (FORMAT csv, FORCE_NULL ({listed}))'.encode()) as copy:
             copy.write(lines)

@@ -47,7 +47,7 @@ def _run(site: Path, place: Path, home: dict[str, str], *command: str) -> "subpr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of folders")
-@pytest.mark.parametrize("home", ["unwritable", "absent"])
+@pytest.mark.parametrize("home", ["unwritable", pytest.param("absent", marks=pytest.mark.thorough)])
 def test_a_read_only_install_without_a_writable_home_publishes_and_verifies(
     site: Path, tmp_path: Path, home: str
 ) -> None:

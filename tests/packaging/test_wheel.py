@@ -48,7 +48,7 @@ def test_a_changelog_that_cannot_be_tagged_is_refused(text: str, why: str) -> No
         dated_version(text)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_fresh_install_of_the_wheel_publishes_and_verifies_a_table(built: Built, tmp_path: Path) -> None:
     reach = [
         sys.executable,

@@ -14,6 +14,7 @@ import pytest
 
 from hedgerow.counting.plan import UNIT
 from hedgerow.ledger.book import Ledger, RunAccount
+from hedgerow.model.careers import crossed
 from hedgerow.private import Gate
 from hedgerow.private.careers import CareerCounter, Reduction
 from hedgerow.private.rows import ConfidentialRows
@@ -32,6 +33,7 @@ from tests.privacy.world import SCHEMA, Pair, Row, frame, write_job
 Patch = pytest.MonkeyPatch
 CODING = career_coding(Schema.loads(SCHEMA), "pay")
 BY_MOVE = Tree.of(("gap", "sex"), 3, [0, 1], [0, 4], [1, -1, -2, -1, -2, -3])
+BANDS = crossed(BY_MOVE, "move race", np.minimum(np.arange(CODING.parts["steps"]["move race"]), 2))
 PEOPLE = (
     TOTAL,
     Marginal(("span",)),
@@ -45,6 +47,7 @@ STEPS = (
     Marginal(("move race",)),
     Marginal(("area", "move area")),
     Marginal(("move pay",), BY_MOVE),
+    Marginal((), BANDS),
     Marginal(("move sex", "move race"), None, "sex"),
 )
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one", "label-change")
@@ -279,6 +282,16 @@ def steps_at_the_price_of_people(patch: Patch) -> None:
     patch.setattr(CareerCounter, "__init__", init)
 
 
+def bands_of_moves_at_the_price_of_people(patch: Patch) -> None:
+    """What leaves look at is forgotten when they are priced: bands of moves pass for the number of people."""
+    original = Tariff.guarantee_of
+
+    def guarantee_of(self: Tariff, question: Marginal) -> Guarantee:
+        return original(self, question if question.columns else replace(question, tree=None))
+
+    patch.setattr(Tariff, "guarantee_of", guarantee_of)
+
+
 def unnamed_rows_are_somebody(patch: Patch) -> None:
     """Rows that name nobody are one more career, which nobody can cap."""
     patch.setattr("hedgerow.private.local.person_cap", lambda person, most: pl.Series([True] * len(person)))
@@ -309,6 +322,7 @@ CAREER_MUTANTS = (
     one_step_too_many,
     gaps_in_time_are_filled,
     steps_at_the_price_of_people,
+    bands_of_moves_at_the_price_of_people,
     unnamed_rows_are_somebody,
     which_steps_count_depends_on_others,
 )

@@ -51,10 +51,10 @@ def check_verbs(guarantee: Guarantee, delta: str, pair: Pair) -> None:
 def _ask_everything(
     guarantee: Guarantee, budget: Budget, rows: tuple[Row, ...], tape: Tape, *, play: bool
 ) -> list[Request]:
-    coding = Schema.loads(SCHEMA).coding
+    schema = Schema.loads(SCHEMA)
     with quick_folder() as folder, watched(tape, play=play) as requests:
         account = RunAccount(Ledger.open(f"{folder}/ledger.db"), table="toy", run="run")
-        gate = Gate(open_source(frame(rows)), Tariff(coding, guarantee, budget.measure), budget, account)
+        gate = Gate(open_source(frame(rows)), Tariff(schema.coding, guarantee, budget.measure), budget, account)
         part = budget.total / 5
         first = gate.measure(QUESTIONS, part)
         gate.measure([TOTAL], part)
@@ -66,7 +66,7 @@ def _ask_everything(
         for question, size, groups, copies in ((by_sex, 7, 0, 1), (by_area, 4, 1, 1), (by_area, 2, 1, 3)):
             cost = gate.left / 2
             plan = UrnPlan("toy", question, groups, size, copies=copies)
-            urns.draw_urn(gate, question, plan.urn(gate.tariff, cost, PublicData(Schema.loads(SCHEMA))), cost)
+            urns.draw_urn(gate, question, plan.urn(gate.tariff, cost, PublicData(schema)), cost)
     return requests
 
 

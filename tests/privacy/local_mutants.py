@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from hedgerow.counting import encode, parts
-from hedgerow.counting.fingerprint import RowKey
+from hedgerow.counting.fingerprint import WHOLE, RowKey
 from hedgerow.counting.plan import CountPlan
 from hedgerow.private import local
 from hedgerow.private.local import LocalCounter
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public.coding import as_text
+from hedgerow.public.coding import CodedColumn, Coding, as_text
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import TOTAL, Marginal
 from hedgerow.public.schema import Schema
@@ -82,7 +82,11 @@ def check_local() -> None:
                     _check_counts(table, rows, guarantee)
                     assert not any(Path(folder).iterdir()), "codes lie in a folder under a name"
         _check_rights(folder)
+        patch.setattr(local, "_HASHED", 5)
         _check_fingerprints(tables[0])
+        _check_ranges()
+        _check_missing()
+        _check_wide()
 
 
 def _check_counts(table: pl.DataFrame, rows: ConfidentialRows, guarantee: Guarantee) -> None:
@@ -98,6 +102,35 @@ def _check_counts(table: pl.DataFrame, rows: ConfidentialRows, guarantee: Guaran
             )
             np.add.at(due, cells, 1)
             assert (counts == due).all(), f"{question} is not counted as its rows stand"
+
+
+def _check_ranges() -> None:
+    """Whole numbers of which every batch has others."""
+    rule = CodedColumn("n", "number", 5, 4, 4, edges=(0.0, 10.0, 20.0))
+    coding, table = Coding((rule,)), pl.DataFrame({"n": [5, 6, 5, 15, -3, 15, 5, 35, 5]})
+    rows = ConfidentialRows(InPieces(table, 3), coding, Guarantee())
+    (counts,) = rows.count(CountPlan([Marginal(("n",))], coding))
+    assert counts.tolist() == [1, 5, 2, 1, 0], "numbers are not counted as they stand"
+
+
+def _check_missing() -> None:
+    """Nothing beside a label that is written like Python's nothing."""
+    coding = Coding((CodedColumn("x", "text", 4, 3, 2, values=("None", "7"), codes=(0, 1)),))
+    for values, due in ((["None", None, "7", " 7", "", "x"], [1, 2, 1, 2]), ([7, None, 7, 8], [0, 2, 1, 1])):
+        rows = ConfidentialRows(InPieces(pl.DataFrame({"x": values}), 3), coding, Guarantee())
+        (counts,) = rows.count(CountPlan([Marginal(("x",))], coding))
+        assert counts.tolist() == due, "what is missing is counted as a label"
+
+
+def _check_wide() -> None:
+    """One number beyond 64 bits, as a value and as the name of a person: whether a run ends must not hang on it."""
+    due = {"sex": ["F", "M"], "race": ["A", "B"], "pay": ["5", "12"], "area": ["n", "s"]}
+    for kind in (pl.Int128, pl.UInt64):
+        table = pl.DataFrame(due | {"id": pl.Series([1, 1 << 63], dtype=kind)})
+        for guarantee in (Guarantee(), PERSON):
+            rows = ConfidentialRows(InPieces(table, 3), CODING, guarantee)
+            assert rows.fingerprint(b"k" * 32), "a number was refused"
+            assert [c.tolist() for c in rows.count(CountPlan([TOTAL], CODING))] == [[2]]
 
 
 def _check_fingerprints(table: pl.DataFrame) -> None:
@@ -231,6 +264,48 @@ def people_told_apart_by_their_first_letter(patch: Patch) -> None:
     patch.setattr(local, "name_of", lambda person: original(person).str.slice(0, 2))
 
 
+def a_number_beside_what_was_met(patch: Patch) -> None:
+    """A whole number beside the range of an earlier batch gets the code of the nearest in it."""
+    original = encode.Lookup.writer
+
+    def writer(self: Any, column: pl.Series) -> Any:
+        low, tables = self._range
+        met = bool(tables) and column.dtype == pl.Int64
+        return original(self, column.clip(low, low + len(tables[0]) - 1) if met else column)
+
+    patch.setattr(encode.Lookup, "writer", writer)
+
+
+def rows_hashed_as_the_first_of_their_batch(patch: Patch) -> None:
+    """The rows that are hashed at once are those with which their batch begins."""
+    original = encode.Lookup.writer
+
+    def writer(self: Any, column: pl.Series) -> Any:
+        write = original(self, column)
+        return lambda which, _, line: write(which, 0, line)
+
+    patch.setattr(encode.Lookup, "writer", writer)
+
+
+def batches_coded_over_each_other(patch: Patch) -> None:
+    """The codes of every batch of a part are written from its first row on."""
+    original = local.rooms
+    patch.setattr(local, "rooms", lambda *given: ((batch, room, 0) for batch, room, _ in original(*given)))
+
+
+def nothing_is_a_label(patch: Patch) -> None:
+    """A missing value is looked up by how Python writes it."""
+    original = local.encode
+    patch.setattr(
+        local, "encode", lambda rule, x: original(rule, x.cast(pl.String).fill_null("None").replace("", "None"))
+    )
+
+
+def wide_numbers_are_read_as_narrow_ones(patch: Patch) -> None:
+    """Of whole numbers with 128 bits one that does not fit stops the run."""
+    patch.setattr("hedgerow.counting.fingerprint.WHOLE", (*WHOLE, pl.Int128))
+
+
 LOCAL_MUTANTS = (
     codes_of_another_request,
     mask_of_the_batch_before,
@@ -243,4 +318,9 @@ LOCAL_MUTANTS = (
     columns_are_hashed_apart,
     a_value_remembered_for_another_column,
     people_told_apart_by_their_first_letter,
+    a_number_beside_what_was_met,
+    rows_hashed_as_the_first_of_their_batch,
+    batches_coded_over_each_other,
+    nothing_is_a_label,
+    wide_numbers_are_read_as_narrow_ones,
 )

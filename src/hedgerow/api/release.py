@@ -14,7 +14,7 @@ import polars as pl
 from hedgerow.errors import JobError
 from hedgerow.evaluate.compare import Comparison, compare, metrics_from
 from hedgerow.figures import aligned, printable, table_html
-from hedgerow.inference import EstimateTable, estimates
+from hedgerow.inference import EstimateTable
 from hedgerow.job import JobValues
 from hedgerow.public import CodedTable, RecordFile, Schema, Statement, Table
 from hedgerow.records import Copies
@@ -23,11 +23,13 @@ from hedgerow.release import (
     Contents,
     Redrawing,
     Verification,
-    evidence_of,
+    estimates_of,
     in_short,
+    mostly_unknown,
     must_open,
     records_of_counts,
     replicates,
+    replicates_warning,
     sample,
     sign,
     verify_confined,
@@ -148,6 +150,11 @@ class Release:
         return in_short(self.contents)
 
     @property
+    def unknown(self) -> tuple[str, ...]:
+        """A sentence for each column in which many records have no value that the schema knows."""
+        return mostly_unknown(self.contents)
+
+    @property
     def copies(self) -> tuple[pl.DataFrame, ...]:
         """Every copy: of the records, or of the table of counts."""
         counts = self.counts
@@ -193,9 +200,16 @@ class Release:
         Recipes that start from the public table, or attach columns to a target, need the very table of the run: a
         path or a frame.  A release that comes from ``job.run`` knows them.
         """
+        if replicates and self.replicates_warning:
+            warnings.warn(self.replicates_warning, stacklevel=2)
         with TemporaryDirectory() as folder:
             drawn = self._drawn(Path(folder), copies, replicates, seed, public, target)
             return tuple(records.read() for records in drawn.records) or drawn.counts
+
+    @property
+    def replicates_warning(self) -> str:
+        """Of which figures the spread of replicates tells far too little; empty where of none that is known."""
+        return replicates_warning(self.contents)
 
     def write_samples(
         self,
@@ -212,12 +226,15 @@ class Release:
 
         Replicates are CSV files where the release has such, for ``combine.R``.  Where columns were attached to given
         rows there is one file, whose rows are those of the release in their order: ``sex_1``, ``sex_2`` and so on are
-        the replicates of ``sex``.
+        the replicates of ``sex``.  Of which figures their spread tells far too little stands beside them in
+        ``WARNING.txt``, which ``combine.R`` reads, and in ``replicates_warning``.
         """
         place = Path(place)
         place.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".drawing-", dir=place) as folder:
             drawn = self._drawn(Path(folder), copies, replicates, seed, public, target, watch)
+            if replicates and self.replicates_warning:
+                (place / "WARNING.txt").write_text(self.replicates_warning + "\n", "utf-8")
             suffix = "parquet" if drawn.records else "csv"
             if replicates and "csv" in self.contents.formats:
                 suffix = "csv"
@@ -293,9 +310,7 @@ class Release:
             one.check(self.schema)
         if not wanted:
             return EstimateTable()
-        evidence = evidence_of(again)
-        found = [estimates(evidence, one.on(self.schema), level=level, sampling=sampling) for one in wanted]
-        return EstimateTable(e for part in found for e in part)
+        return estimates_of(again, wanted, level=level, sampling=sampling)
 
     def _redrawing(self, public: Any, target: Any) -> Redrawing:
         """The release with its tables beside it, looked for where the job names them."""
@@ -312,12 +327,12 @@ class Release:
         column that says how many records a line of ``table`` stands for.
         """
         schema, metrics = self.schema, metrics_from(**{"private": self.private, **options})
-        synthetic = [CodedTable.read(copy, schema, role="target") for copy in self._as_records()]
+        synthetic = [CodedTable.read(copy, schema, role="target") for copy in self.as_records()]
         public = CodedTable.read(table, schema, "target", count)
         return compare(public, synthetic, rng=np.random.default_rng(seed), metrics=metrics)
 
-    def _as_records(self) -> list[pl.DataFrame]:
-        """The copies as records; a table of counts as so many rows of each cell."""
+    def as_records(self) -> list[pl.DataFrame]:
+        """Every copy as records; a table of counts as so many rows of each cell."""
         if self.holds_records:
             return list(self.copies)
         return [records_of_counts(c, self.schema) for c in self.copies]

@@ -46,11 +46,11 @@ def demo(
     show.echo(
         "\nrehearsed  on the public table alone, cost 0: "
         + (
-            f"from epsilon {float(least):g} on every use is expected to be met"
+            f"from epsilon {float(least):g} on every use was within its tolerance in all {found.runs} runs"
             if least
-            else "no epsilon tried is expected to meet every use"
+            else f"at no epsilon tried was every use within its tolerance in all {found.runs} runs"
         )
-        + f"\nspent      epsilon 1 of 3 on 'personnel' ({command} ledger show --url {folder / 'ledger.db'})\n"
+        + f"\npromised   epsilon 1 of 3 on 'personnel' ({command} ledger show --url {folder / 'ledger.db'})\n"
         f"verified   {'the release holds' if held else 'the release does NOT hold'}\n\n"
         f"open       {folder / 'release' / 'report.html'}   what was released, and how good it is: start here\n"
         f"           {folder / 'release-rehearsal' / 'rehearsal.html'}   what each epsilon would buy\n"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hedgerow.experiment.choosing import Choosing
     from hedgerow.experiment.runs import Progress, Watch
     from hedgerow.experiment.study import Study
+    from hedgerow.job import JobValues
     from hedgerow.release.choice import ChoiceStatement
 
 
@@ -61,7 +62,7 @@ def _choose(grid: str, epsilon: str, stop: tuple[float, str], out: Path, yes: bo
     show.echo(_price(asked), err=True)
     show.confirm(yes)
     found = choosing.carry_out(asked, out)
-    show.echo(json.dumps(found.to_json(), indent=2) if as_json else _chosen(found, out))
+    show.echo(json.dumps(found.to_json(), indent=2) if as_json else _chosen(found, out, asked.job))
 
 
 def _price(asked: "Choosing") -> str:
@@ -81,14 +82,14 @@ def _price(asked: "Choosing") -> str:
     )
 
 
-def _chosen(found: "ChoiceStatement", out: Path) -> str:
+def _chosen(found: "ChoiceStatement", out: Path, job: "JobValues") -> str:
     levels = ", ".join(f"{k} = {v}" for k, v in found.candidates[found.chosen].levels.items())
     return (
         f"chosen     {levels}\n"
         f"distance   {-(found.score or 0):,} rows in {', '.join(map(str, found.tables))}, noise included\n"
         f"cost       epsilon {float(found.epsilon):g}; in the ledger as {found.run.run}\n"
         f"saved      {out}: the price, the noisy answers, the records drawn from them, and the job that was best\n"
-        f"check it   hedgerow verify {out}"
+        f"check it   {show.verify_command(job, out)}"
     )
 
 

@@ -1,6 +1,7 @@
 """``hedgerow verify``, ``sample``, ``estimate`` and ``compare``: what anyone can do with a release."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -133,9 +134,12 @@ def sample(
     with show.progress() as watch:
         watch(f"drawing {what}")
         options: dict[str, Any] = {"seed": seed, "public": public, "target": target, "watch": watch}
-        Release.read(folder).write_samples(place, copies, replicates=replicates, **options)
+        release = Release.read(folder)
+        release.write_samples(place, copies, replicates=replicates, **options)
     made = many(replicates, "replicate") if replicates else f"{copies} {'copy' if copies == 1 else 'copies'}"
     show.echo(f"{made} in {place}. Nothing confidential was read or spent.")
+    if replicates and release.replicates_warning:
+        show.echo(release.replicates_warning)
 
 
 def estimate(
@@ -188,7 +192,10 @@ def _shares(text: str) -> list[float]:
 
 def compare(
     a: Annotated[str, typer.Argument(help="The table that is stood for: a PUBLIC one.", metavar="A")],
-    b: Annotated[list[str], typer.Argument(help="Synthetic copies, or the folder of a release.", metavar="B...")],
+    b: Annotated[
+        list[str],
+        typer.Argument(help="Synthetic copies, or the folder of a release, also of counts.", metavar="B..."),
+    ],
     schema: Annotated[
         Path | None, typer.Option("--schema", help="B's own, or one drafted from A, by default.")
     ] = None,
@@ -252,27 +259,33 @@ def compare(
 
 def _read(a: str, b: list[str], given: Path | None, count: str = "") -> "tuple[Schema, CodedTable, list[CodedTable]]":
     """The schema, table A, and the copies."""
+    from hedgerow.api.release import Release
     from hedgerow.public import CodedTable, Schema, expanded_public, open_source, resolved_on
     from hedgerow.release.confined import must_open
 
-    files, beside = list[str](), list[Path]()
+    copies, beside = list[tuple[str, Any]](), list[Path]()
     for name in b:
         folder = Path(name)
         if folder.is_dir():
             must_open(folder)
             found = sorted(folder.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
+            if not found and not (folder / "counts.csv").is_file():
+                raise JobError(
+                    f"The folder {name} holds no records*.parquet and no counts.csv to compare. Nothing was read or "
+                    "spent."
+                )
+            copies += [(str(p), p) for p in found]
             if not found:
-                raise JobError(f"The folder {name} holds no records*.parquet to compare. Nothing was read or spent.")
-            files += map(str, found)
+                copies += [(str(folder / "counts.csv"), c) for c in Release.read(folder).as_records()]
             beside += [folder / "schema.toml"] if (folder / "schema.toml").is_file() else []
         else:
-            files.append(name)
+            copies.append((name, name))
     source = expanded_public(open_source(a), count)
     place = given or (beside[0] if beside else None)
     schema = Schema.load(place) if place else Schema.draft(a, count=count)
     schema = resolved_on(schema, source)
     table = CodedTable.read(a, schema, "target", count)
-    return schema, table, [CodedTable.read(f, schema, role="target") for f in files]
+    return schema, table, [replace(CodedTable.read(t, schema, role="target"), name=n) for n, t in copies]
 
 
 def _private(b: list[str]) -> tuple[str, ...]:

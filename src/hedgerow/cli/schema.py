@@ -70,6 +70,11 @@ def _summary(drafted: "Schema", public: str, out: str) -> list[str]:
         lines.append(f"Left out {len(left_out)}: {', '.join(left_out[:8])}{more}.")
     if to_check := [r.name for r in reasons.columns if r.check]:
         lines.append(f"Look at the columns marked CHECK, {len(to_check)} in all: {', '.join(to_check[:12])}.")
+    if alone := [f"{c.name} ({c.values[0]})" for c in drafted.columns if len(c.values) == 1 and c.knows_unknown]:
+        lines.append(f"WARNING: the public table has one value only in {', '.join(alone[:12])}.")
+        lines.append(
+            "Rows of the confidential table with another would count as unknown. List all that there can be."
+        )
     if hints := sum(len(r.hints) for r in reasons.columns) + len(reasons.suggestions):
         lines.append(f"{hints} suggestion{'s stand' if hints > 1 else ' stands'} in it as comments.")
     if out != "-":

@@ -24,6 +24,7 @@ from hedgerow.figures import aligned, many, one_line, printable
 if TYPE_CHECKING:
     from rich.status import Status
 
+    from hedgerow.job import JobValues
     from hedgerow.pipeline import PreparedJob
     from hedgerow.planning import Plan
     from hedgerow.public import Guarantee
@@ -133,7 +134,7 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
         f"This run promises {promise(float(job.budget.epsilon), float(job.budget.delta))} "
         f"for one {unit(g, bool(prepared.facts), bool(prepared.job.recipe.career_time))} ({g.relation}), "
         f"booked under {job.table!r}.",
-        f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, 'noisy count')}{_later(plan)}.",
+        f"It will ask for {many(len(plan.asked), 'table')} with {many(plan.cells, _counts(plan))}{_later(plan)}.",
     ]
     lines += [f"Outside the schema: {line}." for line in plan.outside]
     lines += warning_lines(plan)
@@ -228,6 +229,13 @@ def warning_lines(plan: "Plan") -> list[str]:
     ]
 
 
+def _counts(plan: "Plan") -> str:
+    """What the answers of a plan are: noisy, or drawn."""
+    from hedgerow.public import law_of
+
+    return "noisy count" if any(law_of(a.noise).added for a in plan.asked) else "drawn count"
+
+
 def _later(plan: "Plan") -> str:
     """What a plan cannot list yet."""
     if plan.kept < 0.005:
@@ -268,8 +276,7 @@ def _fates(plan: "Plan") -> list[str]:
     lines = ["", *aligned(("recipe for this table", "prior weight", "distance", "cell of 10", ""), rows, left=(0, 4))]
     lines.append("prior weight: the share of what is published that is prior; distance: total variation, expected")
     lines += [] if plan.imagined is None else [f"for {plan.imagined.assumed}"]
-    chosen = [f.warning for f in plan.recipe_forecasts if f.warning and f.chosen]
-    return lines + [f"WARNING    {w}" for w in chosen or [f.warning for f in plan.recipe_forecasts if f.warning][:1]]
+    return lines
 
 
 def _off(error: float | None) -> str:
@@ -281,6 +288,14 @@ def program() -> str:
     called, found = Path(sys.argv[0]), shutil.which("hedgerow")
     by_name = called.name != "hedgerow" or not called.exists() or (found is not None and called.samefile(found))
     return "hedgerow" if by_name else shlex.quote(sys.argv[0])
+
+
+def verify_command(job: "JobValues", folder: Path) -> str:
+    """The command that verifies a release, with the tables that drawing its records again takes."""
+    recipe, words = job.recipe, ["verify", str(folder)]
+    parts = {"public": job.public if recipe.draws_from_public else None, "target": job.target}
+    words += [w for role, part in parts.items() if part for w in (f"--{role}", str(part.table))]
+    return f"{program()} {shlex.join(words)}"
 
 
 def echo(text: str, *, err: bool = False, end: bool = True) -> None:

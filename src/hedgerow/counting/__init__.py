@@ -8,6 +8,9 @@ encode.py   codes of whole columns, each distinct value coded once
 parts.py    coded rows as they are kept from request to request
 """
 
+from hedgerow.counting.encode import Lookup
+from hedgerow.counting.encode import encode as coded
 from hedgerow.counting.fingerprint import hash_rows, sealed
 from hedgerow.counting.order import ALL, keys, must_be_public, ranks, ties
+from hedgerow.counting.parts import TIMES, digits
 from hedgerow.counting.plan import UNIT, CountPlan, axes_of

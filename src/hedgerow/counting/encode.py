@@ -1,13 +1,13 @@
 """Functions of single values, worked out for whole columns: each distinct value once, then looked up for the rows.
 
-Nothing is computed here that the plain way would not give: a ``CodedColumn`` looks at one value at a time, so the
-codes of the distinct values are the codes of the rows.  What is distinct, compiled loops find.  Of whole numbers and
-days it is all from the least to the largest; of texts whatever Arrow refers to by other words, which a file with a
-dictionary repeats with the text; of other numbers what has other bits.  Where that is too much, rows take their turn.
+The plain way gives the same: a ``CodedColumn`` looks at one value at a time.  What is distinct, compiled loops find:
+of whole numbers and days all from the least to the largest; of texts what Arrow refers to by other words, which a
+dictionary repeats; of other numbers what has other bits.  Where that is too much, rows take their turn.
 """
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple, final
 
@@ -39,18 +39,20 @@ class Lookup:
     def __init__(self, *functions: Callable[[pl.Series], npt.NDArray[Any]]) -> None:
         self._functions, self._lock = functions, Lock()
         self._known, self._tables = dict[Any, int](), list[npt.NDArray[Any]]()
+        self._range = (0, list[npt.NDArray[Any]]())  # of whole numbers: the least met last, and the tables from it
 
-    def fill(self, column: pl.Series, *lines: npt.NDArray[Any]) -> None:
-        """Write into ``lines``, one for each function, what it gives for every row."""
-        found = distinct(column)
+    def writer(self, column: pl.Series) -> Callable[[int, int, npt.NDArray[Any]], None]:
+        """Writes what a function, by its number, gives for rows of ``column``, from one on, as many as a line has."""
+        (low, tables), whole = self._range, column.dtype == pl.Int64 and not column.null_count()
+        met = whole and tables and len(column) and low <= column.min() and column.max() < low + len(tables[0])  # type: ignore
+        found = Distinct(column, column.to_numpy(), low) if met else distinct(column)
         if found is None:
-            for f, line in zip(self._functions, lines, strict=True):
-                line[:] = f(column)
-            return
-        with self._lock:
-            tables = self._of(found.values)
-        for table, line in zip(tables, lines, strict=True):
-            look_up(table, found.place, found.low, line)
+            return lambda which, at, line: np.copyto(line, self._functions[which](column[at : at + len(line)]))
+        if not met:
+            with self._lock:
+                tables = self._of(found.values)
+                self._range = (found.low, tables) if whole and found.place.dtype == np.int64 else (0, [])
+        return lambda which, at, line: look_up(tables[which], found.place[at : at + len(line)], found.low, line)
 
     def _of(self, values: pl.Series) -> list[npt.NDArray[Any]]:
         """The tables of ``values``; those not met before are worked out and remembered."""
@@ -59,12 +61,9 @@ class Lookup:
             self._known, self._tables = {}, []
         if new := [i for i, v in enumerate(listed) if v not in self._known]:
             fresh = [f(values[new]) for f in self._functions]
-            self._tables = (
-                [np.concatenate(both) for both in zip(self._tables, fresh, strict=True)] if self._tables else fresh
-            )
-            self._known.update(
-                zip((listed[i] for i in new), range(len(self._tables[0]) - len(new), 1 << 62), strict=False)
-            )
+            held = self._tables or [table[:0] for table in fresh]
+            self._tables = [np.concatenate(both) for both in zip(held, fresh, strict=True)]
+            self._known.update(zip((listed[i] for i in new), count(len(held[0])), strict=False))
         at = [self._known[v] for v in listed]
         return [table[at] for table in self._tables]
 
@@ -78,8 +77,8 @@ def encode(rule: CodedColumn, column: pl.Series) -> Codes:
     codes: Codes = np.array([*(rule.bins or range(len(edges) + 1)), rule.missing]).astype(code_type(rule.size))
     out, wide = np.empty_like(codes, shape=len(numbers)), rule.edges[-1] - rule.edges[0]
     put_in_bins(numbers, np.array([-np.inf, *edges, np.nan]), (len(edges) - 1) / wide if wide else 0.0, codes, out)
-    for named, code in zip(rule.numbers(pl.Series(rule.values, dtype=pl.String)), rule.codes, strict=True):
-        out[numbers == named] = code
+    for named, code in zip(rule.values, rule.codes, strict=True):
+        out[numbers == rule.numbers(pl.Series([named]))] = code
     return out
 
 
@@ -105,18 +104,15 @@ def distinct(column: pl.Series) -> Distinct | None:
 
 
 def _in_range(column: pl.Series) -> Distinct | None:
-    whole = column.to_physical() if column.dtype == pl.Date else column
-    whole = whole if whole.dtype == pl.Int64 else whole.cast(pl.Int64, strict=False)
+    whole = column.to_physical().cast(pl.Int64, strict=False)
     if whole.null_count():
         return None
     numbers = whole.to_numpy()
     low, high = int(numbers.min()), int(numbers.max())
     if high - low >= SPAN or high == np.iinfo(np.int64).max:
         return None
-    values: Any = pl.int_range(low, high + 1, eager=True)
-    return Distinct(
-        values.cast(pl.Int32 if column.dtype == pl.Date else column.dtype).cast(column.dtype), numbers, low
-    )
+    values, days = pl.Series(range(low, high + 1)), pl.Int32 if column.dtype == pl.Date else column.dtype
+    return Distinct(values.cast(days).cast(column.dtype), numbers, low)
 
 
 def _grouped(column: pl.Series, parts: Iterable[_Words]) -> Distinct | None:
@@ -151,9 +147,8 @@ def _references(column: pl.Series) -> Iterator[_Words]:
 
 _GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
+_POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+_pointer = _POINTER(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
 @compiled
@@ -177,7 +172,7 @@ def group(words: Any, place: Any, first: Any, start: int) -> int:
 
 @compiled
 def look_up(table: Any, place: Any, low: Any, out: Any) -> None:
-    """out[r] = table[place[r] - low]."""
+    """out[r] = table[place[r] - low], which is within the table: nothing is checked here."""
     for r in range(len(out)):
         out[r] = table[np.uint64(place[r] - low)]
 
@@ -186,8 +181,7 @@ def look_up(table: Any, place: Any, low: Any, out: Any) -> None:
 def put_in_bins(numbers: Any, bounds: Any, scale: float, codes: Any, out: Any) -> None:
     """The code of the bin of each number: a guess as if bins were equally wide, then steps to where it belongs.
 
-    ``bounds`` are the edges between what no number is below and what none is at or above; the last of ``codes`` is
-    that of what is no number.
+    ``bounds``: the edges, between what no number is below and what none reaches; the last of ``codes`` is for NaN.
     """
     low, last = bounds[1], float(len(bounds) - 2)
     for r in range(len(out)):

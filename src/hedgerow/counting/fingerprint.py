@@ -18,6 +18,7 @@ from hedgerow.counting.encode import Lookup
 from hedgerow.counting.kernel import compiled
 from hedgerow.public.coding import as_text
 
+WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)  # all of a wider type may not fit
 _Words = npt.NDArray[np.uint64]
 _MISSING, _WHOLE, _NUMBER = range(3)  # the masks of kinds of values; texts are hashed under a key instead
 _BLOCK = 256  # rows that are hashed at once: their state fits the first cache
@@ -40,7 +41,7 @@ class RowKey(NamedTuple):
     def words(self, values: pl.Series) -> _Words:
         """The word of every value. Those that differ in type, blanks or the writing of a number alone are equal."""
         out, kind = np.empty(len(values), np.uint64), values.dtype
-        if kind.is_integer() and kind != pl.UInt64:
+        if kind in WHOLE:
             np.bitwise_xor(values.fill_null(0).cast(pl.Int64).to_numpy().view(np.uint64), self.masks[_WHOLE], out=out)
             if values.null_count():
                 out[values.is_null().to_numpy()] = self.masks[_MISSING]
@@ -66,7 +67,7 @@ def hash_rows(batch: pl.DataFrame, key: bytes) -> _Words:
     """The sum over rows of a hash of each; the columns are those of the table, in the order of their names."""
     with_key, words = RowKey.of(key, batch.columns), np.empty((batch.width, batch.height), np.uint64)
     for line, column in zip(words, batch.iter_columns(), strict=True):
-        Lookup(with_key.words).fill(column, line)
+        Lookup(with_key.words).writer(column)(0, 0, line)
     return with_key.total(words, np.ones(batch.height, np.uint64))
 
 

@@ -1,15 +1,14 @@
 """Parts: coded rows, some at a time, one or two bytes a value, as a counter keeps them from request to request.
 
-They are kept in memory, and beyond a limit in files without a name, which nobody can open and which are gone with
-the process, however it ends.
+They are in memory, and beyond a limit in files without a name, which nobody can open and which go with the process.
 """
 
 import mmap
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import UNIT
 
 IN_MEMORY = 1 << 30  # bytes of codes
-_PART = 1 << 20  # rows of a part that is kept: to count many small ones takes longer
+_PART = 1 << 20  # rows of a part that is kept
 TIMES = "\0times"  # how many records a line stands for; no column of a file has such a name
 Part = dict[str, npt.NDArray[Any]]
 In = TypeVar("In")
@@ -37,9 +36,8 @@ def whole_units(parts: Sequence[Part]) -> Iterator[Part]:
     lines = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]} | {UNIT: number}
     cuts = np.unique(begins[np.searchsorted(begins, np.arange(0, len(unit), _PART), "right") - 1])
     for low, high in pairwise([*cuts, len(unit)]):
-        yield {n: line[low:high] for n, line in lines.items()} | {
-            UNIT: (number[low:high] - number[low]).astype(np.uint32)
-        }
+        here = {n: line[low:high] for n, line in lines.items()}
+        yield here | {UNIT: (number[low:high] - number[low]).astype(np.uint32)}
 
 
 def digits(part: Part) -> Iterator[tuple[int, Part]]:
@@ -62,17 +60,24 @@ def stored(parts: Iterable[Part]) -> list[Part]:
     return kept
 
 
-def merged(parts: Iterable[Part]) -> Iterator[Part]:
-    """The same rows in fewer parts."""
-    some, rows = list[Part](), 0
-    for part in parts:
-        some.append(part)
-        rows += len(next(iter(part.values())))
-        if rows >= _PART:
-            yield {name: np.concatenate([p[name] for p in some]) for name in part}
-            some, rows = [], 0
-    if some:
-        yield {name: np.concatenate([p[name] for p in some]) for name in some[0]}
+def rooms(batches: Iterable[Any], rows: int, types: Mapping[str, Any]) -> Iterator[tuple[Any, Part, int]]:
+    """Each batch with a part that has room for its codes, and from which row on: some batches share one."""
+    rows, at, room, wide = min(rows, _PART), _PART, Part(), [np.dtype(k).itemsize for k in types.values()]
+    for batch in batches:
+        if at + len(batch) > rows:
+            at, size = 0, max(rows, len(batch)) + 7 & ~7
+            block = np.empty(size * sum(wide), np.uint8)  # one for all columns: a large block has large pages
+            lines = zip(types.items(), np.split(block, size * np.cumsum(wide)[:-1]), strict=True)
+            room = {name: line.view(kind) for (name, kind), line in lines}
+        yield batch, room, at
+        at += len(batch)
+
+
+def filled(coded: Iterable[tuple[Part, int]]) -> Iterator[Part]:
+    """Each part once, given in turn with how many rows more were coded into it: no more than these."""
+    for _, some in groupby(coded, lambda given: id(given[0])):
+        rooms, more = zip(*some, strict=True)
+        yield {name: line[: sum(more)] for name, line in rooms[0].items()}
 
 
 def in_file(part: Part) -> Part:

@@ -7,10 +7,15 @@ spark.py        coding and counting on the workers of Spark, by the kernel of fi
 shards.py       records drawn on the workers of Spark; no confidential row is touched
 """
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from hedgerow.errors import NOTHING, JobError
 from hedgerow.public import open_confidential
+
+_MOST = 500
+"""Tables of a catalog that are listed."""
 
 
 def open_engine(name: str, table: Any, master: str = "") -> tuple[Any, Any]:
@@ -30,6 +35,49 @@ def open_engine(name: str, table: Any, master: str = "") -> tuple[Any, Any]:
 
     open_confidential(table)  # refuses a view
     return DuckDb(str(table)), SqlCounter
+
+
+def headers_at(address: str, master: str = "") -> dict[str, tuple[str, ...]]:
+    """The tables at an address, each by the address that a job names it with, and its columns. No row is read.
+
+    ``address`` is that of a PostgreSQL database, ``spark:`` for all tables of Spark's catalog, or that of one table.
+    """
+    if address.startswith(("postgresql://", "postgres://")):
+        from hedgerow.engines.postgresql import headers
+
+        place, _, table = address.partition("#")
+        found = headers(place)
+        if table and table not in found:
+            raise JobError(f"PostgreSQL has no table {table} there that you may read. {NOTHING}")
+        return {f"{place}#{name}": columns for name, columns in found.items() if table in ("", name)}
+    from hedgerow.engines.spark import header, must_be_rows, session, table_of
+
+    spark = session(master)
+    if address != "spark:":
+        return {address: header(must_be_rows(table_of(spark, address)))}
+    found = dict[str, tuple[str, ...]]()
+    for name in _in_catalog(spark)[:_MOST]:
+        with suppress(Exception):  # what cannot be opened is not listed; a text of Spark's goes no further
+            found[f"spark:{name}"] = header(spark.table(_quoted(name)))
+    return found
+
+
+def _in_catalog(spark: Any) -> list[str]:
+    """The tables of Spark's catalog that have a plain name; no view, which may join rows."""
+    try:
+        bases = [b.name for b in spark.catalog.listDatabases()]
+        there = [(b, t) for b in bases for t in spark.catalog.listTables(b)]
+        return [
+            f"{b}.{t.name}" for b, t in there if not t.isTemporary and t.tableType != "VIEW" and "." not in t.name
+        ]
+    except Exception:  # of many kinds; a text of Spark's goes no further
+        pass
+    raise JobError(f"Spark's catalog cannot be read. Check who may read it. {NOTHING}")
+
+
+def _quoted(name: str) -> str:
+    base, _, table = name.partition(".")
+    return ".".join("`" + part.replace("`", "``") + "`" for part in (base, table))
 
 
 def shard_map(name: str, master: str = "") -> Any:

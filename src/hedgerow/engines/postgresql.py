@@ -17,6 +17,15 @@ _KINDS: dict[str, Kind] = {
 _NESTED = ("bytea", "interval", "json", "jsonb", "xml")  # columns without a text, which no reader has
 _DAYS = ("date", "timestamp without time zone", "timestamp with time zone")
 _TYPES = {"real": pl.Float32, "double precision": pl.Float64, "numeric": pl.Float64} | dict.fromkeys(_DAYS, pl.Int32)
+_TABLES = """
+SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || c.relname END,
+    a.attname, format_type(a.atttypid, NULL)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+    AND n.nspname NOT LIKE 'pg\\_%' AND c.relname !~ '[.#]' AND has_table_privilege(c.oid, 'SELECT')
+ORDER BY 1, a.attnum"""
+"""Every table that may be read, its columns and their types: from the catalog alone."""
 _BLOCK = 1 << 23
 """Bytes of an answer that are read at a time."""
 
@@ -111,6 +120,26 @@ class PostgreSql:
             for part in frame.iter_slices(1 << 16):
                 lines.write(part.write_csv(include_header=False))
         self._db.execute(f"ANALYZE {name}")
+
+
+def headers(address: str) -> dict[str, tuple[str, ...]]:
+    """The tables of a database that its user may read, and their columns that have a text. No row is read."""
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtra(needed_for="Counting in PostgreSQL", extra="postgres") from None
+    try:
+        with psycopg.connect(address, connect_timeout=20) as db:
+            rows = db.execute(_TABLES).fetchall()
+    except psycopg.Error:  # its text may hold the address, and who may write there
+        rows = None
+    if rows is None:
+        raise JobError(f"PostgreSQL does not answer, or does not let you in. Check the address. {NOTHING}")
+    found = dict[str, tuple[str, ...]]()
+    for table, column, kind in rows:
+        told = not kind.endswith("[]") and kind not in _NESTED
+        found[table] = (*found.get(table, ()), *([column] if told else []))
+    return found
 
 
 def _written(name: str, kind: str) -> str:

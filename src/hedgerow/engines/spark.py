@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, final
 from weakref import finalize
@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 from polars import selectors as cs
 
-from hedgerow.counting import UNIT, CountPlan, hash_rows, keys, ties
+from hedgerow.counting import TIMES, UNIT, CountPlan, Lookup, coded, digits, hash_rows, keys, ties
 from hedgerow.engines.sql import must_have_order
 from hedgerow.errors import NOTHING, JobError, MissingExtra, TableMismatch
 from hedgerow.public import Coding, Counts, Guarantee, Source, as_text, code_type, records
@@ -43,7 +43,6 @@ _SETTINGS = {
 _PLAIN = ("Project", "Filter", "SubqueryAlias", "View", "Repartition", "RepartitionByExpression", "Sort")
 _SOURCES = ("Relation", "LogicalRelation", "LogicalRDD", "LocalRelation")
 """Steps of a Spark frame that make each row of one other, or drop it."""
-_TIMES = "\0times"  # how many records a line stands for
 _Lines = dict[str, npt.NDArray[Any]]
 _Work = Callable[[Iterator[Any]], Iterator[Any]]
 
@@ -93,8 +92,8 @@ class SparkCounter:
         rows = self._frame.select(*map(_quoted, coder.needed))
         if coder.guarantee.person:
             firsts = [col("person"), *(col(c).asc_nulls_last() for c in ("number", "text")), col("codes")]
-            coded = _mapped(rows, coder.rows, _ROW).repartition("person").sortWithinPartitions(*firsts)
-            pieces = _mapped(coded.select("person", "codes"), coder.cap, _PIECE)
+            ordered = _mapped(rows, coder.rows, _ROW).repartition("person").sortWithinPartitions(*firsts)
+            pieces = _mapped(ordered.select("person", "codes"), coder.cap, _PIECE)
         else:
             pieces = _mapped(rows, coder.code, _PIECE)
         return pieces.persist(StorageLevel.MEMORY_ONLY)  # what does not fit is coded anew: no disk holds it
@@ -121,15 +120,17 @@ class _Coder:
         """The lines of a piece of codes, and their types."""
         found: dict[str, Any] = {n: code_type(self.coding.sizes[n]) for n in ties(self.coding, self.guarantee)}
         if self.guarantee.count:
-            found[_TIMES] = np.int64
+            found[TIMES] = np.int64
         return found | ({UNIT: np.uint32} if self.guarantee.person else {})
 
     def code(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Rows as pieces of codes."""
-        names, count = [c.name for c in self.coding.columns], self.guarantee.count
+        count, lookups = self.guarantee.count, {c: Lookup(partial(coded, c)) for c in self.coding.columns}
         for frame in _read(batches, self.needed):
-            codes: _Lines = {**self.coding.encode(frame, names)}
-            yield self._piece(codes | ({_TIMES: records(frame[count])} if count else {}))
+            codes: _Lines = {c.name: np.empty(len(frame), code_type(c.size)) for c in lookups}
+            for c, of in lookups.items():
+                of.writer(frame[c.name])(0, 0, codes[c.name])
+            yield self._piece(codes | ({TIMES: records(frame[count])} if count else {}))
 
     def rows(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Every row that names a person by itself: who, what it is ordered by, and its codes as they are compared."""
@@ -199,7 +200,7 @@ class _Coder:
         for rows, packed in ((r["rows"], r["codes"]) for batch in batches for r in batch.to_pylist()):
             part = self._lines_of(rows, packed)
             part.setdefault(UNIT, np.arange(rows, dtype=np.uint32))
-            for times, lines in _digits(part):
+            for times, lines in digits(part):
                 total += times * plan.count(self.coding.join(lines, plan.columns))
         pieces = {i: total[low : low + _CELLS] for i, low in enumerate(range(0, plan.size, _CELLS))}
         found = {i: p.tobytes() for i, p in pieces.items() if p.any()}
@@ -213,8 +214,8 @@ class _Coder:
         count, total = self.guarantee.count, np.zeros(2, np.uint64)
         values = sorted({*self.columns} - {count})
         for frame in _read(batches, self.columns):
-            part = {_TIMES: records(frame[count])} if count else {}
-            for times, lines in _digits({**part, UNIT: np.arange(len(frame))}):
+            part = {TIMES: records(frame[count])} if count else {}
+            for times, lines in digits({**part, UNIT: np.arange(len(frame))}):
                 total += np.uint64(times) * hash_rows(frame[lines[UNIT]].select(values), key)
         yield pa.RecordBatch.from_pydict({"hash": pa.array([total.tobytes()], pa.binary())})
 
@@ -354,11 +355,3 @@ def _read(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[pl.DataFra
 def _wide(line: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Codes as bytes that are ordered as they are: the highest first."""
     return line.astype(line.dtype.newbyteorder(">")).view(np.uint8).reshape(len(line), -1)
-
-
-def _digits(part: _Lines) -> Iterator[tuple[int, _Lines]]:
-    """How often which lines count: one that stands for n records counts with each binary digit of n."""
-    n = part.get(_TIMES, np.ones(1, np.int64))
-    for digit in range(int(n.max(initial=0)).bit_length()):
-        some = n >> digit & 1 == 1
-        yield 1 << digit, part if some.all() else {name: line[some] for name, line in part.items()}

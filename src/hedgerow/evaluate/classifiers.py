@@ -49,12 +49,13 @@ def boosted_scores(x: Codes, y: npt.NDArray[Any], rng: np.random.Generator) -> F
     """For each row, the probability of label 1 by trees grown on the other half of the rows."""
     fold, score = rng.integers(0, 2, len(y)), np.zeros(len(y))
     for i in (0, 1):
-        if len(np.unique(y[fold != i])) == 2:
+        if (fold == i).any() and len(np.unique(y[fold != i])) == 2:  # of two rows all may lie in one half
             score[fold == i] = probability(boosted(x[fold != i], y[fold != i], rng), x[fold == i])
     return score
 
 
 _FOLDS = 2
+_RIDGE = 1.0  # on held-out rows: a level that tells one table without error weighs as much as its rows bear out
 _PRECISION = 1e-5  # of the log likelihood: what predictions gain after that is nothing to look at
 
 
@@ -92,9 +93,11 @@ class TellingApart(AbstractMetric):
         if not names:
             raise DoesNotApply("the tables share no column that varies")
         codes, label = _pooled(a, b, names, self.most, rng)
+        k = 1 + sum(len(np.unique(x)) - 1 for x in codes)
+        if k == 1:
+            raise DoesNotApply("all rows of both tables are alike")
         fit = logistic(_design(codes, label, names), precision=_PRECISION)
         c, n = float(label.mean()), len(label)
-        k = 1 + sum(len(np.unique(x)) - 1 for x in codes)
         pmse = float(np.mean((fit.fitted - c) ** 2))
         expected = (k - 1) * (1 - c) * c / n
         snoke = (1 - c) * expected
@@ -169,9 +172,9 @@ def _held_out(
         if len(np.unique(label[seen])) < 2:
             continue
         design = _design([c[seen] for c in codes], label[seen], names)
-        effect = dict(
-            zip(design.names, logistic(design, precision=10 * _PRECISION).estimates.values[1:], strict=True)
-        )
+        found = logistic(design, precision=10 * _PRECISION, ridge=_RIDGE).estimates.values
+        effect = dict(zip(design.names, found[1:], strict=True))
+        score[rest] = found[0]  # folds have reference levels of their own
         for name, code in zip(names, codes, strict=True):
             by_level = np.array([effect.get(f"{name}[{v}]", 0.0) for v in range(int(code.max()) + 1)])
             score[rest] += np.clip(by_level, -20, 20)[code[rest]]

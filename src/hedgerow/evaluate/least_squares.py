@@ -403,15 +403,16 @@ def _residuals(design: DesignMatrix, off: _Projection) -> _Residuals:
     k = len(design.names) + 1
     plain, scale = np.zeros((k, k)), np.zeros(k - 1)
     sums, other_sums = np.zeros((len(off.size), k)), np.zeros((len(off.solve), k))
-    centre = _block(design, slice(0, ROWS), np.zeros(k)).mean(axis=0)
+    first = _block(design, slice(0, ROWS), np.zeros(k))
+    centre = first.mean(axis=0)
     for part in _parts(design.rows):
-        z = _block(design, part, centre)
+        z = first - centre if part.start == 0 else _block(design, part, centre)
         plain += z.T @ z
         scale += ((z + centre)[:, :-1] ** 2).sum(axis=0)
-        for j in range(k):
-            sums[:, j] += np.bincount(off.widest[part], z[:, j], len(off.size))
+        for j, column in enumerate(np.ascontiguousarray(z.T)):
+            sums[:, j] += np.bincount(off.widest[part], column, len(off.size))
             for other in off.others:
-                other_sums[:, j] += np.bincount(other[part], z[:, j], len(off.solve))
+                other_sums[:, j] += np.bincount(other[part], column, len(off.solve))
     wide, rest = off.effects(sums, other_sums)
     return _Residuals(design, off, plain - sums.T @ wide - other_sums.T @ rest, scale, centre, wide, rest)
 

@@ -28,11 +28,13 @@ class Logistic:
     converged: bool
 
 
-def logistic(design: DesignMatrix, *, precision: float = 1e-8) -> Logistic:
+def logistic(design: DesignMatrix, *, precision: float = 1e-8, ridge: float = 0.0) -> Logistic:
     """The maximum-likelihood fit of a response of 0 and 1, with an intercept; absorbed columns are not allowed.
 
-    It ends when a step gains less than ``precision`` of the log likelihood.  Levels that tell the label without error
-    have no finite coefficient, and each step moves them on: predictions need not wait for these.
+    It ends when a step gains less than ``precision`` of the log likelihood without terms.  Levels that tell the label
+    without error have no finite coefficient, and each step moves them on: predictions need not wait for these.
+    With a ``ridge`` (half of it times the sum of squared coefficients, without the intercept, is taken off the log
+    likelihood) they have one, so that they can be used for other rows.
     """
     if design.absorbed:
         raise DoesNotApply("a logistic model takes no absorbed columns: write them as terms")
@@ -46,17 +48,19 @@ def logistic(design: DesignMatrix, *, precision: float = 1e-8) -> Logistic:
     beta, best = np.zeros(wide.size), -np.inf
     share = min(max(float(y.mean()), 1e-6), 1 - 1e-6)
     beta[0] = np.log(share / (1 - share))
-    hessian, settled = np.eye(wide.size), False
+    least = precision * (1 - design.rows * (share * np.log(share) + (1 - share) * np.log1p(-share)))
+    hessian, settled, penalty = np.eye(wide.size), False, np.full(wide.size, ridge)
+    penalty[0] = 0.0
     for _ in range(_STEPS):
         eta = wide.times(beta)
         p = 1 / (1 + np.exp(-np.clip(eta, -35, 35)))
-        likelihood = float(np.sum(y * eta - np.logaddexp(0, eta)))
-        hessian = wide.gram(p * (1 - p))
+        likelihood = float(np.sum(y * eta - np.logaddexp(0, eta)) - (penalty * beta**2).sum() / 2)
+        hessian = wide.gram(p * (1 - p)) + np.diag(penalty)
         if settled:
             break
-        step = _solve(hessian, wide.sums(y - p))
+        step = _solve(hessian, wide.sums(y - p) - penalty * beta)
         beta = beta + step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
-        settled = abs(likelihood - best) < precision * (1 + abs(likelihood))  # one step more then doubles the digits
+        settled = abs(likelihood - best) < least  # one step more then doubles the digits
         best = likelihood
     covariance = _inverse(hessian)
     unused = wide.sums(np.ones(design.rows)) == 0
@@ -64,7 +68,7 @@ def logistic(design: DesignMatrix, *, precision: float = 1e-8) -> Logistic:
     beta[unused] = 0.0
     estimates = _unscaled(design, beta, covariance, centres, scales)
     estimates.values[unused] = estimates.errors[unused] = np.nan  # a level without rows has no coefficient
-    return Logistic(estimates, p, settled and bool(np.abs(beta).max() < 12))
+    return Logistic(estimates, p, bool(settled and np.abs(beta).max() < 12))
 
 
 def _unscaled(design: DesignMatrix, beta: Floats, covariance: Floats, centres: Floats, scales: Floats) -> Estimates:

@@ -9,7 +9,7 @@ import polars as pl
 
 from hedgerow.evaluate.base import AbstractMetric, CodedTable, Result, Scale
 from hedgerow.figures import many
-from hedgerow.public import ColumnFit, OrderRule, Zero, violations
+from hedgerow.public import ColumnFit, OrderRule, Zero, as_text, violations
 
 
 @final
@@ -64,9 +64,14 @@ def _sentence(rules: Sequence[object], shares: Sequence[float], outside: int) ->
 
 
 def _outside(table: CodedTable) -> dict[str, int]:
-    present = [c for c in table.schema.columns if c.name in table.frame.columns]
-    fits = [ColumnFit(c.name).plus(c, table.frame[c.name]) for c in present]
-    return {f.name: f.outside + f.clamped for f in fits if f.outside + f.clamped}
+    """In how many rows each column has a value outside; the word for what is not known is the schema's own."""
+    found = []
+    for c in (c for c in table.schema.columns if c.name in table.frame.columns):
+        column = table.frame[c.name]
+        if c.knows_unknown and c.other is not None:
+            column = column.filter(as_text(column).ne_missing(c.other))
+        found.append(ColumnFit(c.name).plus(c, column))
+    return {f.name: f.outside + f.clamped for f in found if f.outside + f.clamped}
 
 
 def _words(rule: Zero | OrderRule) -> str:

@@ -110,7 +110,10 @@ class Choosing:
         """The job file of a setting, as tables."""
         epsilon = self.of_run.epsilon
         exact = Fraction(str(float(epsilon))) == epsilon
-        return {**self.grid.job_tables(cell), "budget": {"epsilon": float(epsilon) if exact else str(epsilon)}}
+        made = {**self.grid.job_tables(cell), "budget": {"epsilon": float(epsilon) if exact else str(epsilon)}}
+        if settled := self.job.confidential.public_columns:  # by the target, which a reader may not have
+            made["confidential"] = {"public_columns": list(settled)} | made["confidential"]
+        return made
 
     @property
     def of_run(self) -> Budget:

@@ -16,13 +16,14 @@ most of how the figure varies from row to row.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import Protocol, final
 
 import numpy as np
 
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.least_squares import designs, score_parts
+from hedgerow.evaluate.least_squares import DesignMatrix, designs, score_parts
 from hedgerow.inference.evidence import NoisyTable
 from hedgerow.inference.reference import Reference
 from hedgerow.public import CodedTable, Floats, Places
@@ -32,9 +33,10 @@ from hedgerow.uses import Coefficient
 SPLITS = 12
 """Times that the reference is split to see what the cells leave out."""
 _CAUTION = 10.0  # sampling variances: what the cells leave out is taken to err so much while tables are compared
-_SMOOTHING = 4.0  # rows of the group's mean that every cell is given
+_SMOOTHING = 4.0  # rows of the group's mean that a cell is given, unless all of its rows are alike
 _SURE = 4.0  # standard deviations of its noise that the size of a group must have
 _DROWNED = 10.0  # sampling deviations: a figure whose noise is larger is not told
+_MISPLACED = 0.5  # deviations within a cell: records that noise placed are taken to be further off on average never
 _FEWEST = 30
 
 
@@ -57,6 +59,9 @@ class Moments(Protocol):
     def of(self, table: CodedTable) -> RowMoments | None:
         """The moments of the rows of ``table``; None where they do not determine the figure."""
 
+    def in_parts(self, table: CodedTable) -> Callable[[Places], RowMoments | None]:
+        """What ``of`` gives for some rows of ``table``, in their order; what they share is worked out once."""
+
 
 @final
 @dataclass(frozen=True)
@@ -74,6 +79,16 @@ class RatioMoments:
             RowMoments(np.stack([np.where(known, y, 0.0), known.astype(np.float64)]), _ratio) if known.any() else None
         )
 
+    def in_parts(self, table: CodedTable) -> Callable[[Places], RowMoments | None]:
+        """The same for some rows."""
+        whole = self.of(table)
+
+        def of(rows: Places) -> RowMoments | None:
+            lines = None if whole is None else whole.lines[:, rows]
+            return RowMoments(lines, _ratio) if lines is not None and lines[1].any() else None
+
+        return of
+
 
 def _ratio(sums: Floats) -> float:
     return float(sums[0] / sums[1]) if sums[1] > 0 else float("nan")
@@ -89,17 +104,35 @@ class ScoreMoments:
 
     def of(self, table: CodedTable) -> RowMoments | None:
         """Products and means of both residuals, so that neither need have mean 0 where it is applied."""
+        return self.in_parts(table)(np.arange(table.rows))
+
+    def in_parts(self, table: CodedTable) -> Callable[[Places], RowMoments | None]:
+        """The same for some rows: the columns are read once, and the model is fitted to the rows alone."""
         formula, name = self.use.bound(table.schema)
         try:
-            (design,) = designs(formula, [table], table.schema)
+            (whole,) = designs(formula, [table], table.schema)
+        except DoesNotApply:
+            return lambda rows: None
+
+        def of(rows: Places) -> RowMoments | None:
+            place = np.full(table.rows, -1, np.int64)
+            place[rows] = np.arange(len(rows))
+            at = place[whole.origin]
+            return self._of(whole.where(at >= 0), at[at >= 0], name, len(rows))
+
+        return of
+
+    def _of(self, design: DesignMatrix, at: Places, name: str, rows: int) -> RowMoments | None:
+        """The moments of a design whose rows stand ``at`` these places of so many."""
+        try:
             found = score_parts(design, name) if design.rows > 1 else None
         except DoesNotApply:
             return None
         if found is None:
             return None
         d, e, term = found.alone, found.left, found.term
-        lines = np.zeros((6, table.rows))
-        lines[:, found.origin] = d * e, d, e, d * term, term, np.ones(len(d))
+        lines = np.zeros((6, rows))
+        lines[:, at] = d * e, d, e, d * term, term, np.ones(len(d))
 
         def value(sums: Floats) -> float:
             if sums[5] <= 0:
@@ -135,76 +168,194 @@ class Told:
         return self.noise**2 + _CAUTION * self.unseen * self.sampling**2
 
 
-def told_by(
-    table: NoisyTable, moments: Moments, reference: Reference, by: tuple[str, ...], group: int
-) -> Told | None:
-    """What ``table`` tells of a figure in one group; None where it does not tell most of it."""
-    here = np.flatnonzero(table.places(reference.told(by)) == reference.group(by, group))
-    counts = table.counts[here]
-    total, spread = float(counts.sum()), sqrt(table.variance * len(here))
-    part = reference.members(by, group)
-    if total < max(_SURE * spread, 1.0) or part.units.rows < _FEWEST:
-        return None
-    found = _moments_of(part, moments, by, group)
-    if found is None:
-        return None
-    cells = _position(here, table.cells(part.units))
-    means = _cell_means(found.lines, cells, len(here))
-    sums = means @ counts
-    value, slope = found.value(sums), _slope(found.value, sums)
-    effect, own = slope @ found.lines, slope @ means
-    whole = float(effect @ effect) / len(effect)
-    seen = float((own[cells] ** 2).mean())
-    if not np.isfinite(value) or whole <= 0:
-        return None
-    unseen = max(1 - seen / whole, 0.0)
-    noise = sqrt(table.variance * float(own @ own))
-    told = Told(value, noise, sqrt(total * whole), unseen, table)
-    return told if unseen <= 1 - moments.tells and noise <= _DROWNED * told.sampling else None
+@final
+@dataclass(frozen=True, eq=False)
+class GroupFigure:
+    """One figure of one group of rows, as reference rows have it.
+
+    Attributes:
+        moments: the figure by its moments.
+        reference: the rows that say how moments lie within cells.
+        by: the columns of the groups.
+        group: the group, as a place in the cross of ``by``.
+    """
+
+    moments: Moments
+    reference: Reference
+    by: tuple[str, ...]
+    group: int
+
+    @cached_property
+    def part(self) -> Reference:
+        """The units that may have rows in the group."""
+        return self.reference.members(self.by, self.group)
+
+    @cached_property
+    def found(self) -> RowMoments | None:
+        """The moments of these units."""
+        return _moments_of(self.part, self.moments, self.by, self.group)
+
+    def here(self, table: NoisyTable) -> Places:
+        """The cells of ``table`` that are of the group."""
+        places = table.places(self.reference.told(self.by))
+        return np.flatnonzero(places == self.reference.group(self.by, self.group))
+
+    def told_by(self, table: NoisyTable) -> Told | None:
+        """What ``table`` tells of the figure; None where it does not tell most of it."""
+        here = self.here(table)
+        counts = table.counts[here]
+        total, spread = float(counts.sum()), sqrt(table.variance * len(here))
+        if total < max(_SURE * spread, 1.0) or self.part.units.rows < _FEWEST or self.found is None:
+            return None
+        found, cells = self.found, _position(here, table.cells(self.part.units))
+        means = _cell_means(found.lines, cells, len(here))
+        sums = means @ counts
+        value, slope = found.value(sums), _slope(found.value, sums)
+        effect, own = slope @ found.lines, slope @ means
+        whole = float(effect @ effect) / len(effect)
+        seen = float((own[cells] ** 2).mean())
+        if not np.isfinite(value) or whole <= 0:
+            return None
+        unseen = max(1 - seen / whole, 0.0)
+        noise = sqrt(table.variance * float(own @ own))
+        told = Told(value, noise, sqrt(total * whole), unseen, table)
+        return told if unseen <= 1 - self.moments.tells and noise <= _DROWNED * told.sampling else None
+
+    def best(self, tables: Iterable[NoisyTable]) -> Told | None:
+        """The table that tells most of the figure; None where none tells enough."""
+        found = []
+        for t in tables:
+            if t.covers(self.reference.told(self.by)) and t.reads(self.reference.units):
+                told = self.told_by(t)
+                found += [told] if told is not None else []
+        return min(found, key=lambda f: f.loss, default=None)
+
+    def placing(self, table: NoisyTable, codes: CodedTable, counts: Floats, variance: Floats) -> float:
+        """The noise in where rows lie within cells, where records say so: these were placed by noisy answers.
+
+        ``codes`` has a row for each code of the figure's column, in this group; ``counts`` says how many rows of all
+        groups have it, and ``variance`` is that of the noise on each.  It counts where a wide cell has a thin tail.
+        """
+        here, lines = self.here(table), self.moments.of(codes)
+        if self.found is None or lines is None or not table.reads(codes):
+            return 0.0
+        cells, own = _position(here, table.cells(codes)), _position(here, table.cells(self.part.units))
+        means = _cell_means(self.found.lines, own, len(here))
+        mine = np.maximum(table.counts[here], 0.0)
+        slope = _slope(self.found.value, means @ table.counts[here])
+        rows = np.maximum(np.bincount(cells, np.maximum(counts, 0.0), len(here)), np.maximum(mine, 1.0))
+        effect = slope @ means
+        apart, within = slope @ lines.lines - effect[cells], slope @ self.found.lines - effect[own]
+        noise = np.bincount(cells, variance * apart**2, len(here)) * (mine / rows) ** 2
+        most = np.bincount(own, within**2, len(here)) / np.maximum(np.bincount(own, minlength=len(here)), 1)
+        return sqrt(float(np.minimum(noise, most * (_MISPLACED * mine) ** 2).sum()))
+
+    def left_out(self, table: NoisyTable) -> float:
+        """The root mean square error when the parts of a drifted split play both tables, without noise."""
+        part, here, errors = self.part, self.here(table), []
+        cells = _position(here, table.cells(part.units))
+        moments = _moments_in_parts(part, self.moments, self.by, self.group)
+        for ours, theirs in _drifted_halves(part.units):
+            true, known = moments(ours), moments(theirs)
+            if true is None or known is None:
+                continue
+            means = _cell_means(known.lines, cells[theirs], len(here))
+            found = known.value(means @ np.bincount(cells[ours], minlength=len(here)))
+            errors.append(found - true.value(true.lines.sum(axis=1)))
+        return float(np.sqrt(np.mean(np.square(errors)))) if errors else float("nan")
+
+    def further_than_played(self, table: NoisyTable) -> float:
+        """How many times as far the answers lie from the reference, in these cells, as the halves from each other.
+
+        The distance is that of chi-squared; the noise's own share of it is taken off, less one standard deviation.
+        """
+        here, cells = self.here(table), _position(self.here(table), table.cells(self.part.units))
+        counts, size = table.counts[here], len(here)
+        share = (np.bincount(cells, minlength=size) + 0.5) / (len(cells) + 0.5 * size)
+        noise = table.variance / max(float(counts.sum()), 1.0) ** 2 / share
+        far = float(((counts / max(float(counts.sum()), 1.0) - share) ** 2 / share).sum() - noise.sum())
+        far += sqrt(2 * float((noise**2).sum()))
+        near = []
+        for halves in _drifted_halves(self.part.units):
+            ours, theirs = (np.bincount(cells[rows], minlength=size) / len(rows) for rows in halves)
+            near.append(float(((ours - theirs) ** 2 / share).sum()))
+        return sqrt(max(far, 0.0) / max(float(np.mean(near)), 1e-12))
+
+    def told_apart(self, table: NoisyTable, needed: Iterable[str]) -> bool:
+        """Whether cells of people tell each of the labels that the figure needs."""
+        labels = [c for c in needed if c not in self.reference.given]
+        return self.reference.who is not None and all(c in table.columns for c in labels)
+
+    def relabelled(self, table: NoisyTable) -> float:
+        """The root mean square error of the figure of people when labels change places within the cells of facts.
+
+        Given rows are known with all their values; which of the people in a cell of facts have which label is not.
+        So the labels of all people of a cell are dealt out among them anew, and each cell keeps its counts.
+        """
+        true, errors = self._whole(self.reference), []
+        for other in _dealt_anew(self.reference, table):
+            errors.append(self._whole(other) - true)
+        return float(np.sqrt(np.mean(np.square(errors))))
+
+    def _whole(self, reference: Reference) -> float:
+        part = reference.members(self.by, self.group)
+        found = _moments_of(part, self.moments, self.by, self.group) if part.units.rows else None
+        return float("nan") if found is None else found.value(found.lines.sum(axis=1))
 
 
-def best(
-    tables: Iterable[NoisyTable], moments: Moments, reference: Reference, by: tuple[str, ...], group: int
-) -> Told | None:
-    """The table that tells most of a figure; None where none tells enough."""
-    found = []
-    for t in tables:
-        if t.covers(reference.told(by)) and t.reads(reference.units):
-            told = told_by(t, moments, reference, by, group)
-            found += [told] if told is not None else []
-    return min(found, key=lambda f: f.loss, default=None)
+def _dealt_anew(reference: Reference, table: NoisyTable) -> list[Reference]:
+    """The people with their labels dealt out anew within the cells of facts, so many times. Worked out once."""
+    key = "labels dealt anew", table.question
+    if key not in reference.units.memo:
+        rng, units = np.random.Generator(np.random.PCG64(0)), reference.units
+        leaf = table.cells(units) // table.schema.size(table.question.columns)
+        at, found = np.argsort(leaf, kind="stable"), []
+        for _ in range(SPLITS):
+            donor = np.empty(units.rows, np.int64)
+            donor[at] = np.lexsort((rng.random(units.rows), leaf))
+            found.append(reference.relabelled(donor))
+        units.memo[key] = found
+    kept: list[Reference] = reference.units.memo[key]
+    return kept
 
 
-def left_out(table: NoisyTable, moments: Moments, reference: Reference, by: tuple[str, ...], group: int) -> float:
-    """The root mean square error of the figure when the parts of a drifted split play both tables, without noise."""
-    rng = np.random.Generator(np.random.PCG64(0))  # the same splits for all figures
-    part = reference.members(by, group)
-    here = np.flatnonzero(table.places(reference.told(by)) == reference.group(by, group))
-    cells, errors = _position(here, table.cells(part.units)), []
-    units = part.units.rows
-    half = (units // 2, units - units // 2)
-    for _ in range(SPLITS):
-        apart = DRIFT * drift_score(part.units, rng)
-        ours, theirs = split_rows(units, half, None, rng, log_odds=apart)
-        true, known = (_moments_of(part.take(side), moments, by, group) for side in (ours, theirs))
-        if true is None or known is None:
-            continue
-        means = _cell_means(known.lines, cells[theirs], len(here))
-        found = known.value(means @ np.bincount(cells[ours], minlength=len(here)))
-        errors.append(found - true.value(true.lines.sum(axis=1)))
-    return float(np.sqrt(np.mean(np.square(errors)))) if errors else float("nan")
+def _drifted_halves(units: CodedTable) -> list[tuple[Places, Places]]:
+    """The splits of a table in two that drift apart: the same for all figures, and so worked out once."""
+    key = "halves that drift apart"
+    if key not in units.memo:
+        rng, half = np.random.Generator(np.random.PCG64(0)), (units.rows // 2, units.rows - units.rows // 2)
+        apart = (DRIFT * drift_score(units, rng) for _ in range(SPLITS))
+        units.memo[key] = [split_rows(units.rows, half, None, rng, log_odds=a) for a in apart]
+    found: list[tuple[Places, Places]] = units.memo[key]
+    return found
 
 
 def _moments_of(part: Reference, moments: Moments, by: tuple[str, ...], group: int) -> RowMoments | None:
     """The moments of every unit: of its rows in the group, summed."""
+    return _moments_in_parts(part, moments, by, group)(np.arange(part.units.rows))
+
+
+def _moments_in_parts(
+    part: Reference, moments: Moments, by: tuple[str, ...], group: int
+) -> Callable[[Places], RowMoments | None]:
+    """The moments of some units of ``part``: of their rows in the group, summed."""
     if part.who is None:
-        return moments.of(part.rows)
-    inside = np.flatnonzero(part.rows.cells(by) == group)
-    found = moments.of(part.rows.take(inside)) if len(inside) else None
-    if found is None:
-        return None
-    sums = [np.bincount(part.who[inside], line, part.units.rows) for line in found.lines]
-    return RowMoments(np.stack(sums), found.value)
+        return moments.in_parts(part.rows)
+    who, (inside,) = part.who, np.nonzero(part.rows.cells(by) == group)
+    of_rows = moments.in_parts(part.rows.take(inside)) if len(inside) else lambda rows: None
+
+    def of(units: Places) -> RowMoments | None:
+        place = np.full(part.units.rows, -1, np.int64)
+        place[units] = np.arange(len(units))
+        at = place[who[inside]]
+        rows = np.flatnonzero(at >= 0)
+        found = of_rows(rows) if len(rows) else None
+        if found is None:
+            return None
+        sums = [np.bincount(at[rows], line, len(units)) for line in found.lines]
+        return RowMoments(np.stack(sums), found.value)
+
+    return of
 
 
 def exactly(moments: Moments, reference: Reference, by: tuple[str, ...], group: int) -> tuple[float, float] | None:
@@ -225,11 +376,16 @@ def _position(here: Places, cells: Places) -> Places:
 
 
 def _cell_means(lines: Floats, cells: Places, size: int) -> Floats:
-    """The mean of each moment in each cell, drawn a little to the mean of all: a cell without rows has that."""
-    rows = np.bincount(cells, minlength=size) + _SMOOTHING
-    all_rows = lines.mean(axis=1, keepdims=True)
+    """The mean of each moment in each cell, drawn a little to the mean of all: a cell without rows has that.
+
+    A moment that is the same in all rows of every cell is known, however few they are, and is not drawn to anything.
+    """
+    rows, all_rows = np.bincount(cells, minlength=size), lines.mean(axis=1, keepdims=True)
     sums = np.stack([np.bincount(cells, line, size) for line in lines])
-    return np.asarray((sums + _SMOOTHING * all_rows) / rows)
+    plain = np.where(rows > 0, sums / np.maximum(rows, 1), all_rows)
+    apart = np.abs(lines - plain[:, cells]).max(axis=1, keepdims=True, initial=0.0)
+    known = apart <= 1e-9 * np.abs(lines).max(axis=1, keepdims=True, initial=0.0)
+    return np.asarray(np.where(known, plain, (sums + _SMOOTHING * all_rows) / (rows + _SMOOTHING)))
 
 
 def _slope(value: Callable[[Floats], float], sums: Floats) -> Floats:

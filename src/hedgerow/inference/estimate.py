@@ -156,8 +156,17 @@ class EstimateTable(tuple[Estimate, ...]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the estimates rest on, each said once."""
-        return tuple(dict.fromkeys(e.basis for e in self))
+        """What the estimates rest on, each said once; of figures that are not told beside others, which they are."""
+        found: dict[str, list[str]] = {}
+        for e in self:
+            found.setdefault(e.basis, []).append(e.group or e.name)
+        told = any(e.estimate is not None for e in self)
+        return tuple(
+            f"{'; '.join(which[:8])}{' and others' * (len(which) > 8)}: {basis[0].lower()}{basis[1:]}"
+            if told and basis.startswith(_CANNOT)
+            else basis
+            for basis, which in found.items()
+        )
 
     def __repr__(self) -> str:
         if not self:

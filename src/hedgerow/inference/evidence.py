@@ -131,25 +131,33 @@ class Evidence:
             return self.records.total, 0.0
         return max(sum(n / v for n, v in known) / precision, 1.0), 1 / precision
 
+    @cached_property
+    def _references(self) -> dict[int, Reference]:
+        return {}
+
+    @cached_property
+    def _tilted(self) -> dict[str, CodedTable]:
+        return {}
+
     def reference(self, rows: CodedTable) -> Reference:
         """The rows with the units that answers count."""
-        return Reference.of(rows, self.people, self.given)
+        if id(rows) not in self._references:  # the reference holds the rows: no other table can get their place
+            self._references[id(rows)] = Reference.of(rows, self.people, self.given)
+        return self._references[id(rows)]
 
     def tilted(self, column: str) -> CodedTable | None:
         """Rows of the relative, drawn so that they have the records' shares of the codes of ``column``."""
         if self.relative is None:
             return None
-        key, size = ("tilted", column), self.schema.size((column,))
-        if key not in self.relative.memo:
+        if column not in self._tilted:
+            size = self.schema.size((column,))
             here, there = (t.cells((column,)) for t in (self.records, self.relative))
             mine, theirs = (np.bincount(c, minlength=size) / len(c) for c in (here, there))
             weight = np.divide(mine, theirs, out=np.zeros(size), where=theirs > 0)[there]
             up_to = np.cumsum(weight) * (self.relative.rows / max(float(weight.sum()), 1e-12))
             drawn = np.searchsorted(up_to, np.arange(self.relative.rows) + 0.5)  # systematic: no chance in it
-            self.relative.memo[key] = self.relative.take(np.minimum(drawn, self.relative.rows - 1))
-        found = self.relative.memo[key]
-        assert isinstance(found, CodedTable)
-        return found
+            self._tilted[column] = self.relative.take(np.minimum(drawn, self.relative.rows - 1))
+        return self._tilted[column]
 
     def counts(self, columns: Sequence[str]) -> tuple[Floats, Floats, tuple[str, ...]] | None:
         """The counts of the cross of ``columns``, the variance of their noise, and the answers they come from.

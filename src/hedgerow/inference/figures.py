@@ -1,25 +1,27 @@
 """Every kind of use with its intervals, from the evidence of a release."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, sqrt
+from math import hypot, inf, log, sqrt
 from typing import final
 
 import numpy as np
+import polars as pl
 
 from hedgerow.errors import HedgerowError, JobError
-from hedgerow.inference.direct import SPLITS, Moments, RatioMoments, ScoreMoments, best, exactly, left_out, told_by
+from hedgerow.inference.direct import SPLITS, GroupFigure, Moments, RatioMoments, ScoreMoments, exactly
 from hedgerow.inference.estimate import Estimate, EstimateTable, normal, refused, with_interval
 from hedgerow.inference.evidence import Evidence, NoisyTable
 from hedgerow.inference.reference import Reference
-from hedgerow.public import CodedTable, Floats
+from hedgerow.public import LISTED, CodedTable, Floats, Places
 from hedgerow.uses import AbstractUse, Coefficient, Mean, PersonRate, Quantile, Rate, Table, cell_names
 
 _GIVEN = 0.2  # of a coefficient's variance, where most of it lies in columns that are known row by row
 _OWN = 0.5  # of a coefficient's variance, in bands that were cut for its model: few public rows blur it
 _FEW = 2  # records for each public row: with more, public rows alone do not say how far they err
-_MODEL_CAUTION = 2.0  # times what splits leave out of a whole model: it drifts further in years (docs/inference.md)
+_MODEL_CAUTION = (1.25, 2.0)  # times what splits leave out of a model: as far as answers are off (docs/inference.md)
+_DEALT_CAUTION = 2.0  # times what labels dealt anew among people leave out (docs/inference.md)
 _MOST_BY_PEOPLE = 400  # cells: each is played by itself
 _REPLICATES = "hedgerow sample --replicates shows how far the file's own figure moves with the noise"
 _STEPS = f"people were counted by first records and steps, which tell no figure of rows. {_REPLICATES}"
@@ -54,9 +56,9 @@ def estimates(evidence: Evidence, use: AbstractUse, *, level: float = 0.95, samp
         return EstimateTable(asked.quantiles(use))
     if isinstance(use, Coefficient):
         return EstimateTable(asked.by_moments(ScoreMoments(use)))
-    if isinstance(use, PersonRate) and evidence.people is not None and not set(use.by) & set(evidence.given):
-        return EstimateTable(asked.by_moments(asked.ratio(use.of_last_rows)))
-    why = f"there is no interval for uses of kind {use.kind}. {_REPLICATES}"
+    if isinstance(use, PersonRate) and evidence.people is not None:
+        return EstimateTable(asked.person_rates(use))
+    why = _STEPS if evidence.steps else f"there is no interval for uses of kind {use.kind}. {_REPLICATES}"
     return EstimateTable((refused(use.name, "", level, why),))
 
 
@@ -115,6 +117,16 @@ class _Asked:
         in_file, by = self._in_file(), self.use.groups
         return [self._moments(moments, by, g, name, _at(in_file, g)) for g, name in self._groups()]
 
+    def person_rates(self, use: PersonRate) -> list[Estimate]:
+        """The share of the people of every group. Which is a person's last row all of the rows say, given or not."""
+        if not set(use.by) & set(self.evidence.given):
+            return self.by_moments(self.ratio(use.of_last_rows))
+        in_file = self._in_file()
+        return [
+            self._moments(self.ratio(_last_row_in(use, g)), (), 0, name, _at(in_file, g))
+            for g, name in self._groups()
+        ]
+
     def ratio(self, numbers: Callable[[CodedTable], Floats]) -> RatioMoments:
         """A mean over rows.
 
@@ -138,9 +150,20 @@ class _Asked:
             return [refused(self.use.name, "", self.level, why)]
         in_file = self._in_file(shares=True)
         names = cell_names(schema, columns, np.arange(many))
+        known = tuple(c for c in columns if c in self.evidence.given)
+        can = _can_be(self._rows[0].rows, columns, known)
         return [
-            self._moments(self.ratio(_inside(columns, i)), (), 0, n, _at(in_file, i)) for i, n in enumerate(names)
+            self._moments(self.ratio(_inside(columns, i)), (), 0, n, _at(in_file, i))
+            if can[i]
+            else self._none(known, n)
+            for i, n in enumerate(names)
         ]
+
+    def _none(self, known: tuple[str, ...], name: str) -> Estimate:
+        """The share of a cell that no given row can lie in."""
+        people = np.array([float(self._rows[0].units.rows)])
+        parts = {"sampling": float(np.sqrt(_chance(np.zeros(1), people))[0]) * self.sampling}
+        return self._with_interval(name, 0.0, parts, f"{_public(known)}, and no row has these values.", 0.0)
 
     def quantiles(self, use: Quantile) -> list[Estimate]:
         """Quantiles of every group (Woodruff 1952): the interval of the share below, carried over to values."""
@@ -159,7 +182,8 @@ class _Asked:
         y = y[np.isfinite(y)]
         if len(y) < 2:
             return refused(use.name, name, self.level, "the rows that it leans on have no number there", in_file)
-        told = best(e.tables, self.ratio(_below(use.of, float(np.quantile(y, share)))), rows, use.groups, g)
+        near = self.ratio(_below(use.of, float(np.quantile(y, share))))
+        told = GroupFigure(near, rows, use.groups, g).best(e.tables)
         if told is None:
             return self._unmeasured(name, in_file)
         curve = _curve(told.table, rows, use, g)
@@ -171,7 +195,8 @@ class _Asked:
         spread = normal(self.level) * sqrt(sum(p * p for p in parts.values()))
         # where in a bin values lie records do not tell, and a public table does
         step = _bin_width(e, use.of) / 4 if e.relative is None else 0.0
-        low, high = _inverse(curve, share - spread) - step, _inverse(curve, share + spread) + step
+        low, high = (_inverse(curve, share + s) for s in (-spread, spread))
+        low, high = value - hypot(value - low, step), value + hypot(high - value, step)
         slope = (high - low) / 2 / max(spread, 1e-12)
         widths = {k: slope * normal(self.level) * v for k, v in parts.items()}
         return Estimate(use.name, name, value, low, high, self.level, widths, self._basis(told.table), in_file)
@@ -195,13 +220,21 @@ class _Asked:
             rows, other = e.reference(e.relative), e.reference(e.records) if few else None
             if own := self._own_bands(use):
                 moments, tables = ScoreMoments(use, tells=_OWN), own
-        told = best(tables, moments, rows, by, g)
+        told = GroupFigure(moments, rows, by, g).best(tables)
         found = told and self._parts(moments, told.table, (rows, other), by, g)
         if told is None or not found:
             return self._unmeasured(name, in_file)
         value, parts = found
         basis = self._basis(told.table)
-        return with_interval(use.name, name, value, parts, level=self.level, basis=basis, in_file=in_file)
+        return self._with_interval(name, value, parts, basis, in_file)
+
+    def _with_interval(
+        self, name: str, value: float, parts: dict[str, float], basis: str, in_file: float | None
+    ) -> Estimate:
+        bounds = (0.0, 1.0) if isinstance(self.use, Table | Rate | PersonRate) else (-inf, inf)
+        return with_interval(
+            self.use.name, name, value, parts, level=self.level, basis=basis, in_file=in_file, bounds=bounds
+        )
 
     @cached_property
     def _needs(self) -> set[str]:
@@ -216,9 +249,8 @@ class _Asked:
         found = exactly(moments, self._rows[0], by, g)
         if found is None:
             return refused(self.use.name, name, self.level, "the given rows do not determine it", in_file)
-        basis = f"The columns {', '.join(sorted(self._needs))} were public row by row."
         parts = {"sampling": found[1] * self.sampling}
-        return with_interval(self.use.name, name, found[0], parts, level=self.level, basis=basis, in_file=in_file)
+        return self._with_interval(name, found[0], parts, f"{_public(sorted(self._needs))}.", in_file)
 
     def _own_bands(self, use: Coefficient) -> tuple[NoisyTable, ...]:
         """The tables whose bands were cut for a model of these very columns."""
@@ -259,18 +291,45 @@ class _Asked:
         Public rows, or else these, are split to see what the cells leave out.
         """
         rows, other = references
-        told = told_by(table, moments, rows, by, g)
+        first, second = (r and GroupFigure(moments, r, by, g) for r in (rows, other))
+        assert first is not None
+        told, again = first.told_by(table), second and second.told_by(table)
         if told is None:
             return None
-        again = None if other is None else told_by(table, moments, other, by, g)
-        public = other if self.evidence.given and again is not None else rows
-        played = left_out(table, moments, public or rows, by, g)
+        public = second if self.evidence.given and again is not None else first
+        played = self._played(public or first, first, table)
         apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
         whole = isinstance(self.use, Coefficient) and not self.evidence.given  # given columns are no model's
-        more = _MODEL_CAUTION if whole else 1.0
+        more = float(np.clip(first.further_than_played(table), *_MODEL_CAUTION)) if whole else 1.0
         recipe = sqrt((more * played) ** 2 + apart**2)
-        parts = {"sampling": told.sampling * self.sampling, "noise": told.noise, "recipe": recipe}
+        noise = sqrt(told.noise**2 + self._placing(first, table) ** 2)
+        parts = {"sampling": told.sampling * self.sampling, "noise": noise, "recipe": recipe}
         return told.value, parts
+
+    def _played(self, public: GroupFigure, known: GroupFigure, table: NoisyTable) -> float:
+        """What the cells leave out, played with halves of public rows.
+
+        Of people whose rows are known, halves play chance that these do not have.  So their labels alone are dealt
+        out anew, the public people's for the truth and the records' for the release, and the smaller play counts.
+        """
+        halves = public.left_out(table)
+        if not known.told_apart(table, self._needs):
+            return halves
+        fewer = sqrt(public.reference.units.rows / max(known.reference.units.rows, 1))
+        dealt = sqrt((public.relabelled(table) * max(fewer, 1.0)) ** 2 + known.relabelled(table) ** 2)
+        return float(np.fmin(halves, _DEALT_CAUTION * dealt))
+
+    def _placing(self, figure: GroupFigure, table: NoisyTable) -> float:
+        """The noise in how a column's values lie within cells, where no public or given row says it."""
+        e, of = self.evidence, getattr(self.use, "of", "")
+        counted = e.counts((of,)) if of and e.relative is None and not e.given and e.people is None else None
+        if counted is None:
+            return 0.0
+        inside = np.unravel_index(figure.group, e.schema.shape(figure.by)) if figure.by else ()
+        group = {c: e.schema.cell_labels(c)[int(i)] for c, i in zip(figure.by, inside, strict=True)}
+        labels = {of: list(e.schema.cell_labels(of)), "count": [1.0] * len(counted[0])}
+        codes = pl.DataFrame(labels).with_columns(pl.lit(label).alias(c) for c, label in group.items() if c != of)
+        return figure.placing(table, CodedTable.of_counts(e.schema, codes), counted[0], counted[1])
 
     def _groups(self) -> list[tuple[int, str]]:
         size = self.evidence.schema.size(self.use.groups)
@@ -286,7 +345,8 @@ class _Asked:
         split = "the public table" if self.evidence.relative is not None else rows
         what = "answers" if self.evidence.people is None else "counts of people"
         told = f"From the noisy {what} about {table.question}; within their cells from {rows}."
-        return f"{told} What that leaves out was played with {SPLITS} splits of {split} that drift apart."
+        dealt = "" if self.evidence.people is None else ", and by dealing out labels anew where these were counted"
+        return f"{told} What that leaves out was played with {SPLITS} splits of {split} that drift apart{dealt}."
 
     def _each(self, values: Floats, parts: dict[str, Floats], basis: str, in_file: Floats) -> list[Estimate]:
         names = cell_names(self.evidence.schema, self.use.groups, np.arange(len(values)))
@@ -297,19 +357,7 @@ class _Asked:
             if not np.isfinite(value):
                 found.append(refused(self.use.name, name, self.level, few, own))
                 continue
-            deviations = {k: float(v[i]) for k, v in parts.items()}
-            found.append(
-                with_interval(
-                    self.use.name,
-                    name,
-                    value,
-                    deviations,
-                    level=self.level,
-                    basis=basis,
-                    in_file=own,
-                    bounds=(0.0, 1.0),
-                )
-            )
+            found.append(self._with_interval(name, value, {k: float(v[i]) for k, v in parts.items()}, basis, own))
         return found
 
     def _in_file(self, *, shares: bool = False) -> Floats:
@@ -351,9 +399,25 @@ def _open(e: Evidence, columns: tuple[str, ...]) -> tuple[Floats, Floats, str] |
     """The counts of a table, the variance of their noise, and what they rest on: given columns are known exactly."""
     if e.given and set(columns) <= set(e.given):
         counts = np.bincount(e.records.cells(columns), e.records.counts, e.schema.size(columns)).astype(np.float64)
-        return counts, np.zeros(len(counts)), f"The columns {', '.join(columns)} were public row by row."
+        return counts, np.zeros(len(counts)), f"{_public(columns)}."
     found = e.counts(columns)
     return None if found is None else (found[0], found[1], f"From the noisy answers about {', '.join(found[2])}.")
+
+
+def _public(columns: Sequence[str]) -> str:
+    which = f"column {columns[0]} was" if len(columns) == 1 else f"columns {', '.join(columns)} were"
+    return f"The {which} public row by row"
+
+
+def _can_be(rows: CodedTable, columns: tuple[str, ...], known: tuple[str, ...]) -> Places:
+    """For every cell of the cross of ``columns``, whether a row has its values of those that are ``known``."""
+    shape = rows.schema.shape(columns)
+    there = np.ones(rows.schema.size(columns), np.bool_)
+    if known:
+        codes = dict(zip(columns, np.unravel_index(np.arange(len(there)), shape), strict=True))
+        place = np.ravel_multi_index([codes[c] for c in known], rows.schema.shape(known))
+        there = np.isin(place, rows.cells(known))
+    return np.asarray(there)
 
 
 def _tails(level: float) -> float:
@@ -368,8 +432,6 @@ def _chance(share: Floats, rows: Floats | float) -> Floats:
 
 
 def _codes(e: Evidence, use: Rate) -> Floats:
-    import polars as pl
-
     wanted = pl.DataFrame({use.of: pl.Series(use.values, dtype=pl.String)})
     return np.asarray(e.schema.coding.encode(wanted, [use.of])[use.of])
 
@@ -377,6 +439,11 @@ def _codes(e: Evidence, use: Rate) -> Floats:
 def _inside(columns: tuple[str, ...], cell: int) -> Callable[[CodedTable], Floats]:
     """Whether a row lies in a cell."""
     return lambda table: (table.cells(columns) == cell).astype(np.float64)
+
+
+def _last_row_in(use: PersonRate, group: int) -> Callable[[CodedTable], Floats]:
+    """Of people whose last row lies in a group, whether it is ever true of them."""
+    return lambda table: np.where(table.cells(use.groups) == group, use.of_last_rows(table), np.nan)
 
 
 def _below(of: str, value: float) -> Callable[[CodedTable], Floats]:
@@ -412,7 +479,11 @@ def _inverse(curve: Curve, share: float) -> float:
 
 
 def _bin_width(e: Evidence, of: str) -> float:
-    numbers = e.schema.column(of).code_numbers
+    """How wide the bins of a column mostly are; a value that is listed has none."""
+    column = e.schema.column(of)
+    if column.kind in LISTED:
+        return 0.0
+    numbers = column.code_numbers
     known = numbers[np.isfinite(numbers)]
     return float(np.median(np.diff(np.sort(known)))) if len(known) > 1 else 0.0
 

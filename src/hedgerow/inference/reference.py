@@ -5,7 +5,7 @@ So a figure of rows is told by counts of people, and its sampling error is that 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -40,6 +40,7 @@ class Reference:
     units: CodedTable
     who: Places | None = None
     given: tuple[str, ...] = ()
+    _members: "dict[tuple[tuple[str, ...], int], Reference]" = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: CodedTable, people: CountedPeople | None = None, given: Sequence[str] = ()) -> "Reference":
@@ -59,6 +60,17 @@ class Reference:
         rows = np.flatnonzero(whose >= 0)
         return Reference(self.rows.take(rows), part, whose[rows], self.given)
 
+    def relabelled(self, donor: Places) -> "Reference":
+        """The people with the labels of others, ``donor`` by ``donor``: all columns that are not given."""
+        assert self.who is not None
+        first = np.unique(self.who, return_index=True)[1]  # every row of a person has the same labels
+        described = {c.name for c in self.rows.schema.columns}
+        labels = [c for c in self.rows.frame.columns if c in described and c not in self.given]
+        rows, units = self.rows.frame, self.units.frame
+        new = rows.with_columns(rows[c][first[donor][self.who]] for c in labels)
+        people = units.with_columns(units[c][donor] for c in labels if c in units.columns)
+        return Reference(self.rows.with_frame(new), self.units.with_frame(people), self.who, self.given)
+
     def told(self, by: Sequence[str]) -> tuple[str, ...]:
         """Those of the columns ``by`` that answers must tell: of people, what is not given row by row."""
         return tuple(by) if self.who is None else tuple(c for c in by if c not in self.given)
@@ -70,6 +82,11 @@ class Reference:
         return int(np.ravel_multi_index([int(codes[c]) for c in told], schema.shape(told))) if told else 0
 
     def members(self, by: Sequence[str], group: int) -> "Reference":
-        """The units that may have rows in the group: by the columns that answers must tell."""
+        """The units that may have rows in the group: by the columns that answers must tell. Taken once."""
         told = self.told(by)
-        return self.take(np.flatnonzero(self.units.cells(told) == self.group(by, group))) if told else self
+        if not told:
+            return self
+        key = (told, self.group(by, group))
+        if key not in self._members:
+            self._members[key] = self.take(np.flatnonzero(self.units.cells(told) == key[1]))
+        return self._members[key]

@@ -106,7 +106,8 @@ class _Table:
         return hash(self._values())
 
     def __repr__(self) -> str:
-        place = "frame" if self.is_frame else re.sub(r"//[^@/]*@", "//", str(self.table))  # no user, no password
+        # of an address no user, no password, and no options, which may hold one
+        place = "frame" if self.is_frame else re.sub(r"(?<=://)(?:.*@)?([^?#]*)[^#]*", r"\1", str(self.table))
         parts = [repr(place)]
         for f in fields(self):  # type: ignore[arg-type]
             if f.name != "table" and (value := getattr(self, f.name)) != f.default:

@@ -110,9 +110,16 @@ class AbstractPeople(ABC):
 
     @abstractmethod
     def go_on(
-        self, first: Mapping[str, Codes], span: npt.NDArray[np.int64], rng: np.random.Generator
-    ) -> tuple[npt.NDArray[np.int64], Mapping[str, Codes]]:
-        """The codes of all records of people who begin so, person by person, and the person of each."""
+        self,
+        first: Mapping[str, Codes],
+        numbers: Mapping[str, Expected],
+        span: npt.NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> tuple[npt.NDArray[np.int64], Mapping[str, Codes], Mapping[str, Expected]]:
+        """The person of each record of people who begin so, person by person, its codes, and numbers that are known.
+
+        ``numbers`` has those of the first records, NaN where there is none.
+        """
 
 
 class AbstractAttachment(ABC):

@@ -13,6 +13,7 @@ _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted a
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
 _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"
+_LINES = "chosen on acs_ma, adult_halves and personnel at epsilon 0.1 and 1, with pretended noise"
 _DESCENT = "chosen on adult, acs_ma and personnel at epsilon 1, and on personnel at 10, with pretended noise"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
@@ -46,7 +47,7 @@ class BlendConstants:
     prediction_worth: float = chosen(
         5.0,
         "times",
-        "that an error counts in a pair with a column that a use predicts",
+        "that an error counts in a pair with a column that a use predicts; in public_blend also with the groups",
         "chosen among 1, 5 and 20 on adult with tree_blend at epsilon 1; acs_ma and census were kept apart",
     )
     figure_noise: float = chosen(0.5, "of the rows", "the most that the noise of a figure's bands may move")
@@ -63,6 +64,19 @@ class BlendConstants:
         "of the rows",
         "the most in both tails of a column: with more, noise leaves nothing to tell them by",
         _NUMBERS,
+    )
+    heap_sure: float = chosen(
+        3.5,
+        "standard deviations of noise and chance",
+        "by which a count must stand out from its neighbours to be left out of smoothing",
+        _LINES,
+    )
+    smooth_gain: float = chosen(
+        0.7, "of the noise's own", "estimated error below which a one-way table is smoothed along its order", _LINES
+    )
+    heap_rounds: int = chosen(3, "rounds", "of finding such counts and the width of smoothing")
+    like_cells: float = chosen(
+        5.0, "cells", "that all pairs together count for in how far a pair is drawn to what is expected", _LINES
     )
     descent_power: float = chosen(0.75, "power of its cells", "by which a pair counts in record descent", _DESCENT)
     descent_end: int = chosen(500, "one record in", "record descent ends when fewer values move in a sweep")
@@ -102,12 +116,6 @@ class PublicBlendConstants(BlendConstants):
     foreign_trust: float = chosen(
         0.5, "share of trust", "below it, and further apart, a public column is of other people", _LOOKED
     )
-    unfit_trust: float = chosen(
-        0.8,
-        "share of trust",
-        "below it the drift of a public one-way table says nothing of the drift of the others",
-        "chosen on simulated personnel tables of seeds 3, 11 and 21; 0.5 and 0.9 are about as good",
-    )
     least_association: float = chosen(
         0.002, "mean squared Cramer's V", "below it the columns of a public table count as independent", _STRANGERS
     )
@@ -118,20 +126,32 @@ class PublicBlendConstants(BlendConstants):
         0.05, "squared distance a column", "the least of a stranger's one-way tables", _STRANGERS
     )
     few_chance: float = chosen(0.12, "L1 of pairs", "of sampling, up to which public rows are enough", _STRANGERS)
+    tree_luck: float = chosen(
+        1.0,
+        "standard errors",
+        "that public pairs seem to fit less because the tree was chosen by the same noise",
+        "set after a look at nltcs at epsilon 0.1: there pairs outside the tree lay 0.85 below a good relative's",
+    )
     unlike_trust: float = chosen(
         0.5, "share of trust", "below it in all its pairs a public column is of other people", _STRANGERS
     )
     support_trust: float = chosen(
-        0.5, "trust times rows per record", "below it records start from a tree of the estimates", _STRANGERS
+        0.5, "trust times like pairs times rows", "below it records start from a tree of the estimates", _STRANGERS
     )
     tail_weight: float = chosen(0.01, "of all weight", "on the extra rows before they are raked", _LOOKED)
+    stay: float = chosen(
+        0.5,
+        "records",
+        "that the cells of its pairs gain on average before descent changes a value of a row",
+        "chosen among 0.25 to 16 on acs_ma and adult_halves at epsilon 0.1, 1 and 10, with pretended noise",
+    )
     light_raking: tuple[int, float] = chosen(
         (5, 0.25), "sweeps, power", "of weighing rows when drawn records are refined", _RAKED
     )
     full_raking: tuple[int, float] = chosen(
         (30, 0.5), "sweeps, power", "of weighing rows when their weights must do", _RAKED
     )
-    bearable: float = chosen(0.5, "of the rows", "the most that the noise of a table for a use may move")
+    bearable: float = chosen(0.5, "of the rows", "the most that the noise of a table for a use or of groups may move")
     support_rows: int = chosen(1 << 20, "rows", "up to so many records the support has a row for each", _WORK)
 
 
@@ -334,10 +354,23 @@ class CareersConstants:
     smoothing: float = chosen(2.0, "steps", "of the mix of all leaves, added to the public steps of each leaf")
     smallest_leaf: int = chosen(40, "public steps", "in a leaf of a tree of moves")
     deepest_leaf: int = chosen(8, "splits", "above a leaf of a tree of moves")
-    still: float = chosen(0.01, "of the public steps", "in which a column moves at most that is said to stay")
-    still_weight: Fraction = chosen(Fraction(1, 4), "of the weight of others", "for tables of columns that stay")
+    leaf_chance: float = chosen(
+        4.0, "impurities", "that a leaf of a tree of moves costs: splits are chosen among many"
+    )
+    still: float = chosen(0.01, "of the public steps", "in which a column does at most what it does not do mostly")
+    still_weight: Fraction = chosen(Fraction(1, 8), "of the weight of others", "for tables of such columns")
+    destinations: tuple[float, ...] = chosen(
+        (0.5, 2.0, 5.0, 15.0, 50.0), "steps", "that go where all go, added to the public ones from each value"
+    )
+    laplace: float = chosen(
+        1.7, "of normal noise", "how far Laplace noise goes as rarely as normal noise goes four deviations"
+    )
+    band: float = chosen(10.0, "standard deviations of the noise", "in steps, that a band of moves is to have")
     public_steps: int = chosen(200_000, "steps", "the most that trees of moves are grown on", _WORK)
     records: int = chosen(2, "records for each value of the time", "that a career has at most")
+    drift: float = chosen(0.1, "of a count", "by which first records of another period are off, in deviations")
+    window_drift: float = chosen(0.2, "of a count", "by which public careers in the right window may be off")
+    window_times: int = chosen(128, "values of the time", "up to which windows are tried", _WORK)
 
 
 BLEND = BlendConstants()

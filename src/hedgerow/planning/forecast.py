@@ -1,7 +1,7 @@
 """What a job will ask, cost and give, computed before any confidential row is read."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, sqrt
@@ -15,7 +15,9 @@ from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.figures import table_html
 from hedgerow.planning.tables import Imagined, RecipeForecast, imagined, side_by_side
 from hedgerow.public import (
+    BINNED,
     Budget,
+    Column,
     PricedQuestion,
     PublicData,
     Schema,
@@ -26,6 +28,7 @@ from hedgerow.public import (
     law_of,
     people_facts,
     spend_to_json,
+    unknown_rule,
 )
 from hedgerow.recipes import AbstractRecipe
 from hedgerow.stand_in import FEWEST, RUNS, StandIn, quick
@@ -101,6 +104,31 @@ def mostly_noise(requests: Sequence[Spend], rows: int | None, budget: Budget) ->
     )
 
 
+def one_value(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Of each column in which the schema knows one value only, what becomes of rows with another."""
+
+    def known(c: Column) -> int:
+        return c.bin_count + len(c.special) if c.kind in BINNED and c.beyond == "unknown" else len(c.values)
+
+    return tuple(
+        f"{c.name} has one value in the schema, {c.cell_labels[0]}. Rows of the confidential table with any other "
+        f"would be {unknown_rule(c)}, and published so, for the same price. If there can be others, list them in the "
+        "schema; if not, leave the column out."
+        for c in columns
+        if c.knows_unknown and known(c) == 1
+    )
+
+
+def beyond_bins(columns: Iterable[Column]) -> tuple[str, ...]:
+    """Of each column whose numbers beyond the bins have no bin, what becomes of them."""
+    return tuple(
+        f"{c.name} is known from {c.cell_labels[0]} to {c.cell_labels[c.bin_count - 1]}: rows beyond are "
+        f"{unknown_rule(c)}"
+        for c in columns
+        if c.bin_count > 1 and c.beyond == "unknown"
+    )
+
+
 def _noisy(requests: Sequence[Spend], budget: Budget) -> list[tuple[float, PricedQuestion]]:
     """The expected sum of all noise on each table, without its sign, as if the whole budget went to these tables."""
     part = float(sum((r.cost for r in requests), Fraction(0)) / budget.total)
@@ -136,6 +164,8 @@ class Plan:
         remarks: what the recipe has to say of its plan.
         recipe_forecasts: for a table of counts, how each recipe for tables would fare.
         imagined: the table that these recipe_forecasts are worked out for.
+        narrow: of columns in which the schema knows one value only, what becomes of others.
+        ends: of columns whose numbers beyond the bins have no bin, where these end.
         fits: how the public table and the target fit the schema, each under its role.
         attach: of a job that attaches columns by trees: what these are expected to give; see ``planning/attach.py``.
     """
@@ -151,6 +181,8 @@ class Plan:
     remarks: tuple[str, ...] = ()
     recipe_forecasts: tuple[RecipeForecast, ...] = ()
     imagined: Imagined | None = None
+    narrow: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
     fits: tuple[tuple[str, TableFit], ...] = ()
     attach: AbstractDetails | None = None
 
@@ -171,8 +203,8 @@ class Plan:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """What the public table and the target hold that the schema does not know, in words."""
-        return tuple(f"{role} table: {line}" for role, fit in self.fits for line in fit.lines)
+        """What the public table and the target hold that the schema does not know, and where its numbers end."""
+        return (*(f"{role} table: {line}" for role, fit in self.fits for line in fit.lines), *self.ends)
 
     @property
     def noise_exceeds(self) -> bool:
@@ -181,12 +213,13 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must be seen before anything is paid: weak promises, too much noise, uses expected to be missed."""
+        """What must be seen before paying: weak promises, noise, lone values, uses expected to be missed."""
         rows, unit = self.assumed_rows, self.tariff.guarantee.unit
         asks, relative = (self.requests, rows, self.budget), any(role == "public" for role, _ in self.fits)
         noisy = too_noisy(*asks) or ("" if relative else mostly_noise(*asks))
         general = [w for w in (weak_promise(self.budget, unit), noisy) if w]
-        return (*general, *(v.sentence for v in self.missed))
+        prior = (f.warning for f in self.recipe_forecasts if f.chosen and f.warning)
+        return (*general, *prior, *self.narrow, *(v.sentence for v in self.missed))
 
     @property
     def missed(self) -> tuple[Verdict, ...]:
@@ -232,6 +265,7 @@ class Plan:
             "uses": [v.to_json() for v in self.verdicts],
             "minutes": self.seconds / 60,
             "remarks": list(self.remarks),
+            "outside": list(self.outside),
             "tables_and_schema": [{"role": role, **fit.to_json()} for role, fit in self.fits],
             "warnings": list(self.warnings),
             "tables_side_by_side": [f.to_json() for f in self.recipe_forecasts],
@@ -270,6 +304,8 @@ def outline(
         raise JobError(
             f"The recipe {recipe.name} asks for no table before its first answer: see AbstractRecipe. {NOTHING}"
         )
+    asked = {c for r in requests for a in r.asked for c in a.question.columns} if recipe.table_settings else None
+    columns = [c for c in public.schema.columns if asked is None or c.name in asked]
     table = imagined(recipe, public, tariff=tariff, rows=assumed, table=requests[0].asked[0].question)
     return Plan(
         recipe=recipe.name,
@@ -281,6 +317,8 @@ def outline(
         memory=memory,
         seconds=3.3 + cells * 2e-7 + recipe.seconds(public, size),  # Python and its libraries start first
         remarks=recipe.remarks(tariff, budget, public),
+        narrow=one_value(columns),
+        ends=beyond_bins(columns),
         recipe_forecasts=() if table is None else side_by_side(recipe, table, budget, rng),
         imagined=table,
         fits=tuple(

@@ -169,10 +169,11 @@ def side_by_side(
 ) -> tuple[RecipeForecast, ...]:
     """The forecasts of all recipes for tables of counts, the job's own among them."""
     last = table.tariff.coding.cells(table.table.columns[-1:])
-    found = [_expected(IntegerCounts.name, recipe, lambda: table.noisy(budget, rng))]
+    rows = round(float(table.counts.sum()))
+    found = [_expected(IntegerCounts.name, recipe, rows, lambda: table.noisy(budget, rng))]
     if isinstance(recipe, IntegerCounts) and recipe.prior == "public":
         found[0] = replace(found[0], note="without its prior, which can only help")
-    found.append(_expected(DirichletMultinomial.name, recipe, lambda: table.drawn(budget, rng)))
+    found.append(_expected(DirichletMultinomial.name, recipe, rows, lambda: table.drawn(budget, rng)))
     if last != 2:
         note = f"needs a column of two cells; {table.table.columns[-1]} has {last}"
         found.append(RecipeForecast(BetaBinomial.name, False, note=note))
@@ -185,13 +186,15 @@ def side_by_side(
     return tuple(found)
 
 
-def _expected(name: str, recipe: AbstractRecipe, figures: Callable[[], tuple[float, float, float]]) -> RecipeForecast:
+def _expected(
+    name: str, recipe: AbstractRecipe, rows: int, figures: Callable[[], tuple[float, float, float]]
+) -> RecipeForecast:
     chosen = recipe.name == name
     try:
         prior, distance, small = figures()
     except HedgerowError as refusal:
         return RecipeForecast(name, chosen, note=str(refusal).splitlines()[0])
-    return RecipeForecast(name, chosen, prior, distance, small, warning=_warning(name, prior))
+    return RecipeForecast(name, chosen, prior, distance, small, warning=_warning(name, prior, rows))
 
 
 def _same(name: str, recipe: AbstractRecipe, like: RecipeForecast) -> RecipeForecast:
@@ -216,13 +219,14 @@ def _folded(mean: float, deviation: float) -> float:
     return deviation * sqrt(2 / pi) * exp(-tilt * tilt / 2) + mean * erf(tilt / sqrt(2))
 
 
-def _warning(name: str, prior: float) -> str:
+def _warning(name: str, prior: float, rows: int) -> str:
     if prior < 0.1:
         return ""
     mostly = "mostly its prior" if prior > 0.5 else "a good part prior"
     return (
         f"{name} at this epsilon publishes {mostly}: {100 * prior:.0f} % of the weight behind each count is the "
-        "public prior, only the rest is the confidential table. Take integer_counts, or a larger epsilon."
+        f"public prior, only the rest is the confidential table, taken to have {rows:,} rows. Take integer_counts, "
+        "or a larger epsilon."
     )
 
 

@@ -6,25 +6,24 @@ Codes are kept in parts (``counting/parts.py``).  A batch is coded in one thread
 import os
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Protocol, cast, final, runtime_checkable
+from typing import Any, Protocol, cast, final, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.encode import Lookup, encode
-from hedgerow.counting.fingerprint import RowKey
+from hedgerow.counting.fingerprint import WHOLE, RowKey
 from hedgerow.counting.order import must_be_public, ranks, ties
-from hedgerow.counting.parts import TIMES, Part, digits, in_order, merged, stored, whole_units
+from hedgerow.counting.parts import TIMES, Part, digits, filled, in_order, rooms, stored, whole_units
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.public.coding import Coding, as_text, code_type, person_cap, records
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Counts
 
 THREADS = min(8, getattr(os, "process_cpu_count", os.cpu_count)() or 1)  # the former from Python 3.13
-_ROWS, _VALUES = 1 << 18, 1 << 22  # the most rows and values of a batch
+_ROWS, _VALUES, _HASHED = 1 << 18, 1 << 22, 1 << 13  # the most rows and values of a batch, and rows hashed at once
 _FEW = 1 << 22  # cells of a plan that every thread may hold
-_Coded = tuple[Part, npt.NDArray[np.uint64], pl.DataFrame]
 
 
 @runtime_checkable
@@ -75,63 +74,65 @@ class LocalCounter:
         """Read the table: keep the codes of all rows that count, and give the sum of hashes if there is a key."""
         person, count = self._guarantee.person, self._guarantee.count
         rules = {c.name: [partial(encode, c)] for c in self._coding.columns}
+        types = {c.name: code_type(c.size) for c in self._coding.columns} | ({TIMES: np.uint32} if count else {})
         hashed = sorted({*self.columns} - {count}) if key is not None else []
         with_key = RowKey.of(key, hashed) if key is not None else None
         lookups = {n: Lookup(*rules.get(n, ()), *([with_key.words] if with_key else ())) for n in hashed or rules}
         columns = list(dict.fromkeys([*lookups, *filter(None, (person, count, person and self._order))]))
 
-        def coded(batch: pl.DataFrame) -> _Coded:
-            part = {c.name: np.empty(len(batch), code_type(c.size)) for c in self._coding.columns}
-            words = np.empty((len(hashed), len(batch)), np.uint64)
-            for name, of in lookups.items():
-                lines = [part[name]] if name in part else []
-                of.fill(batch[name], *lines, *([words[hashed.index(name)]] if with_key else []))
+        def coded(given: tuple[pl.DataFrame, Part, int]) -> tuple[Part, int, npt.NDArray[np.uint64], pl.DataFrame]:
+            batch, room, at = given
+            part = {name: line[at : at + len(batch)] for name, line in room.items()}
+            write = {name: of.writer(batch[name]) for name, of in lookups.items()}
+            for name in rules:
+                write[name](0, 0, part[name])
             if count:
-                part[TIMES] = records(batch[count]).astype(np.uint32)
+                part[TIMES][:] = records(batch[count])
             times = part[TIMES].astype(np.uint64) if count else np.ones(len(batch), np.uint64)
-            total = with_key.total(words, times) if with_key else np.zeros(2, np.uint64)
+            total = np.zeros(2, np.uint64)
+            for low in range(0, len(batch), _HASHED) if key is not None else ():
+                words = np.empty((len(hashed), len(times[low : low + _HASHED])), np.uint64)
+                for name, line in zip(hashed, words, strict=True):
+                    write[name](-1, low, line)
+                total += cast(RowKey, with_key).total(words, times[low : low + _HASHED])
             told = [name_of(batch[person]).alias("person")] if person else []
-            return (
-                part,
-                total,
-                pl.DataFrame([*told, *([as_text(batch[self._order]).alias("order")] if self._order else [])]),
-            )
+            told += [as_text(batch[self._order]).alias("order")] if self._order else []
+            return room, len(batch), total, pl.DataFrame(told)
 
         people, hashes, self._whole = list[pl.DataFrame](), [np.zeros(2, np.uint64)], False
 
-        def parts() -> Iterator[Part]:
-            batches = self._source.batches(columns, max(1 << 12, min(_ROWS, _VALUES // len(columns))))
-            for part, total, names in in_order(THREADS, coded, batches):
+        def parts() -> Iterator[tuple[Part, int]]:
+            rows = max(1 << 12, min(_ROWS, _VALUES // len(columns)))
+            given = rooms(self._source.batches(columns, rows), 4 * rows, types)  # many small parts take longer
+            for room, more, total, names in in_order(THREADS, coded, given):
                 hashes.append(total)
                 people.append(names)
-                yield part
+                yield room, more
 
-        self._kept = stored(merged(parts()))
+        self._kept = stored(filled(parts()))
         if person and people:
-            first = ties(self._coding, self._guarantee)
-            cap(self._kept, pl.concat(people), self._guarantee.rows_per_person, first)
+            cap(self._kept, pl.concat(people), self._guarantee.rows_per_person, ties(self._coding, self._guarantee))
         return np.asarray(np.sum(hashes, axis=0, dtype=np.uint64))
 
 
 def name_of(person: pl.Series) -> pl.Series:
     """What people are told apart by: ``as_text``, or whole numbers as they are, which is the same."""
-    return person.cast(pl.Int64) if person.dtype.is_integer() and person.dtype != pl.UInt64 else as_text(person)
+    return person.cast(pl.Int64) if person.dtype in WHOLE else as_text(person)
 
 
 def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[str]) -> None:
     """Leave in ``parts`` what counts by ``person_cap``; the unit of a row is the row with which its person begins."""
-    person, keep = people["person"], np.empty(len(people), bool)
+    first = people.with_row_index().select(pl.col("index").min().over("person")).to_series()
+    person, keep = first.set(people["person"].is_null(), None), np.empty(len(first), bool)
+    by: Any = slice(None)
     if "order" in people.columns:  # rows of equal rank by their codes: of rows with equal codes any may count
         codes = [np.concatenate([part[name] for part in parts]) for name in reversed(names)]
         by = np.lexsort([*codes, ranks(people["order"]).to_numpy()])
-        keep[by] = person_cap(person.gather(by), rows).to_numpy()
-    else:
-        keep[:] = person_cap(person, rows).to_numpy()
-    first = person.to_frame("p").with_row_index().select(pl.col("index").min().over("p")).to_series().to_numpy()
+    keep[by] = person_cap(person[by], rows).to_numpy()
     end = 0
     for part in parts:
         here = slice(end, end := end + len(next(iter(part.values()))))
         for name, line in part.items():
             line[: keep[here].sum()] = line[keep[here]]
             part[name] = line[: keep[here].sum()]
-        part[UNIT] = first[here][keep[here]]
+        part[UNIT] = first.to_numpy()[here][keep[here]]

@@ -2,6 +2,7 @@
 
 from hedgerow.public.aggregates import ask_for_counts, expanded, expanded_public, looks_aggregated
 from hedgerow.public.career_tables import (
+    Window,
     career_codes,
     career_coding,
     career_time,
@@ -10,8 +11,10 @@ from hedgerow.public.career_tables import (
     first_table,
     in_order,
     owners,
+    seen_through,
     start_schema,
     start_table,
+    step_rows,
 )
 from hedgerow.public.careers import FIRST, GAP, MOVE, SPAN, CareerCoding, asked_of
 from hedgerow.public.coding import CodedColumn, Codes, Coding, JoinedColumn, as_text, code_type, person_cap, records
@@ -43,17 +46,25 @@ from hedgerow.public.costs.statement import (
 )
 from hedgerow.public.costs.stopping import Choice, Stopping
 from hedgerow.public.costs.urn import Urn, exp_floor, price_urn, row_epsilon, rows_cross
-from hedgerow.public.files import OPENERS, Source, file_hash, file_of, open_source, same_file
+from hedgerow.public.files import OPENERS, Source, open_source
 from hedgerow.public.formula import Formula, Term, make_claim
 from hedgerow.public.frames import must_be_here, open_public
 from hedgerow.public.office import default_ledger
 from hedgerow.public.people import Fact, PeopleCoding, people_facts
 from hedgerow.public.people_tables import coding_of, people_schema, people_table
-from hedgerow.public.pieces import PIECE, RecordFile, Table, pieces, whole
+from hedgerow.public.pieces import PIECE, RecordFile, Table, file_hash, file_of, pieces, same_file, whole
 from hedgerow.public.schema.check import nearest
 from hedgerow.public.schema.column import BINNED, LISTED, MOST_OUTSIDE, Column, as_float
 from hedgerow.public.schema.fit import ColumnFit, TableFit, placed, unknown_rule
-from hedgerow.public.schema.records import Flags, column_codes, decode, impossible, violations
+from hedgerow.public.schema.records import (
+    Flags,
+    column_codes,
+    decode,
+    impossible,
+    known_numbers,
+    nearest_values,
+    violations,
+)
 from hedgerow.public.schema.schema import Schema
 from hedgerow.public.schema.structure import Condition, OrderRule, Zero
 from hedgerow.public.table import (

@@ -1,7 +1,7 @@
 """Public tables as careers: a row for each person with the first record, and the codes of all steps."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ from hedgerow.public.careers import FIRST, GAP, MOVE, SPAN, CareerCoding, Part
 from hedgerow.public.coding import Codes, Coding, as_text
 from hedgerow.public.schema import Column, Schema
 from hedgerow.public.schema.column import BINNED
+from hedgerow.public.schema.records import decode
 from hedgerow.public.table import CodedTable
 
 
@@ -95,6 +96,41 @@ def start_table(table: CodedTable, schema: Schema, coding: CareerCoding, person:
     return made
 
 
+@final
+@dataclass(frozen=True)
+class Window:
+    """Codes of the time from ``begins`` on, ``length`` of them, which stand for those from ``stands_for`` on.
+
+    Whoever is in a table of an earlier period when a window begins has a first record there, as everybody has who is
+    in the confidential table when that begins.
+    """
+
+    begins: int
+    length: int
+    stands_for: int
+
+    def cut(self, first: Any, last: Any) -> tuple[Any, Any, Any]:
+        """The first and last times of careers as seen through it, and which are seen at all."""
+        low, high = np.maximum(first, self.begins), np.minimum(last, self.begins + self.length - 1)
+        on = self.stands_for - self.begins
+        return low + on, high + on, low <= high
+
+
+def seen_through(table: CodedTable, coding: CareerCoding, window: Window, rng: np.random.Generator) -> CodedTable:
+    """The rows of a public table in a window, moved to the times it stands for. The same table if it is all of it.
+
+    ``rng`` picks a time where a code has several.
+    """
+    codes = table.codes([coding.time])[coding.time].astype(np.int64)
+    inside = (codes >= window.begins) & (codes < window.begins + window.length)
+    if inside.all() and window.begins == window.stands_for:
+        return table
+    rows = np.flatnonzero(inside)
+    times = {coding.time: codes[rows] + window.stands_for - window.begins}
+    moved = decode(table.schema, times, rng, columns=[coding.time])
+    return table.with_frame(table.frame[rows].with_columns(moved[coding.time]))
+
+
 def career_codes(table: CodedTable, coding: CareerCoding, person: str, part: Part, most: int) -> dict[str, Codes]:
     """All names of one kind, for everybody or for every step that counts. Worked out once."""
     key = coding.only(part), most
@@ -102,6 +138,14 @@ def career_codes(table: CodedTable, coding: CareerCoding, person: str, part: Par
         who, codes = _coded(table, coding, person)
         table.memo[key] = coding.reduce(who, codes, tuple(coding.only(part).sizes), most)
     return table.memo[key]  # type: ignore[no-any-return]
+
+
+def step_rows(table: CodedTable, coding: CareerCoding, person: str) -> tuple[Any, Any, Any]:
+    """Of every step of a public table the person and the rows before and after, in the order of ``career_codes``."""
+    who, codes = _coded(table, coding, person)
+    by = coding.order(who, codes)
+    after = np.flatnonzero(np.diff(who[by]) == 0) + 1
+    return who[by[after]], by[after - 1], by[after]
 
 
 def first_names(names: tuple[str, ...]) -> tuple[str, ...]:

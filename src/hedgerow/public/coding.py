@@ -49,12 +49,11 @@ class CodedColumn:
                 codes[number == named] = code
             codes[np.isnan(number)] = -1
         elif series.dtype.is_numeric() or series.dtype == pl.Boolean:
-            distinct = series.unique()  # write each out once
-            each = pl.Series(self.encode(as_text(distinct)))
+            each = pl.Series(self.encode(as_text(distinct := series.unique())))  # write each out once
             return series.replace_strict(distinct, each).to_numpy().astype(code_type(self.size))
-        rest = np.flatnonzero(codes < 0)  # not named as it stands, or missing
-        named = self._named(text := as_text(series.gather(rest)))
-        codes[rest] = np.where(text.is_null(), self.missing, np.where(named < 0, self.other, named))
+        if len(rest := np.flatnonzero(codes < 0)):  # not named as it stands, or missing
+            named = self._named(text := as_text(series.gather(rest)))
+            codes[rest] = np.where(text.is_null(), self.missing, np.where(named < 0, self.other, named))
         return codes.astype(code_type(self.size))
 
     def numbers(self, series: pl.Series) -> npt.NDArray[np.float64]:
@@ -164,4 +163,5 @@ def person_cap(person: pl.Series, rows: int) -> pl.Series:
 
     That depends on the person's own rows alone.  Rows that name no person do not count: nobody could cap them.
     """
-    return person.to_frame("p").select(pl.int_range(pl.len()).over("p") < rows).to_series() & person.is_not_null()
+    first = person.to_frame("p").with_row_index("r").drop_nulls().group_by("p").agg(pl.col("r").head(rows))["r"]
+    return pl.repeat(False, len(person), eager=True).scatter(first.explode().drop_nulls(), True)  # noqa: FBT003

@@ -1,22 +1,20 @@
 """Tables as streams of batches: files of many formats, DuckDB tables, frames.
 
 Confidential tables pass through here, so nothing but the batches may depend on a row: CSV is read as text, types come
-from the header, errors name tables and columns only.  Opening reads the header and no row.  One batch has to fit in
-memory, not the table.
+from the header, errors name tables and columns.  Opening reads no row.  A batch has to fit in memory, not the table.
 
 In CSV a line is a row, whatever stands in other lines.  If a quote could reach over a line end, one person's stray
 quote would change how other people's lines are read, and no bound on what a person can move would hold.  So quotes
 count within their line only, and a line with an odd number of them, as a value with a line end in it begins, stops
-the reading: such a table cannot be told from a damaged one, and Parquet holds it better.  Every value is text.
-Short lines end in missing values, long ones are cut, bytes that are not UTF-8 become replacement marks.
+the reading.  Every value is text.  Short lines end in missing values, long ones are cut, bytes are read as UTF-8.
 """
 
 import csv
 import gzip
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, final
@@ -27,13 +25,13 @@ from polars import selectors as cs
 
 from hedgerow.errors import HedgerowError, JobError, MissingExtra, TableMismatch
 
-Read = Callable[[list[str], int], Iterable[pl.DataFrame]]
-"""Gives frames of some columns, about so many rows each."""
+Read = Callable[[list[str], int], Iterable[pl.DataFrame]]  # gives frames of some columns, about so many rows each
 Opened = tuple[Mapping[str, Any], Read]
 _FAULTS = (Exception, pl.exceptions.PanicException)
-_BLOCK = 1 << 23
-"""Bytes of a CSV file that are read at a time, so that files of any size and compressed ones can be read."""
+_BLOCK = 1 << 23  # bytes of a CSV file that are read at a time, so that files of any size can be read
 _LONGEST = 100_000
+_GROUP = 1 << 20  # rows of a Parquet row group that may be held as a whole
+_ALIKE = {pl.String, pl.Boolean, pl.Date, pl.Int32, pl.Int64, pl.Float64}  # of which two libraries make the same
 
 
 @final
@@ -63,7 +61,7 @@ class Source:
                 yield from plain.iter_slices(rows)
             return
         except _FAULTS:
-            text = f"{self.name} cannot be read to its end: it is damaged or in use. Restore it or write it again."
+            text = f"{self.name} cannot be read to its end: damaged, or CSV with line ends in values. Use Parquet."
         raise TableMismatch(text)  # outside of `except`: the library's own error may quote a row
 
 
@@ -167,6 +165,34 @@ def _scan(scan: Callable[..., pl.LazyFrame], name: str) -> Opened:
     return lazy.collect_schema(), lambda names, n: lazy.select(cs.by_name(*names)).collect_batches(chunk_size=n)
 
 
+def _parquet(name: str) -> Opened:
+    """A Parquet file by row groups, as Polars reads; where one is large, by pages, as PyArrow can if it is there."""
+    kinds, by_groups = _scan(pl.scan_parquet, name)
+
+    def read(names: list[str], rows: int) -> Iterable[pl.DataFrame]:
+        if not find_spec("pyarrow") or Path(name).is_dir() or not {kinds[n] for n in names} <= _ALIKE:
+            return by_groups(names, rows)
+        from pyarrow import parquet
+
+        about = parquet.read_metadata(name)
+        groups = [about.row_group(g) for g in range(about.num_row_groups)]
+        if all(g.num_rows <= _GROUP for g in groups) or about.num_columns > len(kinds):
+            return by_groups(names, rows)
+        bytes_of = {n: sum(g.column(i).total_uncompressed_size for g in groups) for i, n in enumerate(kinds)}
+        texts = [n for n in names if kinds[n] == pl.String and bytes_of[n] <= 2 * about.num_rows]  # they repeat
+        file = parquet.ParquetFile(name, read_dictionary=texts, buffer_size=1 << 20)
+        return map(_by_reference, file.iter_batches(min(rows, 1 << 16), columns=names))
+
+    return kinds, read
+
+
+def _by_reference(page: Any) -> pl.DataFrame:
+    """What PyArrow read, as Polars reads it: a text in a dictionary is referred to."""
+    page.validate(full=True)  # a text that is not UTF-8 would break Polars
+    held = [(n, line, getattr(line, "dictionary", None)) for n, line in zip(page.schema.names, page, strict=True)]
+    return pl.DataFrame({n: x if t is None else pl.Series(t).gather(pl.Series(x.indices)) for n, x, t in held})
+
+
 def _statistical(kind: str, name: str) -> Opened:
     import pyreadstat
 
@@ -217,14 +243,13 @@ def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:
 
 STATISTICAL = {f".{kind}": kind for kind in ("dta", "sav", "por", "sas7bdat")} | {".zsav": "sav", ".xpt": "xport"}
 """Suffixes of statistical programs, and what pyreadstat calls their format."""
-OPENERS: Mapping[str, Callable[[str], Opened]] = {
+OPENERS: Mapping[str, Callable[[str], Opened]] = {  # how to open a file with this suffix
     **dict.fromkeys((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), _csv),
     ".xlsx": _excel,
-    ".parquet": partial(_scan, pl.scan_parquet),
+    ".parquet": _parquet,
     **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(_scan, pl.scan_ipc)),
     **{suffix: partial(_statistical, kind) for suffix, kind in STATISTICAL.items()},
 }
-"""How to open a file with this suffix."""
 
 
 def read_header(name: str) -> tuple[list[str], str]:
@@ -293,27 +318,3 @@ def _one_by_one(texts: pl.Series, separator: str, places: dict[str, int]) -> pl.
     rows = [next(csv.reader([t[:_LONGEST]], delimiter=separator), []) for t in texts]
     values = {c: [r[i] if i < len(r) else None for r in rows] for c, i in places.items()}
     return pl.DataFrame(values, schema=dict.fromkeys(places, pl.String))
-
-
-def same_file(one: Path, other: Path) -> bool:
-    """Whether two paths, or the files of two DuckDB tables, are one and the same."""
-    first, second = file_of(one), file_of(other)
-    return first == second or (first.exists() and second.exists() and first.samefile(second))
-
-
-def file_of(table: Path) -> Path:
-    """The file of a table: the path itself, or the FILE of ``duckdb:FILE#TABLE``."""
-    name = str(table)
-    return Path(name.removeprefix("duckdb:").rpartition("#")[0]) if name.startswith("duckdb:") else table
-
-
-def file_hash(path: Path) -> str:
-    """The sha256 of a file's bytes."""
-    try:
-        with file_of(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as wrong:
-        raise JobError(
-            f"Cannot read the public file {path}: {wrong.strerror}. Check the path.\n"
-            "No confidential row was read and nothing was spent."
-        ) from None

@@ -1,5 +1,6 @@
 """Records in pieces: a table that may be larger than the memory is written, and looked at, a piece at a time."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import final
 
 import polars as pl
 
-from hedgerow.errors import VerifyFailed
+from hedgerow.errors import JobError, VerifyFailed
 
 PIECE = 1 << 18
 """Rows of a piece, and of a row group of a Parquet file."""
@@ -88,3 +89,27 @@ def whole(table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:
     if isinstance(table, RecordFile):
         return table.read(columns)
     return table if columns is None else table.select(columns)
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths, or the files of two DuckDB tables, are one and the same."""
+    first, second = file_of(one), file_of(other)
+    return first == second or (first.exists() and second.exists() and first.samefile(second))
+
+
+def file_of(table: Path) -> Path:
+    """The file of a table: the path itself, or the FILE of ``duckdb:FILE#TABLE``."""
+    name = str(table)
+    return Path(name.removeprefix("duckdb:").rpartition("#")[0]) if name.startswith("duckdb:") else table
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    try:
+        with file_of(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as wrong:
+        raise JobError(
+            f"Cannot read the public file {path}: {wrong.strerror}. Check the path.\n"
+            "No confidential row was read and nothing was spent."
+        ) from None

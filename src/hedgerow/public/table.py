@@ -21,14 +21,15 @@ import polars as pl
 from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Codes, as_text
-from hedgerow.public.files import Source, file_hash
+from hedgerow.public.files import Source
 from hedgerow.public.formula import Formula
 from hedgerow.public.frames import open_public
+from hedgerow.public.pieces import file_hash
 from hedgerow.public.schema import LISTED, Column, Schema, nearest
 from hedgerow.public.schema.column import NO, YES
 from hedgerow.public.schema.fit import ColumnFit, TableFit
 
-Role = Literal["public", "target", "synthetic"]
+Role = Literal["public", "relative", "target", "synthetic"]
 Floats = npt.NDArray[np.float64]
 Shares = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -71,7 +72,8 @@ class CodedTable:
         """A file of any format, a DuckDB table, or a polars, pandas or pyarrow frame.
 
         A public or synthetic table has all columns of the schema.  A target may lack those that it is to be
-        given, and keeps the columns that the schema does not describe.  ``count`` names the column that says how
+        given, and keeps the columns that the schema does not describe, as a relative does: a public table that is
+        read with what it has beside the schema, such as names of people.  ``count`` names the column that says how
         many records a line stands for: they are written out.  ``outside`` is the share of its rows that may stand
         outside a column; None: any.
 
@@ -79,17 +81,18 @@ class CodedTable:
             TableMismatch: the table lacks columns, or it has no rows, or too many stand outside the schema.
         """
         source, described = expanded_public(open_public(table), count), {c.name: c for c in schema.columns}
-        wanted = list(source.columns) if role == "target" else list(described)
+        wanted = list(source.columns) if role in ("target", "relative") else list(described)
+        called = "public" if role == "relative" else role
         if lacking := [n for n in wanted if n not in source.columns]:
-            raise TableMismatch(_lacking(source, role, lacking))
+            raise TableMismatch(_lacking(source, called, lacking))
         if not (batches := list(source.batches(wanted))):
-            raise TableMismatch(f"The {role} table {source.name} has no rows. Give another table.\n{NOTHING}")
+            raise TableMismatch(f"The {called} table {source.name} has no rows. Give another table.\n{NOTHING}")
         frame = pl.concat(batches, how="vertical_relaxed")
         typed = frame.with_columns(typed_as(described[n], frame[n]) for n in wanted if n in described)
         settled = schema.resolved(frame) if role == "public" else schema
         made = cls(settled, typed, source.name, _fingerprint(table, typed))
         if outside is not None:
-            replace(made.fit, limit=outside, target=True).refuse(role)  # what it lacks was looked at above
+            replace(made.fit, limit=outside, target=True).refuse(called)  # what it lacks was looked at above
         return made
 
     @classmethod

@@ -56,8 +56,9 @@ def read_toml(text: str) -> dict[str, Any]:
 
 def _fits(x: Any) -> bool:
     """Whether all whole numbers in ``x`` have 64 bits, as TOML asks."""
-    inside = x.values() if isinstance(x, dict) else x if isinstance(x, list) else ()
-    return all(map(_fits, inside)) and not (isinstance(x, int) and not -(1 << 63) <= x < 1 << 63)
+    if isinstance(x, dict | list):
+        return all(_fits(y) for y in (x.values() if isinstance(x, dict) else x) if not isinstance(y, str))
+    return not (isinstance(x, int) and not -(1 << 63) <= x < 1 << 63)
 
 
 def document(data: Mapping[str, Any]) -> str:

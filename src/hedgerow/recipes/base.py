@@ -110,6 +110,11 @@ class AbstractRecipe(ABC):
     The public table may lack those columns then.
     """
 
+    @property
+    def draws_from_public(self) -> bool:
+        """Whether what is drawn depends on the public table, where there is one: drawing again takes it then."""
+        return True
+
     counts_people: ClassVar[bool] = False
     """Whether it can give labels to people, each counted once by facts, which all of their rows carry."""
 

@@ -12,13 +12,27 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from hedgerow.answers import Answers, NoisierAnswers
-from hedgerow.counting.plan import leaf_of
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.base import AbstractModel
-from hedgerow.model.careers import CareerModel, MoveTable, moved_shares, shrunk_shares
+from hedgerow.model.careers import (
+    CareerModel,
+    Growth,
+    MoveTable,
+    Rises,
+    bands_of,
+    best_window,
+    changes_by_ratio,
+    crossed,
+    destinations,
+    leaves_of,
+    moved_shares,
+    shrunk_shares,
+)
 from hedgerow.model.constants import CAREERS
+from hedgerow.model.records import fixed_stream
 from hedgerow.model.trees.regression_tree import as_tree, grow, prune
 from hedgerow.public import (
+    FIRST,
     GAP,
     MOVE,
     SPAN,
@@ -26,8 +40,7 @@ from hedgerow.public import (
     CareerCoding,
     CodedTable,
     Codes,
-    Counts,
-    Law,
+    Laplace,
     Marginal,
     Measure,
     Measurement,
@@ -36,15 +49,20 @@ from hedgerow.public import (
     Spend,
     Tariff,
     Tree,
+    Window,
     career_codes,
     first_names,
+    known_numbers,
     law_of,
+    seen_through,
     start_schema,
     start_table,
+    step_rows,
 )
 from hedgerow.recipes.base import AbstractRecipe, drawable
 from hedgerow.recipes.blend.public_blend import PublicBlend
 from hedgerow.recipes.blend.tree_blend import TreeBlend
+from hedgerow.recipes.first_records import FirstRecords, PartOfBudget
 
 
 @final
@@ -55,12 +73,14 @@ class Careers(AbstractRecipe):
     Attributes:
         time: the column by which a person's records follow each other: ordered, a number or a date.
         step_share: the part of the budget for steps; the rest is for first records and how far careers span.
+        window_share: the part of the budget that tells which times of the public table are like those here.
         people: the number of people when it is public; otherwise the noisy tables tell.
     """
 
     name: ClassVar[str] = "careers"
     time: str = ""
-    step_share: float = 0.3
+    step_share: float = 0.15
+    window_share: float = 0.05
     people: int | None = None
 
     def rules(self) -> dict[str, bool]:
@@ -68,6 +88,9 @@ class Careers(AbstractRecipe):
         return {
             "time is the column by which a person's records follow each other, such as 'year'": bool(self.time),
             "step_share lies between 0 and 1": 0 < self.step_share < 1,
+            "window_share is above 0, and below 1 together with step_share": (
+                0 < self.window_share < 1 - self.step_share
+            ),
             "people is 1 or more": self.people is None or self.people >= 1,
         }
 
@@ -87,12 +110,13 @@ class Careers(AbstractRecipe):
         steps = tariff.measure_all(chain.questions, self._for_steps(budget), weights=chain.weights)
         starts = self._starts(tariff, budget, public)
         firsts = starts.recipe.requests(starts.tariff, starts.budget, starts.public)
-        return (steps, *(starts.renamed(f, tariff) for f in firsts))
+        windows = [tariff.measure_all([self._when], w)] if (w := self._for_window(budget, public)) else []
+        return (*windows, steps, *(starts.renamed(f, tariff) for f in firsts))
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """What steps are asked in, from public knowledge alone."""
         chain = self._chain(tariff, budget, public)
-        treed = [f"{q.columns[0].removeprefix(MOVE)} ({q.leaves})" for q in chain.questions if q.tree]
+        treed = [f"{t.name.removeprefix(MOVE)} ({t.tree.leaves})" for t in chain.tables if t.tree]
         leaves = f" Leaves that tell moves apart: {', '.join(treed)}." if treed else ""
         most = tariff.guarantee.rows_per_person - 1
         return (
@@ -107,54 +131,88 @@ class Careers(AbstractRecipe):
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """The number of people is a noisy one, unless it is declared."""
-        return 0 if self.people else TreeBlend().surplus(requests[1:])
+        return 0 if self.people else TreeBlend().surplus(requests[-1:])
 
     def fit(self, gate: Answers, public: PublicData) -> CareerModel:
-        """Ask for steps, then for first records, and put them together."""
-        steps = self._steps(gate, public)
-        starts = self._starts(gate.tariff, gate.budget, public)
-        return self._people(gate.tariff, steps, starts, starts.recipe.fit(starts.asking(gate), starts.public))
+        """Ask when people were there, for steps, then for first records, and put them together."""
+        window, steps = self._window(gate, public), self._steps(gate, public)
+        starts = self._starts(gate.tariff, gate.budget, public, window)
+        first = starts.recipe.fit(starts.asking(gate), starts.public)
+        return self._people(gate, public, steps, starts, first)
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> CareerModel:
         """The same of noisier answers; the blend knows which of its questions depend on answers."""
-        steps = self._steps(gate, public)
-        starts = self._starts(gate.tariff, gate.budget, public)
+        window, steps = self._window(gate.known, public), self._steps(gate, public)
+        starts = self._starts(gate.tariff, gate.budget, public, window)
         asked = NoisierAnswers(starts.asking(gate.known), gate.rng)
-        return self._people(gate.tariff, steps, starts, starts.recipe.fit_again(asked, starts.public, starts.public))
+        first = starts.recipe.fit_again(asked, starts.public, starts.public)
+        return self._people(gate, public, steps, starts, first)
+
+    @property
+    def _when(self) -> Marginal:
+        """When people are there: the time of the first record, and the span to the last."""
+        return Marginal(first_names((self.time, SPAN)))
+
+    def _for_window(self, budget: Budget, public: PublicData) -> Fraction:
+        return budget.total * Fraction(str(self.window_share)) if public.relative is not None else Fraction(0)
+
+    def _window(self, gate: Answers, public: PublicData) -> Window | None:
+        """The part of the public careers that looks like the confidential ones, and the times it stands for."""
+        if not (cost := self._for_window(gate.budget, public)):
+            return None
+        (answer,) = gate.measure([self._when], cost)
+        coding = _career_coding(gate.tariff)
+        assert public.relative is not None
+        codes = career_codes(public.relative, coding, gate.tariff.guarantee.person, "people", 1)
+        size = coding.parts["people"][SPAN]
+        cells = codes[FIRST + self.time].astype(np.int64) * size + codes[SPAN]
+        known = np.bincount(cells, minlength=size * size).reshape(size, size)
+        return best_window(answer.counts.reshape(size, size), law_of(answer.noise).variance, known)
 
     def _steps(self, gate: Answers, public: PublicData) -> list[MoveTable]:
         """The table of gaps, and those of moves."""
         chain = self._chain(gate.tariff, gate.budget, public)
         answers = gate.measure(chain.questions, self._for_steps(gate.budget), weights=chain.weights)
-        return [chain.table(a) for a in answers]
+        return [chain.table(m, a) for m, a in zip(chain.tables, answers, strict=True)]
 
     def _people(
-        self, tariff: Tariff, steps: Sequence[MoveTable], starts: "_Starts", first: AbstractModel
+        self,
+        gate: Answers,
+        public: PublicData,
+        steps: Sequence[MoveTable],
+        starts: FirstRecords,
+        first: AbstractModel,
     ) -> CareerModel:
         drawable(first.total)
-        coding, (gaps, *moves) = _career_coding(tariff), steps
-        schema, person = starts.public.schema, tariff.guarantee.person
-        return CareerModel(first.total, first, schema, coding, gaps.shares[0], moves, person)
+        coding, (gaps, *moves) = _career_coding(gate.tariff), steps
+        schema, person = starts.public.schema, gate.tariff.guarantee.person
+        still = self._chain(gate.tariff, gate.budget, public).still
+        return CareerModel(first.total, first, schema, coding, gaps.shares[0], moves, person, still)
 
     def _for_steps(self, budget: Budget) -> Fraction:
         return budget.total * Fraction(str(self.step_share))
 
-    def _starts(self, tariff: Tariff, budget: Budget, public: PublicData) -> "_Starts":
+    def _starts(
+        self, tariff: Tariff, budget: Budget, public: PublicData, window: Window | None = None
+    ) -> FirstRecords:
         coding, person = _career_coding(tariff), tariff.guarantee.person
         schema = start_schema(public.schema, self.time)
-        key, relative, rows = ("careers", self.time), public.relative, public.assumed_rows
+        key, relative, rows = ("careers", self.time, window), public.relative, public.assumed_rows
         if key not in public.memo:
-            table = relative and start_table(relative, schema, coding, person)
-            if rows and relative and table:
-                rows = max(1, round(rows * table.rows / relative.rows))  # people, not rows
+            seen = seen_through(relative, coding, window, fixed_stream()) if relative and window else relative
+            table = seen and start_table(seen, schema, coding, person)
+            if rows and seen and table:
+                rows = max(1, round(rows * table.rows / seen.rows))  # people, not rows
             public.memo[key] = PublicData(schema, table, assumed_rows=rows)
-        right = ((self.time, SPAN),)  # who is there in which year
-        recipe: PublicBlend | TreeBlend = TreeBlend(rows=self.people, tables=right)
-        if relative is not None:  # time and span are of another period by their nature
-            recipe = PublicBlend(rows=self.people, tables=right, drift_apart=True)
+        recipe: PublicBlend | TreeBlend = TreeBlend(rows=self.people, tables=((self.time, SPAN),))
+        if relative is not None:
+            recipe = PublicBlend(rows=self.people, drift=CAREERS.drift)
         own = Tariff(schema.coding, replace(tariff.guarantee, rows_per_person=1), tariff.measure, tariff.delta)
-        part = _PartOfBudget(budget, 1 - Fraction(str(self.step_share)))
-        return _Starts(recipe, own, part, public.memo[key])
+        part = PartOfBudget(
+            budget,
+            1 - Fraction(str(self.step_share)) - (Fraction(str(self.window_share)) if relative is not None else 0),
+        )
+        return FirstRecords(recipe, own, part, public.memo[key])
 
     def _chain(self, tariff: Tariff, budget: Budget, public: PublicData) -> "_Chain":
         """The tables of moves, by what the public table's steps tell: worked out once for a plan and its run."""
@@ -172,130 +230,94 @@ def _career_coding(tariff: Tariff) -> CareerCoding:
 
 
 @final
-class _PartOfBudget(Budget):
-    """A part of a promise, as a recipe within a recipe sees it."""
-
-    def __init__(self, whole: Budget, part: Fraction) -> None:
-        super().__init__(whole.epsilon, whole.delta)
-        object.__setattr__(self, "_whole", whole)
-        object.__setattr__(self, "_part", part)
-
-    @property
-    def measure(self) -> Measure:
-        """That of the whole."""
-        return self._whole.measure  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def total(self) -> Fraction:
-        """The part of the whole."""
-        return self._whole.total * self._part  # type: ignore[attr-defined,no-any-return]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Starts:
-    """First records as a table of their own: who makes them, at what price, with which part of the budget."""
-
-    recipe: PublicBlend | TreeBlend
-    tariff: Tariff
-    budget: Budget
-    public: PublicData
-
-    def renamed(self, spend: Spend, tariff: Tariff) -> Spend:
-        """A request about first records as the gate of careers knows it."""
-        return tariff.measure_all(
-            [_first(a.question) for a in spend.asked], spend.cost, weights=[a.cost for a in spend.asked]
-        )
-
-    def asking(self, gate: Answers) -> "_FirstAnswers":
-        """The gate of careers as one of a table of first records."""
-        return _FirstAnswers(gate, self.tariff, self.budget)
-
-
-def _first(question: Marginal) -> Marginal:
-    tree = question.tree
-    assert not question.only, "blends ask for tables of all rows"
-    if tree is not None:  # a pair in bands
-        tree = Tree.of(first_names(tree.columns), tree.leaves, *tree.arrays)
-    return Marginal(first_names(question.columns), tree)
-
-
-@final
-@dataclass
-class _FirstAnswers:
-    """Answers about first records, from a gate of careers."""
-
-    gate: Answers
-    tariff: Tariff
-    budget: Budget
-    spent: Fraction = Fraction(0)
-
-    @property
-    def left(self) -> Fraction:
-        """What of the part is left."""
-        return self.budget.total - self.spent
-
-    def measure(
-        self,
-        questions: Sequence[Marginal],
-        cost: Fraction,
-        *,
-        weights: Sequence[Fraction] | None = None,
-        law: Law | None = None,
-    ) -> tuple[Measurement, ...]:
-        """The noisy counts of people by their first records."""
-        self.spent += cost
-        found = self.gate.measure([_first(q) for q in questions], cost, weights=weights, law=law)
-        return tuple(replace(m, question=q) for m, q in zip(found, questions, strict=True))
-
-    def select(self, estimates: Mapping[Marginal, Counts], cost: Fraction) -> Marginal:
-        """The question whose estimate is furthest off."""
-        self.spent += cost
-        names = {_first(q): q for q in estimates}
-        return names[self.gate.select({_first(q): e for q, e in estimates.items()}, cost)]
-
-    def measure_relabelled(self, *given: Any) -> tuple[Measurement, ...]:
-        """Refused: no blend asks for it."""
-        raise JobError(f"First records are not relabelled. {NOTHING}")
-
-    def draw_urn(self, *given: Any) -> tuple[Measurement, ...]:
-        """Refused: no blend asks for it."""
-        raise JobError(f"First records are not drawn from urns. {NOTHING}")
-
-
-@final
 @dataclass(frozen=True, eq=False)
 class _Chain:
-    """Tables of gaps and moves, in the order in which a step is drawn, and what public steps say of them."""
+    """Tables of gaps and moves, in the order in which a step is drawn, and what public steps say of them.
+
+    Attributes:
+        coding: how careers are coded.
+        known: the codes of the public steps; None without any.
+        tables: what is asked of each column.
+        still: how many steps the person of each public step has left with it.
+        over: confidential steps for each public one, by the public guess of rows.
+    """
 
     coding: CareerCoding
-    questions: tuple[Marginal, ...]
-    weights: tuple[Fraction, ...]
     known: Mapping[str, Codes] | None
-    finer: Mapping[str, Tree]
+    tables: "tuple[_Moves, ...]"
+    still: Any
+    over: float
 
-    def table(self, answer: Measurement) -> MoveTable:
+    @property
+    def questions(self) -> tuple[Marginal, ...]:
+        """What is asked, in the order of the chain."""
+        return tuple(t.question for t in self.tables)
+
+    @property
+    def weights(self) -> tuple[Fraction, ...]:
+        """What part of the budget each table gets, against others."""
+        return tuple(t.weight for t in self.tables)
+
+    def table(self, moves: "_Moves", answer: Measurement) -> MoveTable:
         """The shares of every move: noisy ones shrunk to the public ones, which are finer and moved as they are."""
-        (name,), tree = answer.question.columns, answer.question.tree
+        name, tree, band = moves.name, moves.tree, moves.band
         size, column = self.coding.parts["steps"][name], name.removeprefix(MOVE)
-        counts, noise = answer.counts.reshape(-1, size), law_of(answer.noise).variance
-        stay = min(1 if name == GAP else self.coding.reach(column), size - 1)
+        counts, noise = answer.counts.reshape(-1, int(band.max()) + 1), law_of(answer.noise).variance
         if self.known is None:
-            return MoveTable(column, tree, shrunk_shares(counts, noise, None, stay))
-        coarse = _leaves(tree, self.known)
+            return MoveTable(column, tree, shrunk_shares(counts, noise, None, int(moves.stay)))
+        coarse = leaves_of(tree, self.known, len(self.known[GAP]))
         public = _shares(coarse, self.known[name], len(counts), size)
-        found, finer = shrunk_shares(counts, noise, public, stay), self.finer.get(name)
-        if finer is None:
-            return MoveTable(column, tree, found)
-        fine = _leaves(finer, self.known)
-        above = np.zeros(finer.leaves, np.int64)
+        said = np.zeros(counts.shape)
+        np.add.at(said.T, band, public.T)
+        long = CAREERS.laplace if isinstance(law_of(answer.noise), Laplace) else 1.0
+        found = shrunk_shares(counts, noise, said, int(band[moves.stay]), 1 + self.over, long)
+        finer = moves.finer or tree
+        fine = leaves_of(finer, self.known, len(self.known[GAP]))
+        leaves = finer.leaves if finer else 1
+        above = np.zeros(leaves, np.int64)
         above[fine] = coarse  # the leaves of the finer tree lie each in one of the other
-        own = _shares(fine, self.known[name], finer.leaves, size)
-        return MoveTable(column, finer, moved_shares(own, found[above], public[above]))
+        own = _shares(fine, self.known[name], leaves, size)
+        shares = moved_shares(own, found[above], said[above], band)
+        changes: Rises | Growth | None = None
+        if moves.numbers is not None:
+            kind = Growth if changes_by_ratio(*moves.numbers) else Rises
+            changes = kind.of(fine, self.known[name], shares, *moves.numbers)
+        towards = None
+        if name != GAP and not self.coding.reach(column):
+            steps = np.bincount(fine, minlength=leaves)
+            towards = destinations(self.known[column].astype(np.int64), self.known[name], steps @ own, steps @ shares)
+        return MoveTable(column, finer, shares, changes, towards)
 
 
-def _leaves(tree: Tree | None, known: Mapping[str, Codes]) -> Any:
-    return leaf_of(tree, known) if tree else np.zeros(len(known[GAP]), np.int64)
+@final
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """What is asked of one column's moves, or of the gaps.
+
+    Attributes:
+        name: of what is counted.
+        stay: the code of no move; of gaps, of the next time.
+        tree: in which leaves.
+        finer: the leaves in which the public table tells more.
+        band: which codes are counted together.
+        weight: what part of the budget it gets, against others.
+        numbers: those of the column before and after every public step, if it has any.
+    """
+
+    name: str
+    stay: int
+    tree: Tree | None
+    finer: Tree | None
+    band: Any
+    weight: Fraction
+    numbers: tuple[Any, Any] | None
+
+    @property
+    def question(self) -> Marginal:
+        """Moves in each leaf; in bands, where not all moves are told apart."""
+        if int(self.band.max()) + 1 == len(self.band):
+            return Marginal((self.name,), self.tree)
+        return Marginal((), crossed(self.tree, self.name, self.band))
 
 
 def _shares(leaf: Any, moves: Codes, leaves: int, size: int) -> Any:
@@ -309,20 +331,44 @@ def _chain_of(coding: CareerCoding, tariff: Tariff, cost: Fraction, public: Publ
     """The gaps, then columns by their number of values: what is told in few words first."""
     schema, sizes = public.schema, {c.name: c.size for c in coding.columns}
     columns = sorted((n for n in _plain(schema) if n != coding.time), key=lambda n: (sizes[n], n))
-    known = _public_steps(public.relative, coding, tariff)
-    still = {n: known is not None and _share_moved(coding, known, n) <= CAREERS.still for n in columns}
-    weights = [CAREERS.still_weight, *(CAREERS.still_weight if still[n] else Fraction(1) for n in columns)]
-    questions, finer = [Marginal((GAP,))], dict[str, Tree]()
-    for place, name in enumerate(columns):
-        seen = [n for n in (*columns, GAP, *(MOVE + n for n in columns[:place])) if coding.parts["steps"][n] > 1]
-        tree = None
-        if known is not None and not still[name]:
-            part = cost * weights[place + 1] / sum(weights)
-            noise = law_of(tariff.measure_all([Marginal((MOVE + name,))], part).asked[0].noise).variance
-            tree, fine = _trees(coding, known, name, seen, noise, _over(public))
-            finer |= {MOVE + name: fine} if fine else {}
-        questions.append(Marginal((MOVE + name,), tree))
-    return _Chain(coding, tuple(questions), tuple(weights), known, finer)
+    known, rows = _public_steps(public.relative, coding, tariff)
+    names = [GAP, *(MOVE + n for n in columns)]
+    still = {n: known is not None and _share_unlike(known[n]) <= CAREERS.still for n in names}
+    weights = {n: CAREERS.still_weight if still[n] or n == GAP else Fraction(1) for n in names}
+    tables, over = list[_Moves](), _over(public)
+    for place, name in enumerate(names):
+        column, size = name.removeprefix(MOVE), coding.parts["steps"][name]
+        stay = min(1 if name == GAP else coding.reach(column), size - 1)
+        tree, finer, band, numbers = None, None, np.arange(size), None
+        if known is not None:
+            numbers = _numbers(public, column, rows) if name != GAP else None
+            # how a number grows does not hang on the number: an earlier period's are lower, and would seem to fall
+            own = [column] if numbers and changes_by_ratio(*numbers) else []
+            seen = [n for n in (*columns, *names[:place]) if coding.parts["steps"][n] > 1 and n not in own]
+            part = cost * weights[name] / sum(weights.values())
+            noise = law_of(tariff.measure_all([Marginal((name,))], part).asked[0].noise).variance
+            expected = np.bincount(known[name], minlength=size).astype(np.float64) * over
+            ordered = name == GAP or coding.reach(column) > 0
+            band = bands_of(expected, CAREERS.band * noise**0.5, stay, ordered)
+            if name != GAP and not still[name]:
+                tree, finer = _trees(coding, known, name, seen, noise * (int(band.max()) + 1), over)
+        tables.append(_Moves(name, stay, tree, finer, band, weights[name], numbers))
+    return _Chain(coding, known, tuple(tables), _left(rows[0]), over)
+
+
+def _numbers(public: PublicData, column: str, rows: tuple[Any, Any, Any]) -> tuple[Any, Any] | None:
+    """The numbers of a column before and after every public step, if it has any that its records show."""
+    held = public.schema.column(column)
+    if public.relative is None or held.kind not in ("integer", "number") or held.decode == "midpoint":
+        return None
+    numbers = known_numbers(held, public.relative.frame[column])
+    return numbers[rows[1]], numbers[rows[2]]
+
+
+def _left(who: Any) -> Any:
+    """Of steps in the order of their people, how many of the same person come from each on."""
+    ends = np.flatnonzero(np.diff(who, append=-1))
+    return ends[np.searchsorted(ends, np.arange(len(who)))] - np.arange(len(who)) + 1
 
 
 def _plain(schema: Schema) -> tuple[str, ...]:
@@ -330,39 +376,44 @@ def _plain(schema: Schema) -> tuple[str, ...]:
     return schema.coding.needs(schema.attributes)
 
 
-def _public_steps(relative: CodedTable | None, coding: CareerCoding, tariff: Tariff) -> Mapping[str, Codes] | None:
+def _public_steps(
+    relative: CodedTable | None, coding: CareerCoding, tariff: Tariff
+) -> tuple[Mapping[str, Codes] | None, tuple[Any, Any, Any]]:
+    """The codes of public steps, and of each the person and the rows; of some people where there are very many."""
+    none = np.zeros(0, np.int64)
     if relative is None:
-        return None
-    most = tariff.guarantee.rows_per_person - 1
-    found = career_codes(relative, coding, tariff.guarantee.person, "steps", most)
-    if not (n := len(found[GAP])):
-        return None
-    some = np.linspace(0, n - 1, min(n, CAREERS.public_steps)).astype(np.int64)
-    return {name: codes[some] for name, codes in found.items()}
+        return None, (none, none, none)
+    person = tariff.guarantee.person
+    found = career_codes(relative, coding, person, "steps", relative.rows)
+    who, *rows = step_rows(relative, coding, person)
+    if not len(who):
+        return None, (none, none, none)
+    some = np.flatnonzero(who % -(-len(who) // CAREERS.public_steps) == 0)
+    return {name: codes[some] for name, codes in found.items()}, (who[some], rows[0][some], rows[1][some])
 
 
-def _share_moved(coding: CareerCoding, known: Mapping[str, Codes], name: str) -> float:
-    """In which share of the public steps a column moves."""
-    return float((known[MOVE + name] != coding.reach(name)).mean())
+def _share_unlike(moves: Codes) -> float:
+    """In which share of the public steps a column does not move as it mostly does."""
+    return 1 - float(np.bincount(moves).max() / len(moves))
 
 
 def _over(public: PublicData) -> float:
     """Confidential steps for each public one, by the public guess of rows."""
-    assert public.relative is not None
-    return (public.assumed_rows or public.relative.rows) / public.relative.rows
+    known = public.relative.rows if public.relative is not None else 0
+    return (public.assumed_rows or known) / known if known else 1.0
 
 
 def _trees(
     coding: CareerCoding, known: Mapping[str, Codes], name: str, seen: Sequence[str], noise: float, over: float
 ) -> tuple[Tree | None, Tree | None]:
     """In which leaves moves of a column differ, as far as noise lets them be told apart; and in the public table."""
-    sizes, size = coding.parts["steps"], coding.parts["steps"][MOVE + name]
+    sizes, size = coding.parts["steps"], coding.parts["steps"][name]
     rows = np.stack([known[n].astype(np.uint16) for n in seen])
-    labels = np.eye(size, dtype=np.float32)[known[MOVE + name]]
+    labels = np.eye(size, dtype=np.float32)[known[name]]
     ordered = [n == GAP or bool(coding.reach(n.removeprefix(MOVE))) for n in seen]
     limits = {"smallest": CAREERS.smallest_leaf, "deepest": CAREERS.deepest_leaf}
     grown = grow(rows, labels, [sizes[n] for n in seen], ordered, **limits)
-    asked = prune(grown, noise=noise * size, over=over)
-    told = prune(grown, noise=0.0, over=over) | asked
+    asked = prune(grown, noise=noise, over=over, chance=CAREERS.leaf_chance)
+    told = prune(grown, noise=0.0, over=over, chance=CAREERS.leaf_chance) | asked
     first, finer = (as_tree(grown, stays, tuple(seen))[0] for stays in (asked, told))
     return first if first.leaves > 1 else None, finer if finer.leaves > 1 else None

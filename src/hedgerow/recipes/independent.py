@@ -27,6 +27,11 @@ class Independent(AbstractRecipe):
         return {"rows is 1 or more": self.rows is None or self.rows >= 1}
 
     @property
+    def draws_from_public(self) -> bool:
+        """Records come from the answers alone."""
+        return False
+
+    @property
     def accounting(self) -> Measure:
         """All its noise is Gaussian."""
         return "gdp"

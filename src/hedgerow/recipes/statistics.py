@@ -86,7 +86,8 @@ def _product_bands(schema: Schema, formula: Formula, term: str, codes: Mapping[s
     y = formula.response.codes(schema.column(formula.response.column))
     here, response = columns.index(named.column), columns.index(formula.response.column)
     others = [i for i in range(len(columns)) if i not in (here, response)]
-    left = [additive_points(rows, sizes, others, i, s) for i, s in ((here, d), (response, y))]
+    forms = _forms(schema, formula, columns)
+    left = [additive_points(rows, sizes, others, i, s, forms) for i, s in ((here, d), (response, y))]
     if any(p is None for p in left):
         return None
     return crossed_bands(columns, rows, [p for p in left if p is not None])
@@ -101,7 +102,8 @@ def response_bands(schema: Schema, formula: Formula, private: Sequence[str], cod
     rows, sizes = np.stack([np.asarray(codes[c], np.int64) for c in columns]), schema.shape(columns)
     own = columns.index(formula.response.column)
     y = formula.response.codes(schema.column(formula.response.column))
-    points = additive_points(rows, sizes, [i for i in range(len(columns)) if i != own], own, y)
+    others = [i for i in range(len(columns)) if i != own]
+    points = additive_points(rows, sizes, others, own, y, _forms(schema, formula, columns))
     if points is None:
         return None
     sums = np.sum([p[line] for p, line in zip(points, rows, strict=True)], axis=0)
@@ -109,12 +111,32 @@ def response_bands(schema: Schema, formula: Formula, private: Sequence[str], cod
     return tree_of_sums(columns, points, lambda s: np.searchsorted(cuts, s, side="right"), len(cuts) + 1)
 
 
+def _forms(schema: Schema, formula: Formula, columns: Sequence[str]) -> list[Floats | None]:
+    """What a model makes of the codes of each column, a line for each term after one of ones; None: levels, all free.
+
+    A code without a number counts as the mean of the others.
+    """
+    found: list[Floats | None] = []
+    for name in columns:
+        terms, column = [t for t in formula.terms if t.column == name], schema.column(name)
+        numbers = [] if any(t.form == "labels" for t in terms) else [t.codes(column) for t in terms]
+        spread = [(x - np.nanmean(x)) / max(float(np.nanstd(x)), 1e-300) for x in numbers]
+        found.append(np.vstack([np.ones(column.size), *map(np.nan_to_num, spread)]) if spread else None)
+    return found
+
+
 def additive_points(
-    rows: npt.NDArray[np.int64], sizes: Sequence[int], others: Sequence[int], own: int, scores: Floats
+    rows: npt.NDArray[np.int64],
+    sizes: Sequence[int],
+    others: Sequence[int],
+    own: int,
+    scores: Floats,
+    forms: Sequence[Floats | None],
 ) -> tuple[Ints, ...] | None:
     """Whole numbers for the codes of every column whose sum is what ``others`` leave of a row's score, in steps.
 
-    Least squares by backfitting (Gauss-Seidel), one effect for each code.  None when nothing is left.
+    Least squares by backfitting (Gauss-Seidel), one effect for each code, or a sum of the model's ``forms`` of it: a
+    line in age that bands did not follow would come back, and hang on how old people are.  None when nothing is left.
     """
     score = np.where(np.isfinite(scores), scores, np.nanmean(scores[rows[own]]) if len(rows[own]) else 0.0)
     y = score[rows[own]]
@@ -123,6 +145,9 @@ def additive_points(
     for _ in range(STATISTICS.sweeps):
         for a in others:
             step = np.bincount(rows[a], weights=left, minlength=sizes[a]) / many[a]
+            if (lines := forms[a]) is not None:
+                weight = np.sqrt(many[a])
+                step = np.linalg.lstsq((lines * weight).T, step * weight, rcond=None)[0] @ lines
             effects[a] += step
             left -= step[rows[a]]
     if left.std() <= 1e-3 * max(float(y.std()), 1e-12):

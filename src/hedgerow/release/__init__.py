@@ -6,6 +6,7 @@ measurements.py      the noisy answers on disk, also those of a run that is not 
 manifest.py          files that are there in full or not at all, their sizes and hashes
 pages.py             every text file: report, privacy statement, data card
   words.py           the promise in plain words, and what else pages share
+  commands.py        the commands that pages print, with the tables that they take
   figures.py         measured tables against synthetic ones, and the figures of the report
   package.py         the tables described: the codebook, and the same for other programs
 rehearsal_folder.py  a rehearsal on disk, and its page
@@ -19,9 +20,11 @@ choice.py            a choice of settings that was paid for: its statement, its 
 """
 
 from hedgerow.release.bundle import BundleReader, write_bundle
+from hedgerow.release.commands import replicates_warning
 from hedgerow.release.confined import Verification, must_open, verify_confined
 from hedgerow.release.contents import Contents, records_of_counts, write_one
-from hedgerow.release.evidence import evidence_of, with_estimates
+from hedgerow.release.evidence import estimates_of, with_estimates
+from hedgerow.release.figures import mostly_unknown
 from hedgerow.release.measurements import flatten
 from hedgerow.release.origin import given_columns, in_short
 from hedgerow.release.redraw import Redrawing, software

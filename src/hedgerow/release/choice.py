@@ -7,6 +7,7 @@ The folder is read and checked as a bundle, by the same arithmetic.
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from hedgerow.public import (
 from hedgerow.release import checks
 from hedgerow.release.bundle import BundleReader, NotChecked
 from hedgerow.release.checks import __version__
+from hedgerow.release.commands import where_from
 from hedgerow.release.redraw import software as software
 from hedgerow.release.words import promise_more, promise_of, promise_sentence
 
@@ -165,9 +167,19 @@ def page(made: ChoiceStatement) -> str:
         "`job.toml` is that run with its own budget. It is no release for that budget: the others were paid for too.",
         "",
         f"In the ledger: run `{made.run.run}`, request `{made.spend.digest[:16]}`, anchor `{made.run.anchor[:16]}`.",
-        "Check all of it with `hedgerow verify` and the name of this folder.",
+        *_checking(made.run),
     ]
     return "\n".join(map(printable, lines)) + "\n"
+
+
+def _checking(run: Statement) -> tuple[str, ...]:
+    """What a reader types inside the folder to check it, and the tables that it takes."""
+    tables = [i for i in run.public_inputs if i.role in ("public", "target")]
+    options = "".join(f" --{i.role} {shlex.quote(f'../{i.name}')}" for i in tables)
+    known = (
+        f"{where_from(tables)} Where records cannot be drawn again without, it ends with exit code 7, not confirmed."
+    )
+    return (f"Check all of it, in this folder, with `hedgerow verify .{options}`.", *([known] if tables else []))
 
 
 def _origin(run: Statement) -> str:

@@ -19,9 +19,10 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.plan import CountPlan
-from hedgerow.errors import JobError
+from hedgerow.errors import HedgerowError, JobError
 from hedgerow.inference import Estimate as Estimate
 from hedgerow.inference import EstimateTable
+from hedgerow.job import ForeignRecipe, JobValues, read_published
 from hedgerow.public import (
     PIECE,
     CodedTable,
@@ -56,10 +57,12 @@ COUNTS = re.compile(r"(counts(-wide|-[1-9][0-9]*)?|margins)\.(csv|parquet)")
 """Every file that a table of counts may have."""
 _WIDEST = 1000
 _MOST_CELLS = 2_000_000
+_LITERAL = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'")  # a text in TOML: it may hold quotes of the other kind
 _PASSWORDS = (
     (re.compile(r"(://[^/\s:@\"']*):[^@/\s\"']+@"), r"\1:***@"),
-    (re.compile(r"([?&]password=)[^&\s\"']+", re.IGNORECASE), r"\1***"),
+    (re.compile(r"([?&][^&=#\s\"']*pass[^&=#\s\"']*=)[^&#\s\"']+", re.IGNORECASE), r"\1***"),  # sslpassword, too
 )
+_WITH_QUOTES = [(re.compile(p.pattern.replace("\\\"'", ""), p.flags), hidden) for p, hidden in _PASSWORDS]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,6 +154,25 @@ class Contents:
         except tomllib.TOMLDecodeError:
             return {}
 
+    @cached_property
+    def published(self) -> JobValues | None:
+        """The job with its recipe; None where it cannot be read."""
+        try:
+            return read_published(self.job, Path("job.toml"), self.schema)
+        except HedgerowError:
+            return None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the recipe is not one of ours."""
+        return self.published is not None and isinstance(self.published.recipe, ForeignRecipe)
+
+    @property
+    def leans_on_public(self) -> bool:
+        """Whether what is published depends on the public table, so that drawing it again takes that table."""
+        used = self.published is None or self.published.recipe.draws_from_public
+        return used and any(i.role == "public" for i in self.statement.public_inputs)
+
     @property
     def for_spreadsheets(self) -> bool:
         """Whether the job asks for CSV files that a spreadsheet opens without taking a cell for a formula."""
@@ -184,7 +206,15 @@ class Contents:
 
 def without_passwords(job: str) -> str:
     """The text of a job as it may be published: passwords in addresses are left out."""
-    for password, hidden in _PASSWORDS:
+
+    def within(found: re.Match[str]) -> str:
+        text, mark = found[0][1:-1], found[0][0]
+        for password, hidden in _WITH_QUOTES:
+            text = password.sub(hidden, text)
+        return f"{mark}{text}{mark}"
+
+    job = _LITERAL.sub(within, job)
+    for password, hidden in _PASSWORDS:  # of comments
         job = password.sub(hidden, job)
     return job
 
@@ -244,7 +274,9 @@ def records_of_counts(counts: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """A table of counts as so many rows of each cell, labels turned back into values."""
     names = list(label_columns(counts))
     texts = {n: dict(zip(schema.cell_labels(n), schema.column(n).cell_texts, strict=True)) for n in names}
-    plain = counts.with_columns(pl.col("count").cast(pl.Int64).clip(0), *(pl.col(n).replace(texts[n]) for n in names))
+    plain = counts.with_columns(
+        pl.col("count").cast(pl.Int64).clip(0), *(pl.col(n).cast(pl.String).replace(texts[n]) for n in names)
+    )
     return plain.select(pl.col(n).repeat_by("count").list.explode() for n in names).drop_nulls()
 
 

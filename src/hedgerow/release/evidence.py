@@ -51,6 +51,24 @@ def evidence_of(again: Redrawing) -> Evidence:
     return replace(found, declared=again.published.uses)
 
 
+def estimates_of(again: Redrawing, uses: Iterable[AbstractUse], *, level: float, sampling: bool) -> EstimateTable:
+    """The estimates of uses; where a table of the run is not at hand, each says so, and which option names it."""
+    evidence, schema = evidence_of(again), again.bundle.schema
+    found = [e for use in uses for e in estimates(evidence, use.on(schema), level=level, sampling=sampling)]
+    lacking = [(role, name) for role in ("public", "target") if (name := again.lacks(role))]
+    if not lacking:
+        return EstimateTable(found)
+    tables = " and ".join(f"the {role} table of the run, {name}," for role, name in lacking)
+    options = " ".join(f"--{role} FILE" for role, _ in lacking)
+    python = ", ".join(f"{role}=..." for role, _ in lacking)
+    why = f"{tables} {'is' if len(lacking) == 1 else 'are'} not in it: add {options} (in Python: {python})"
+    also = f" Worked out without {tables} which the report had: add {options} (in Python: {python})."
+    return EstimateTable(
+        refused(e.name, e.group, e.level, why, e.in_file) if e.estimate is None else replace(e, basis=e.basis + also)
+        for e in found
+    )
+
+
 def with_estimates(
     contents: Contents, heard: Sequence[Measurement], data: PublicData, uses: Iterable[AbstractUse]
 ) -> Contents:

@@ -15,15 +15,17 @@ import numpy.typing as npt
 import polars as pl
 from markupsafe import Markup, escape
 
-from hedgerow.figures import WIDE, Bar, bars, columns, svg, text
+from hedgerow.figures import WIDE, Bar, bars, columns, percent, svg, text
 from hedgerow.model.tables import ALL
 from hedgerow.public import CodedTable, Counts, Marginal, Measurement, Schema, law_of, shares, total_variation
 from hedgerow.release.contents import Contents, label_columns
-from hedgerow.release.words import Odds, of_100
+from hedgerow.release.words import Odds, at_most, of_100
 from hedgerow.uses import cell_names
 
 Floats = npt.NDArray[np.float64]
 _MOST_CELLS = 2_000_000
+_MANY = 0.2
+"""From this share of records on, what the schema does not know of a column is said."""
 _LARGE = 3.0
 """A level is looked at when its noisy count is this many times what noise may put it off by."""
 
@@ -124,6 +126,34 @@ def synthetic(contents: Contents, columns: tuple[str, ...]) -> Floats | None:
         copy = CodedTable.of_counts(contents.schema, counts)
         total += np.bincount(copy.cells(columns), copy.counts, size)
     return total / (1 + len(contents.copies))
+
+
+def mostly_unknown(contents: Contents) -> tuple[str, ...]:
+    """Of each column in which many released records have no value that the schema knows, how many.
+
+    Told by the records, which are public; a column that a target gives is as the target has it.
+    """
+    found, what = [], "of the records have" if contents.records else "of the sum of counts has"
+    for c in contents.schema.columns:
+        here = c.name in contents.labels or (contents.records and c.name not in contents.given)
+        made = synthetic_rows(contents, c.name) if here and c.knows_unknown else None
+        if made is None or made.sum() <= 0 or made[c.unknown] < _MANY * made.sum():
+            continue
+        part = made[c.unknown] / made.sum()
+        share = percent(part) if part < 0.995 else "All" if part == 1 else "Over 99 %"
+        value = f"no {c.name}" if c.other is None else f"{c.cell_labels[c.unknown or 0]!r} in {c.name}"
+        why = "what is missing, and for values" if c.other is None else "values"
+        prior = " The prior weight of the urns is in it, as in every cell." * contents.drawn
+        found.append(f"{share} {what} {value}: that is the cell for {why} that the schema does not know.{prior}")
+    return tuple(found)
+
+
+def synthetic_rows(contents: Contents, column: str) -> Floats | None:
+    """The counts of the cells of a column over all rows of the synthetic copies, their mean."""
+    if contents.records:
+        found = [tally[column,] for tally in contents.tallies if (column,) in tally]
+        return np.mean(found, axis=0) if found else None
+    return synthetic(contents, (column,))
 
 
 @final
@@ -297,19 +327,21 @@ def omission_note(one: OneWayTable) -> str:
 
 
 def _marks(one: OneWayTable, upright: bool) -> tuple[list[_Mark], str]:
-    every = [
-        _Mark(label, float(s), float(n), one.band)
-        for label, s, n in zip(one.labels, one.synthetic, one.noisy, strict=True)
-    ]
-    if upright and len(every) > _MOST_COLUMNS:
-        together = ceil(len(every) / _MOST_COLUMNS)
-        groups = [every[i : i + together] for i in range(0, len(every), together)]
-        return [_joined(g) for g in groups], f"drawn with {together} neighbouring cells together"
-    if not upright and len(every) > _MOST_BARS:
+    cells = len(one.labels)
+    if upright and cells > _MOST_COLUMNS:
+        together = ceil(cells / _MOST_COLUMNS)
+        groups = (range(i, min(i + together, cells)) for i in range(0, cells, together))
+        return [_joined(_marked(one, g)) for g in groups], f"drawn with {together} neighbouring cells together"
+    if not upright and cells > _MOST_BARS:
         kept = np.argsort(-np.maximum(one.synthetic, one.noisy), kind="stable")[:_MOST_BARS]
         order = sorted(kept.tolist()) if one.ordered else kept.tolist()
-        return [every[i] for i in order], f"the {_MOST_BARS} largest of {len(every):,} cells"
-    return every, ""
+        return _marked(one, order), f"the {_MOST_BARS} largest of {cells:,} cells"
+    return _marked(one, range(cells)), ""
+
+
+def _marked(one: OneWayTable, places: Sequence[int]) -> list[_Mark]:
+    """The cells at ``places``, and no others: there may be a million."""
+    return [_Mark(one.labels[i], float(one.synthetic[i]), float(one.noisy[i]), one.band) for i in places]
 
 
 def _joined(group: Sequence[_Mark]) -> _Mark:
@@ -351,7 +383,7 @@ def chances(odds: Sequence[Odds]) -> Markup:
             )
             + text(308, y + 16, "of 100", "tick", "start")
         )
-    pairs = "; ".join(f"{of_100(o.before)} in 100 becomes at most about {of_100(o.after)} in 100" for o in odds)
+    pairs = "; ".join(f"{of_100(o.before)} in 100 becomes {at_most(o.after)} in 100" for o in odds)
     return svg("".join(out), 360, 32 * len(odds) - 6, pairs)
 
 

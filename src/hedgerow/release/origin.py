@@ -9,7 +9,7 @@ Every page, the command line and Python say it in these sentences and no others.
 alone says: the files, how it was made, limits, cells in CSV files.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
@@ -65,9 +65,9 @@ def _same_cells(column: Column, own: pl.Series, made: pl.Series) -> bool:
 
 
 def _unlike(own: pl.Series, made: pl.Series) -> int:
-    """In how many rows two columns differ."""
-    if own.dtype != made.dtype:
-        own, made = own.cast(pl.String), made.cast(pl.String)
+    """In how many rows two columns differ; whole numbers do not by a ".0" or by their type."""
+    if own.dtype != made.dtype or own.dtype == pl.String:
+        own, made = (c.cast(pl.String).str.replace(r"^(-?(?:0|[1-9]\d*))\.0$", "${1}") for c in (own, made))
     return int(own.ne_missing(made).sum())
 
 
@@ -184,7 +184,7 @@ def _people(contents: Contents) -> str:
 def _records(contents: Contents) -> str:
     s, rows, copies = contents.statement, len(contents.records[0]), len(contents.records)
     what = many(rows, "synthetic record") if copies == 1 else f"{copies} copies of about {rows:,} synthetic records"
-    public = [f"“{i.name}”" for i in s.public_inputs if i.role == "public"]
+    public = [f"“{i.name}”" for i in s.public_inputs if i.role == "public" and contents.leans_on_public]
     like = f"; one may be like a row of the public table {listed(public)}, which is no secret" if public else ""
     return (
         f"{what}{_people(contents)}: every column is synthetic, made from {_from_what(contents)}, and nothing is "
@@ -245,7 +245,7 @@ def head_words(contents: Contents) -> str:
 
 def row_words(contents: Contents) -> str:
     """What one row is."""
-    described, kind = contents.schema.title or contents.statement.table, kind_of(contents)
+    described, kind = contents.schema.title or f"the table “{contents.statement.table}”", kind_of(contents)
     if kind == "attach":
         drawn = listed(synthetic_columns(contents))
         return (
@@ -260,6 +260,13 @@ def row_words(contents: Contents) -> str:
     if kind == "records":
         return f"One synthetic record in the form of {described}. It was drawn, and is nobody's record."
     return f"One combination of labels of {described}, and a synthetic count of it."
+
+
+def bars_words(contents: Contents) -> str:
+    """What the bars of a column count."""
+    if contents.counted:
+        return "people of this release" if contents.given else "synthetic people, by their first records"
+    return "rows of this release" if contents.given else "synthetic records"
 
 
 def match_words(contents: Contents) -> str:
@@ -315,39 +322,23 @@ def card(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, Any]:
     files += [(n, "a further copy of the synthetic counts" if n.startswith("counts-") else "") for n in others]
     return {
         "cells": _cells(contents),
-        "files": [(n, w or _records_words(contents, n)) for n, w in files],
+        "files": [(n, w or _records_words(contents, n)) for n, w in files]
+        if not contents.drawn
+        else _as_drawn(files),
         "how_made": _how_made(contents),
         "limits": _limits(contents),
-        "opening": opening(tables, contents.records),
         "row_words": row_words(contents),
     }
 
 
-def opening(tables: Collection[str], records: object) -> list[tuple[str, str]]:
-    """A line for each program that opens the first table with its labels, where a file of the release has them.
-
-    >>> opening(["records.parquet", "records.dta"], True)[0]
-    ('R', 'd <- haven::as_factor(haven::read_dta("records.dta"))')
-    """
-    if not records:
-        return [("R", 'd <- read.csv("counts.csv")'), ("Python", 'd = polars.read_parquet("counts.parquet")')]
-    stem = "records" if "records.parquet" in tables else "records-1"
-    has = {k for k in ("dta", "sav", "xpt", "csv", "xlsx") if f"{stem}.{k}" in tables}
-    labelled = next((k for k in ("sav", "dta") if k in has), "")  # Stata has no labels for texts
-    plain = f'd <- read.csv("{stem}.csv", stringsAsFactors = TRUE)'
-    plain = plain if "csv" in has else f'd <- arrow::read_parquet("{stem}.parquet")'
-    delimited = f'import delimited "{stem}.csv", clear' * ("csv" in has)
-    lines = {
-        "R": f'd <- haven::as_factor(haven::read_{labelled}("{stem}.{labelled}"))' if labelled else plain,
-        "Stata": f'use "{stem}.dta", clear' if "dta" in has else delimited,
-        "SPSS": f"GET FILE='{stem}.sav'." * ("sav" in has),
-        "SAS": f"libname in xport '{stem}.xpt';" * ("xpt" in has),
-        "Python": f'd, meta = pyreadstat.read_{labelled}("{stem}.{labelled}", apply_value_formats=True)'
-        if labelled
-        else f'd = polars.read_parquet("{stem}.parquet")',
-        "Excel": f"open {stem}.{'xlsx' if 'xlsx' in has else 'csv'}" * bool({"xlsx", "csv"} & has),
+def _as_drawn(files: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The files of a release whose counts were drawn: there is no noise in them."""
+    said = {
+        "counts.parquet": "the same as Parquet",
+        "measurements.parquet": "the counts as they were drawn, with the least prior weight",
+        "statement.json": "the promise, and the draw with its prior weights and cost, for machines",
     }
-    return [(program, line) for program, line in lines.items() if line]
+    return [(n, said.get(n, w)) for n, w in files]
 
 
 def _records_words(contents: Contents, name: str) -> str:
@@ -362,12 +353,12 @@ def _how_made(contents: Contents) -> str:
     asked = (
         f"{many(len(contents.answers), 'table')} with {many(sum(len(m.counts) for _, m in contents.answers), 'cell')}"
     )
-    public = [i.name for i in s.public_inputs if i.role == "public"]
+    public = [i.name for i in s.public_inputs if i.role == "public" and contents.leans_on_public]
     with_help = f" and the public table {listed(public)}" if public else ""
     said = f"The recipe {s.recipe or 'unnamed'} asked for {asked} in all. "
     kind = kind_of(contents)
     if kind == "draws":
-        help_of = f", with the help of the public {listed(public)}" if public else ""
+        help_of = f", with the help of the public table {listed(public)}" if public else ""
         return (
             f"{said}The counts were drawn from urns that hold the true counts and public prior weights{help_of}; "
             "they are published as they were drawn."
@@ -392,15 +383,28 @@ def _how_made(contents: Contents) -> str:
     )
 
 
-def _limits(contents: Contents) -> tuple[str, ...]:
-    asked = sorted({len(m.question.columns) for _, m in contents.answers} - {0})
-    deepest = asked[-1] if asked else 0
-    kept = {
+def _measured_together(contents: Contents) -> str:
+    """How many columns stood in one table; where rows were put into leaves or bands by more, that too."""
+    asked = [m.question for _, m in contents.answers]
+    plain = max((len(q.columns) for q in asked), default=0)
+    grouped = max((len({*q.columns, *q.tree.columns}) for q in asked if q.tree), default=0)
+    if grouped > max(plain, 1):
+        by = "columns and their moves" if contents.statement.careers else "columns"
+        return (
+            f"Relations among more than {many(max(plain, 1), 'column')} at a time were measured only as far as "
+            f"groups of rows tell them (leaves of a tree, or bands of figures, by up to {grouped} {by}); the rest "
+            "comes from the model."
+        )
+    return {
         0: "No table of the columns was measured.",
         1: "Only single columns were measured: how columns go together is not kept unless a public table brought it.",
-    }.get(
-        deepest, f"Relations among more than {deepest} columns at a time were not measured; they come from the model."
-    )
+    }.get(plain, f"Relations among more than {plain} columns at a time were not measured; they come from the model.")
+
+
+def _limits(contents: Contents) -> tuple[str, ...]:
+    if contents.counts is not None:
+        return _limits_of_counts(contents)
+    kept = _measured_together(contents)
     cap = contents.statement.guarantee.rows_per_person
     counted = "one was" if cap == 1 else f"{cap} were"
     changing = "What changes within a person was seen through these facts alone; no table of rows was measured."
@@ -422,6 +426,17 @@ def _limits(contents: Contents) -> tuple[str, ...]:
         "Standard errors from ordinary formulas are too small: they know neither the noise nor the drawing.",
         *_unknown(contents.schema.columns),
         match_words(contents),
+    )
+
+
+def _limits_of_counts(contents: Contents) -> tuple[str, ...]:
+    noise = "Small cells carry noise as large as themselves. Look at the 95 % figures in the report before using one."
+    prior = (
+        "Counts hold prior weight besides what is true: in small cells it may be most of them. They have no interval."
+    )
+    return (
+        prior if contents.drawn else noise,
+        *_unknown([c for c in contents.schema.columns if c.name in contents.labels]),
     )
 
 

@@ -30,7 +30,7 @@ from hedgerow.figures import (
     small,
 )
 from hedgerow.public import CodedTable, Places, Schema, Statement, law_of, pieces, violations, whole
-from hedgerow.release import figures, origin, package, words
+from hedgerow.release import commands, figures, origin, package, words
 from hedgerow.release.contents import Contents, EstimateTable
 from hedgerow.release.manifest import Facts
 from hedgerow.release.rehearsal_folder import curves, groups, rehearsal_words
@@ -57,9 +57,13 @@ def pages(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, str]:
         "report.html": _render("report.html.j2", {**shared, **view(contents, promise)}),
         "codebook.html": _render("codebook.html.j2", {**shared, **package.codebook(contents)}),
         "privacy-statement.md": _render("privacy-statement.md.j2", shared),
-        "DATACARD.md": _render("DATACARD.md.j2", {**shared, **origin.card(contents, tables)}),
+        "DATACARD.md": _render("DATACARD.md.j2", {**shared, **_card(contents, tables)}),
         **({COMBINE: _script()} if contents.records else {}),
     }
+
+
+def _card(contents: Contents, tables: Mapping[str, Facts]) -> dict[str, Any]:
+    return origin.card(contents, tables) | {"opening": commands.opening(tables, contents.records)}
 
 
 @cache
@@ -81,18 +85,23 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
         "made": origin.made_sentence(contents),
         "measure": "epsilon" if in_epsilon else "rho",
         "measure_words": words.MEASURES[statement.budget.measure],
-        "more_copies": words.more_copies(contents),
+        "estimating": commands.estimating(contents),
+        "more_copies": commands.more_copies(contents),
+        "mostly_unknown": figures.mostly_unknown(contents),
+        "few_runs": any(v.has_few_runs for v in contents.verdicts),
+        "foretold": any(v.error is not None for v in contents.verdicts),
         "of_100": of_100,
         "please_say": origin.please_say(contents),
         "promise": promise,
         "promise_more": words.promise_more(promise),
         "promise_sentence": words.promise_sentence(promise),
-        "replicates": words.replicates(contents),
+        "replicates": commands.replicates(contents),
         "release_id": words.release_id(statement),
         "spent": words.spent_words(statement),
         "statement": statement,
         "title": contents.title,
         "uses": words.use_rows(contents.verdicts),
+        "verifying": commands.verifying(contents),
     }
 
 
@@ -147,6 +156,7 @@ def view(contents: Contents, promise: Promise) -> dict[str, Any]:
         "copies": len(contents.records),
         "count_figures": figures.count_figures(contents),
         "counts_drawn": contents.drawn,
+        "bars": origin.bars_words(contents),
         "average_of": many(_rows(contents), _row_name(contents)),
         "events_many": many(len(statement.spends), "request"),
         "measured": measured[:_MOST_TABLES],
@@ -167,6 +177,7 @@ def _measured(contents: Contents) -> tuple[dict[str, Any], ...]:
     spends = contents.statement.spends
     costs = {(i, a.question): a.cost for i, s in enumerate(spends) for a in s.asked}
     spent, rows = contents.statement.spent, _rows(contents)
+    known = {*contents.counted_schema.coding.sizes}  # steps of careers are no rows and no people
     return tuple(
         {
             "request": i + 1,
@@ -174,7 +185,7 @@ def _measured(contents: Contents) -> tuple[dict[str, Any], ...]:
             "cells": f"{len(m.counts):,}",
             "noise": law_of(m.noise).words,
             "plus_minus": f"{law.half_width():,.0f}" if (law := law_of(m.noise)).added else "-",
-            "average": small_count(rows / len(m.counts)),
+            "average": small_count(rows / len(m.counts)) if {*m.question.columns} <= known else "-",
             "share": percent(float(costs[i, m.question] / spent)) if (i, m.question) in costs else "-",
         }
         for i, m in contents.answers
@@ -190,6 +201,8 @@ def _rows(contents: Contents) -> int:
 
 def _row_name(contents: Contents) -> str:
     """What one unit that was counted is called."""
+    if contents.counts is not None:
+        return "counted record"
     return "person" if contents.counted else "row" if contents.given else "synthetic record"
 
 
@@ -286,7 +299,7 @@ def _sections(contents: Contents) -> dict[str, Any]:
         "relations": _relations(related),
         "groups": groups(contents.verdicts),
         "intervals": tuple(_interval_panel(*use) for use in contents.estimates.by_name.items()),
-        "replicated": bool(words.replicates(contents)),
+        "replicated": bool(commands.replicates(contents)),
         "use_figures": tuple(_use_figures(contents)),
         "validity": _validity(contents),
     }
@@ -427,7 +440,7 @@ def _says(use: AbstractUse, schema: Schema, found: Any) -> figures.ReportPanel |
     figure = _over_time(use, schema, places, ranges)
     if not figure:
         figure = estimates(ranges, said=f"What the synthetic data say of {use.name}", show=show)
-    return figures.ReportPanel(use.name, use.what, figure, head, rows)
+    return figures.ReportPanel(use.name, use.what.rpartition(": ")[0] or use.what, figure, head, rows)
 
 
 def _over_time(use: AbstractUse, schema: Schema, places: Places, ranges: Sequence[Range]) -> Markup:
@@ -462,8 +475,7 @@ def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:
 def _relative_sentence(contents: Contents) -> str:
     """What a recipe thought of its public table, as the order of its requests shows.
 
-    ``public_blend`` asks for a relative's pairs together with the one-way tables again; nothing is said where
-    settings or Laplace noise hide that.  ``guided_tree`` asks twice where public labels do not decide what is asked.
+    ``guided_tree`` asks twice where public labels do not decide what is asked.
     """
     s = contents.statement
     if s.recipe == "guided_tree" and len(s.spends) > 1 and any(i.role == "public" for i in s.public_inputs):
@@ -471,15 +483,10 @@ def _relative_sentence(contents: Contents) -> str:
             "The public table did not decide what was asked: it has no labels, its labels go with no other column,"
             " or its rows are few."
         )
-    given = contents.asked.get("public_blend") or {}
-    if (
-        s.recipe != "public_blend"
-        or len(s.spends) < 2
-        or not s.budget.delta
-        or {"first_share", "one_way_share"} & {*given}
-    ):
+    aside = words.public_put_aside(contents) if s.recipe == "public_blend" else None
+    if aside is None:
         return ""
-    if any(a.question in {b.question for b in s.spends[0].asked} for a in s.spends[1].asked):
+    if not aside:
         return (
             "By the first answers the public table is a relative: tables of two columns lean on it where they agree."
         )

@@ -82,14 +82,12 @@ class Redrawing:
         public: the public table of the run, a path or a frame.
         target: the target of the run, in the same way.
         job: the job of the run, where that is at hand: it has a recipe that is not one of ours.
-        seek: whether a table that is not given is looked for, where the job names it and beside the release.
     """
 
     bundle: BundleReader
     public: Any = None
     target: Any = None
     job: JobValues | None = None
-    seek: bool = True
 
     @cached_property
     def published(self) -> JobValues:
@@ -101,7 +99,7 @@ class Redrawing:
     def data(self) -> PublicData:
         """All that the recipe may use: the schema, the public relative, the target, the very tables of the run."""
         recipe = self.published.recipe
-        role: Role = "target" if recipe.attaches or recipe.career_time else "public"
+        role: Role = "relative" if recipe.attaches or recipe.career_time else "public"
         return PublicData(
             self.bundle.schema,
             self._table("public", self.public, role),
@@ -149,7 +147,7 @@ class Redrawing:
 
     def _table(self, what: str, given: Any, role: Role) -> CodedTable | None:
         named, schema = _named(self.bundle.statement, what), self.bundle.schema
-        if given is None and named and self.seek:
+        if given is None and named:
             given = self._found(what, named)
         try:
             table = None if given is None else CodedTable.read(given, schema, role, self._count(what))

@@ -51,6 +51,7 @@ def page_of(found: Rehearsal) -> str:
         "version": __version__,
         "recipe": found.recipe,
         "rehearsed": rehearsal_words(found),
+        "few_runs": found.runs < RUNS,
         "uses": use_rows(found.here.verdicts),
         "curves": curves(found),
         "groups": groups(found.here.verdicts),
@@ -70,14 +71,19 @@ def rehearsal_words(found: Rehearsal) -> dict[str, str]:
     """A rehearsal in words."""
     least, last = found.smallest, found.points[-1].epsilon
     worst = ", ".join(u.name for i, u in enumerate(found.uses) if found.smallest_for(i) is None)
+    sure = found.runs >= RUNS
+    meets = "that is expected to meet" if sure else f"at which all {found.runs} runs were within"
+    said = f"The smallest epsilon tried {meets} every tolerance is {'' if least is None else decimal(least)}."
+    lacks = "is expected to meet" if sure else f"had all {found.runs} runs within"
+    missed = "expected to be missed" if sure else "missed in a run"
     return {
         "runs": str(found.runs),
         "epsilon": decimal(found.epsilon),
-        "least": f"The smallest epsilon tried that is expected to meet every tolerance is {decimal(least)}."
+        "least": said
         if least is not None
-        else f"No epsilon up to {decimal(last)} is expected to meet every tolerance; expected to be missed: {worst}.",
+        else f"No epsilon up to {decimal(last)} {lacks} every tolerance; {missed}: {worst}.",
         "band": "the band holds eight runs in ten"
-        if found.runs >= RUNS
+        if sure
         else f"no band is drawn, since that takes {RUNS} runs or more",
         "played": played_words(found),
         "drift": drift_words(found),
@@ -134,18 +140,11 @@ def _curve(found: Rehearsal, i: int, use: AbstractUse) -> ReportPanel:
         else Markup()
     )
     rows = tuple(
-        (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), _word(found, v)) for e, v in here
+        (f"{e:g}", show(v.error), show(v.low), show(v.high), percent(v.like_sample), v.word) for e, v in here
     )
     high = "nine in ten below" if found.runs >= RUNS else "the worst run"
     head = ("epsilon", "mean error", "one run in ten below", high, "like a sample of", "verdict")
     return ReportPanel(use.name, f"{use.what}. {_from_where(found, i, show(use.tolerance))}", figure, head, rows)
-
-
-def _word(found: Rehearsal, v: Verdict) -> str:
-    """A verdict; fewer runs than make a band expect nothing of one more."""
-    if found.runs >= RUNS or v.expected_met is None:
-        return v.word
-    return "within it so far" if v.expected_met else "beyond it so far"
 
 
 def _from_where(found: Rehearsal, i: int, tolerance: str) -> str:
@@ -153,7 +152,8 @@ def _from_where(found: Rehearsal, i: int, tolerance: str) -> str:
     least, sure = found.smallest_for(i), found.runs >= RUNS
     if least is None:
         return "Expected to be missed." if sure else f"Not within {tolerance} in all {found.runs} runs."
-    return f"{'Expected to be' if sure else 'So far'} within {tolerance} from epsilon {decimal(least)} on."
+    runs = "Expected to be" if sure else f"In all {found.runs} runs"
+    return f"{runs} within {tolerance} from epsilon {decimal(least)} on."
 
 
 def _step(epsilon: float, v: Verdict, show: Callable[[float | None], str]) -> LinePoint:

@@ -33,7 +33,7 @@ def sample(
     columns, each a path or a frame; they must be the very tables of the run.  ``job`` is the job of the run where
     that is at hand: it has both.  Records are written to files in the folder ``into`` as they are drawn.
     """
-    again = Redrawing(BundleReader(Path(folder)), public, target, job, seek=False)
+    again = Redrawing(BundleReader(Path(folder)), public, target, job)
     return _with_tables(again, lambda: again.draw(into, copies, seed))
 
 

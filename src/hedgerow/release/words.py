@@ -9,17 +9,14 @@ come, which is two steps under add-remove and one under replace-one and label-ch
 """
 
 import hashlib
-import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, floor
 from typing import Any
 
-import polars as pl
-
 from hedgerow.figures import beside, many, percent, small
-from hedgerow.public import Guarantee, PublicInput, Spend, Statement, Urn, decimal
+from hedgerow.public import Guarantee, Spend, Statement, Urn, decimal
 from hedgerow.release.contents import Contents
 from hedgerow.release.origin import head_words, listed, synthetic_columns
 from hedgerow.uses import Verdict
@@ -160,9 +157,18 @@ def of_100(chance: float) -> str:
     return f"{100 * chance:.0f}" if chance < 0.995 else f"{100 * chance:.1f}" if chance < 0.9995 else "nearly 100"
 
 
+def at_most(chance: float) -> str:
+    """The most that a chance can be, as "so many in 100".
+
+    >>> at_most(0.731), at_most(0.99999)
+    ('at most about 73', 'nearly 100')
+    """
+    return f"at most about {of_100(chance)}" if chance < 0.9995 else of_100(chance)
+
+
 def one_in(chance: Fraction) -> str:
     """A small chance as "1 in so many", rounded to the larger chance."""
-    return f"1 in {floor(1 / chance):,}" if chance < 1 else "always"
+    return f"1 in {floor(1 / min(chance, Fraction(1))):,}"
 
 
 def urn_words(statement: Statement) -> str:
@@ -248,34 +254,47 @@ def promise_sentence(promise: Promise) -> str:
     fifty = promise.odds[0]
     return (
         f"If somebody who knows everything about everyone else thinks, with {of_100(fifty.before)} chances in 100, "
-        f"that {promise.guess}, then after seeing this release they will think so with at most about "
-        f"{of_100(fifty.after)} chances in 100."
+        f"that {promise.guess}, then after seeing this release they will think so with "
+        f"{at_most(fifty.after)} chances in 100."
     )
 
 
 def promise_more(promise: Promise) -> tuple[str, ...]:
     """What must be said beside the first sentence of the promise."""
     ten = promise.odds[1]
-    said = [f"{of_100(ten.before)} in 100 becomes at most about {of_100(ten.after)} in 100."]
+    said = [f"{of_100(ten.before)} in 100 becomes {at_most(ten.after)} in 100."]
     if promise.value_odds:
         fifty, low = promise.value_odds
         said.append(
             "A guess between two values of somebody who is known to be in the table can move twice as far: "
-            f"{of_100(fifty.before)} in 100 to at most about {of_100(fifty.after)}, "
-            f"{of_100(low.before)} to at most about {of_100(low.after)}."
+            f"{of_100(fifty.before)} in 100 to {at_most(fifty.after)}, {of_100(low.before)} to {at_most(low.after)}."
         )
     if promise.delta:
         said.append(
             f"Delta = {promise.delta} was promised too, but the noise that was used keeps these bounds always."
             if promise.failing == "never"
-            else f"These bounds may fail with a chance of at most about {promise.failing}, worked out for the noise "
-            f"that was used. (Delta = {promise.delta} is not that chance: it weighs each failure by how far it goes.)"
+            else f"These bounds may fail with a chance of at most about {promise.failing}, which was fixed before "
+            f"the noise was drawn. (Delta = {promise.delta} is not that chance: it weighs each failure by how far it "
+            "goes.)"
         )
     return tuple(said)
 
 
 def spent_words(statement: Statement) -> str:
-    """What was spent of what was promised."""
+    """What the requests add up to, of what was promised; less than all of it is a reading, and the promise the bound.
+
+    Whether more is asked can follow from answers: then what was spent was not fixed in advance.
+    """
+    total = statement.budget.total
+    if statement.spends and statement.spent < total * (1 - Fraction(1, 10**6)):
+        return (
+            f"{_added_up(statement)}. This is what the requests that were made add up to; the bound, fixed in "
+            "advance, is what is promised"
+        )
+    return _added_up(statement)
+
+
+def _added_up(statement: Statement) -> str:
     if statement.budget.measure in ("pure", "basic"):
         delta = sum((s.delta for s in statement.spends), Fraction(0))
         with_delta = f" and delta {decimal(delta)} of {decimal(statement.budget.delta)}" * bool(
@@ -345,118 +364,17 @@ def _answer(spend: Spend) -> str:
     return many(cells, "drawn count" if spend.verb == "draw" else "noisy count")
 
 
-def more_copies(contents: Contents) -> tuple[str, str]:
-    """How to draw more copies: what a reader types inside the folder, if that can be, and what to know of it."""
-    if contents.drawn:
-        return "", "A draw is not repeated for free: further copies of these counts would have their own price."
-    if _foreign(contents):
-        said = "only whoever ran it can draw more copies, with the object that its run returned."
-        return "", f"{contents.statement.recipe}: {said}"
-    needed, asked = _needed(contents), contents.asked.get("job")
-    seed = asked.get("seed") if isinstance(asked, dict) else 0
-    seed = 1 + (seed if type(seed) is int else 0)  # the job's own gives the release again
-    if any(i.name == "frame" for i in needed):
-        said = ", ".join(f"{i.role}=THE_{i.role.upper()}_TABLE" for i in needed)
-        known = "In Python, with the very tables of the run. " + _spread(contents)
-        return f"hedgerow.Release.read('.').sample(20, seed={seed}, {said})", known
-    return f"hedgerow sample . --copies 20 --seed {seed}{_files(needed)}", _same_tables(needed) + _spread(contents)
+def public_put_aside(contents: Contents) -> bool | None:
+    """Whether ``public_blend`` went on without its public table, as the order of its requests shows.
 
-
-def replicates(contents: Contents) -> dict[str, Any]:
-    """How a reader gets intervals by replicates: the command, a line for each program, and what the spread holds.
-
-    Empty where there are none: the table was drawn, or its recipe is not here.
+    It asks for a relative's pairs together with the one-way tables again.  None where settings or Laplace noise hide
+    that.
     """
-    if contents.drawn or _foreign(contents) or any(i.name == "frame" for i in _needed(contents)):
-        return {}
-    needed = _needed(contents)
-    borrowed = ", what the recipe takes from the public table" if any(i.role == "public" for i in needed) else ""
-    holds = (
-        f"Their spread around the released table holds the gate's noise{borrowed}, and drawing. It leaves out the "
-        "sampling of the confidential rows, and what no answer and no public row shows of them."
-    )
-    adds = " combine.R adds the sampling." if contents.records else ""
-    return {
-        "command": f"hedgerow sample . --replicates 20 --out ../replicates{_files(needed)}",
-        "lines": _replicate_lines(contents),
-        "holds": _same_tables(needed) + holds + adds + _TOO_NARROW.get(contents.statement.recipe, ""),
-    }
-
-
-_TOO_NARROW = {  # docs/inference.md, Replicates
-    "tree_blend": (
-        " **Of a coefficient in a model of three columns and more it tells far too little**: the records of "
-        "tree_blend lack what goes together in so many columns, in every replicate alike. Take no error of such a "
-        "coefficient from it."
-    ),
-    "guided_tree": (
-        " **Of a coefficient in a model of three columns and more that was not declared as a use it tells far too "
-        "little**: about a fourth of the error where that was measured. Declare such a model."
-    ),
-}
-
-
-def _replicate_lines(contents: Contents) -> tuple[tuple[str, str], ...]:
-    """A line in R and one in Python that work on the columns of this very table; none where it has no number."""
-    if not contents.records or "csv" not in contents.formats:
-        return ()
-    first, given = contents.records[0], contents.given
-    plain = [
-        n
-        for n in first.columns
-        if n.isascii() and n.isidentifier() and n in {c.name for c in contents.schema.columns}
-    ]
-    numbers = [n for n in plain if first.schema[n].is_numeric() and contents.schema.column(n).bin_count]
-    groups = [n for n in plain if first.schema[n] == pl.String and (not given or n not in given)]
-    groups = [n for n in groups if 1 < contents.schema.column(n).size <= 40]
-    if not numbers or (given and not groups):
-        return ()
-    y, name = numbers[-1], f"{contents.record_names[0]}.csv"
-    x = min(groups, key=lambda n: contents.schema.column(n).size) if groups else "1"
-    r = f'source("combine.R"); combine({y} ~ {x}, replicates = "../replicates")'
-    spread = "print(q[0], (sum((x - q[0]) ** 2 for x in q[1:]) / (len(q) - 1)) ** 0.5)"
-    if not given:
-        files = f'["{name}", *glob.glob("../replicates/*.csv")]'
-        return ("R", r), ("Python", f'q = [polars.read_csv(f)["{y}"].mean() for f in {files}]; {spread}')
-    value = next(t for t in contents.schema.column(x).cell_texts if t)
-    columns = f'[d["{x}"], *polars.read_csv("../replicates/columns-seed1.csv").select("^{x}_[0-9]+$")]'
-    figure = f'q = [d["{y}"].filter(s.cast(str) == {value!r}).mean() for s in {columns}]'
-    return ("R", r), ("Python", f'd = polars.read_csv("{name}"); {figure}; {spread}')
-
-
-def _foreign(contents: Contents) -> bool:
-    """Whether the recipe is not one of ours."""
-    asked = contents.asked.get("job")
-    return "." in str(asked.get("recipe", "") if isinstance(asked, dict) else "")
-
-
-def _needed(contents: Contents) -> list[PublicInput]:
-    """The tables of the run that drawing again takes."""
-    return [i for i in contents.statement.public_inputs if i.role in ("public", "target")]
-
-
-def _files(needed: Sequence[PublicInput]) -> str:
-    return "".join(f" --{i.role} {shlex.quote(f'../{i.name}')}" for i in needed)
-
-
-def _same_tables(needed: Sequence[PublicInput]) -> str:
-    if not needed:
-        return ""
-    names = listed([i.name for i in needed])
-    which, lie = ("is", "it lies") if len(needed) == 1 else ("are", "they lie")
-    return f"{names} {which} not in this folder; the command takes it that {lie} beside it. "
-
-
-def _spread(contents: Contents) -> str:
-    free = (
-        "It costs nobody any privacy: of what was measured it uses the noisy answers in measurements.parquet only. "
-    )
-    if contents.counts is not None:
-        return free + "Copies of these counts differ only in how they were made whole."
-    return free + (
-        "The spread of a result over copies shows the part of its uncertainty that comes from drawing; the noise in "
-        "the answers themselves comes on top."
-    )
+    s, given = contents.statement, contents.asked.get("public_blend") or {}
+    if len(s.spends) < 2 or not s.budget.delta or {"first_share", "one_way_share"} & {*given}:
+        return None
+    first = {b.question for b in s.spends[0].asked}
+    return not any(a.question in first for a in s.spends[1].asked)
 
 
 def release_id(statement: Statement) -> str:
@@ -465,10 +383,10 @@ def release_id(statement: Statement) -> str:
 
 
 def citation(contents: Contents, promise: Promise) -> str:
-    """A suggested reference; publisher and year are the reader's to fill in."""
+    """A suggested reference, complete as it is; who published it and when, a release does not say."""
     delta = f", delta = {promise.delta}" if promise.delta else ""
     return (
-        f"[Publisher] ([year]). {contents.title}: {head_words(contents)} "
+        f"{contents.title}: {head_words(contents)} "
         f"(epsilon = {promise.epsilon}{delta}). Release {release_id(contents.statement)}, "
         f"made with Hedgerow {contents.statement.version}, recipe {contents.statement.recipe}."
     )

@@ -165,7 +165,7 @@ def _strategy(shop: Workshop) -> Exhibit:
             "Domains come from the schema and not from AD; every label of every leaf gets noise, empty ones too: the "
             "labels seen in a leaf would tell that they were there.",
             "The noise is whole-number Laplace noise; negative counts are set to 0 before proportions are taken, on "
-            "which the report is silent; trees vote by the mean of proportions, as Jagannathan and others (2012).",
+            "which the report is silent; trees vote by mean proportions, as (unchecked) Jagannathan (2012) has it.",
             "The report's total is epsilon for an ensemble. What its noise costs: every tree counts all rows, both "
             "columns are asked for, and a changed label moves two counts, so 4 x epsilon x trees.",
             "All BD rows come out. The report leaves out rows without a match in AD, which tells who is in the file.",

@@ -62,14 +62,28 @@ def _mixture(table: CodedTable, rng: np.random.Generator) -> Floats:
     for column in table.schema.columns:
         if column.name not in table.frame.columns:
             continue
-        codes = table.cells((column.name,))
-        size = table.schema.size((column.name,))
+        codes, share = table.codes((column.name,))[column.name], _shares(table, column.name)
         ordered = column.kind == "ordered" or column.kind in BINNED
-        values = np.arange(size, dtype=np.float64) if ordered else rng.normal(size=size)
-        total += rng.normal() * _standard(values[codes])
+        values = np.arange(len(share), dtype=np.float64) if ordered else rng.normal(size=len(share))
+        values -= share @ values
+        spread = float(np.sqrt(share @ values**2))
+        scale = rng.normal()
+        if spread > 0:
+            total += (values * (scale / spread))[codes]
     return _standard(total)
 
 
+def _shares(table: CodedTable, name: str) -> Floats:
+    """The shares of the codes of a column. Worked out once."""
+    key = ("shares of codes", name)
+    if key not in table.memo:
+        size = table.schema.size((name,))
+        table.memo[key] = np.bincount(table.codes((name,))[name], minlength=size) / max(table.rows, 1)
+    found: Floats = table.memo[key]
+    return found
+
+
 def _standard(values: Floats) -> Floats:
-    spread = float(values.std())
-    return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))
+    values = values - values.mean()
+    spread = float(np.sqrt(values @ values / max(len(values), 1)))
+    return values / spread if spread > 0 else np.zeros(len(values))

@@ -200,7 +200,9 @@ def split_rows(
         rank = lot[who]
     else:
         towards = np.bincount(who, log_odds) / np.bincount(who) + rng.logistic(size=people)
-        rank = np.argsort(np.argsort(-towards, kind="stable"), kind="stable")[who]
+        place = np.empty(people, np.int64)
+        place[np.argsort(-towards, kind="stable")] = np.arange(people)
+        rank = place[who]
     order = np.sort(rank, kind="stable")
     cut, end = order[sizes[0] - 1], order[sum(sizes) - 1]
     ours, theirs = np.flatnonzero(rank <= cut), np.flatnonzero((rank > cut) & (rank <= end))

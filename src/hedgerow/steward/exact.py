@@ -62,7 +62,7 @@ from hedgerow.steward.inside import (
     inside_folder,
     write_inside,
 )
-from hedgerow.uses import AbstractUse, ExactVerdict, Verdict, like_sample
+from hedgerow.uses import AbstractUse, ExactVerdict, Verdict, like_sample, not_judged
 
 _NOTE = "exact: the confidential table itself; not protected"
 
@@ -158,7 +158,7 @@ def _exact(
         use,
         error if known else None,
         like_sample(error, spread) if known else None,
-        _NOTE if known else f"no cell or group reaches {use.least_rows:,} rows",
+        _NOTE if known else not_judged(use),
         sign_kept=None if kept[0] is None else all(kept),
     )
     places = np.flatnonzero(np.isfinite(true.values) & np.isfinite(judged[0].parts))

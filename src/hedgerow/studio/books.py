@@ -2,14 +2,15 @@
 
 import json
 import shlex
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
-from hedgerow.studio.page import Visit, page
-from hedgerow.studio.tables import protects
+from hedgerow.studio.page import Visit, command, page
+from hedgerow.studio.tables import kind_of, protects
 
 
 def ledger(visit: Visit) -> Response:
@@ -25,21 +26,49 @@ def ledger(visit: Visit) -> Response:
             names |= json.loads(found) if code == 0 else {"problem": said}
     except HedgerowError as refusal:
         names["problem"] = str(refusal)
-    table, url = names["table"] or "TABLE", f" --url {names['place']}" if names["place"] else ""
     return page(
         visit,
         "ledger.html.j2",
         "ledger",
-        same=f"hedgerow ledger show{url}\nhedgerow ledger cap {table} --epsilon 3{url}\nhedgerow ledger verify{url}",
+        same=_same(names["table"] or "TABLE", names["place"], there=names["there"]),
+        decimal=_decimal,
         python=f"import hedgerow as hr\nfound = hr.Job.load({visit.name!r}).prepare()\nfound.books, found.left()",
         **names,
     )
 
 
+def _same(table: str, place: str, *, there: bool) -> str:
+    """The commands. An address is named by what holds it whole: who may write there is not on the page."""
+    served, new = "://" in place, [] if there else ["--new"]
+    url = ["--url", place] if place and not served else []
+    lines = [command("ledger", "cap", table, "--epsilon", "3", *new, *url)]
+    if there:
+        lines = [command("ledger", "show", *url), *lines, command("ledger", "verify", *url)]
+    if served:
+        lines.insert(0, "export HEDGEROW_LEDGER=...   # the whole address: user and password are not shown here")
+    return "\n".join(lines)
+
+
+def _decimal(said: Any) -> str:
+    """A number of the ledger, which keeps fractions, as people write it.
+
+    >>> _decimal("1/2"), _decimal("3")
+    ('0.5', '3')
+    """
+    try:
+        return f"{float(Fraction(str(said))):g}"
+    except (ValueError, ZeroDivisionError):
+        return str(said)
+
+
 def _shown_place(url: str) -> str:
-    """The address of a ledger without a password in it."""
+    """The address of a ledger without who may write there: no user, no password, no options that could hold one.
+
+    >>> _shown_place("postgresql://me:secret@host/books?password=secret"), _shown_place("/here/ledger.db")
+    ('postgresql://host/books', '/here/ledger.db')
+    """
     scheme, mark, rest = url.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}" if mark else url
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if mark else url
 
 
 def _is_there(url: str) -> bool:
@@ -64,11 +93,18 @@ def compare(visit: Visit) -> Response:
         return _compare(visit)
     task = visit.work.latest("compare", visit.name)
     release = str(visit.part("job").get("out", "release"))
-    public = str(visit.part("public").get("table", "PUBLIC"))
-    tables = [t for t in visit.folder.tables() if not protects(visit.folder, visit.folder.place(t))]
-    others = [*([release] if (visit.folder.root / release / "statement.json").exists() else []), *tables]
+    public = str(visit.part("public").get("table", ""))
+    named = bool(visit.part("confidential").get("table"))
+    tables = [t for t in visit.folder.tables() if named and not protects(visit.folder, visit.folder.place(t))]
+    stands = (visit.folder.root / release / "statement.json").exists()
+    if kind_of(visit) == "counts":  # a line of these is no record
+        tables = [t for t in tables if not t.startswith(f"{release}-copies/")]
+    others = [*([release] if stands and kind_of(visit) != "counts" else []), *tables]
     asked = task.facts.get("asked") if task else None
-    asked = asked or {"a": public, "b": release, "model": _usual_model(visit)}
+    first = next((t for t in others if t != public), "")
+    asked = asked or {"a": public, "b": first, "model": _usual_model(visit)}
+    same = shlex.join(["hedgerow", *_words(visit, **asked)]) if public and asked["b"] else "hedgerow compare --help"
+    inside = f"\n{command('steward', 'compare', visit.name)}   # against the confidential table; inside only"
     return page(
         visit,
         "compare.html.j2",
@@ -78,9 +114,13 @@ def compare(visit: Visit) -> Response:
         asked=asked,
         task=task,
         drawn=task.facts["drawn"] if task and task.state == "done" else "",
-        same=f"{task.command if task else shlex.join(['hedgerow', *_words(visit, **asked)])}\n"
-        f"hedgerow steward compare {visit.name}   # against the confidential table; inside only",
-        python=f"import hedgerow as hr\nhr.Release.read({release!r}).compare({public!r})",
+        same=same + inside * stands,
+        python=f"import hedgerow as hr\nhr.Release.read({release!r}).compare({public!r}{_model_in_python(asked)})"
+        if public and stands
+        else "",
+        stands=stands,
+        named=named,
+        counted=stands and release not in others,
     )
 
 
@@ -90,8 +130,12 @@ def _usual_model(visit: Visit) -> str:
     return next((str(u["formula"]) for u in uses if isinstance(u, dict) and "formula" in u), "")
 
 
+def _model_in_python(asked: dict[str, str]) -> str:
+    return f", model={asked['model']!r}" if asked["model"] else ""
+
+
 def _drawn(visit: Visit) -> str:
-    return f"comparison/{Path(visit.name).stem}.html"
+    return f"{Path(visit.name).stem}-comparison.html"
 
 
 def _words(visit: Visit, a: str, b: str, model: str) -> list[str]:
@@ -100,15 +144,19 @@ def _words(visit: Visit, a: str, b: str, model: str) -> list[str]:
 
 def _compare(visit: Visit) -> Response:
     a, b, model = visit.said("a"), visit.said("b"), visit.said("model")
+    if not visit.part("confidential").get("table"):
+        raise JobError(f"{visit.name} does not say yet which table is confidential, so none is compared. {NOTHING}")
+    offered = [*visit.folder.tables(), str(visit.part("job").get("out", "release"))]
     for name in (a, b):
-        if not name or protects(visit.folder, visit.folder.place(name)):
+        if name not in offered or protects(visit.folder, visit.folder.place(name)):
             raise JobError(
                 f"{name or 'Nothing'} cannot be compared here: this page takes PUBLIC and synthetic files, and shows "
                 f"them exactly. Against the confidential table: hedgerow steward compare {visit.name}. {NOTHING}"
             )
-        if name.startswith("-"):
-            raise JobError(f"{name!r} is no name of a table. {NOTHING}")
-    visit.folder.place(_drawn(visit)).parent.mkdir(exist_ok=True)
+    if (visit.folder.root / _drawn(visit)).is_symlink():
+        raise JobError(
+            f"{_drawn(visit)} is a link, and no link is followed where a page is written. Take it away. {NOTHING}"
+        )
     asked = {"a": a, "b": b, "model": model}
     visit.work.start("compare", visit.name, _words(visit, **asked), drawn=_drawn(visit), asked=asked)
     return visit.go("compare")

@@ -11,12 +11,12 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
-from hedgerow.public import Budget, decimal
+from hedgerow.public import Budget, Statement, decimal
 from hedgerow.release.rehearsal_folder import curves, rehearsal_folder, rehearsal_words, saved_rehearsal
-from hedgerow.release.words import of_100
+from hedgerow.release.words import of_100, promise_of
 from hedgerow.stand_in import RUNS
 from hedgerow.studio.folder import set_key
-from hedgerow.studio.page import Visit, page, prepared_of
+from hedgerow.studio.page import Visit, command, is_booked, outline_of, page, prepared_of
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
     from hedgerow.stand_in import Rehearsal
 
+_REHEARSED = """\
+found = job.rehearse()   # costs nothing
+found.smallest           # the least epsilon expected to meet every tolerance
+"""
 _EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -45,10 +49,10 @@ def _show(visit: Visit) -> Response:
         visit,
         "budget.html.j2",
         "budget",
-        same=f"hedgerow rehearse {visit.name}\nhedgerow plan {visit.name}\n"
-        "hedgerow interval --p 0.25 --epsilon 0.4 --n 1000",
-        python=f"import hedgerow as hr\njob = hr.Job.load({visit.name!r})\nfound = job.rehearse()   # costs nothing\n"
-        "found.smallest           # the least epsilon expected to meet every tolerance\njob.plan()",
+        same=(f"{command('rehearse', visit.name)}\n" if visit.tables.get("use") else "")
+        + f"{command('plan', visit.name)}\nhedgerow interval --p 0.25 --epsilon 0.4 --n 1000",
+        python=f"import hedgerow as hr\njob = hr.Job.load({visit.name!r})\n"
+        f"{_REHEARSED if visit.tables.get('use') else ''}job.plan()",
         has_public=bool(visit.part("public").get("table")),
         epsilon=said.get("epsilon", 1.0),
         delta=said.get("delta", 0),
@@ -59,8 +63,8 @@ def _show(visit: Visit) -> Response:
 
 def _ahead(prepared: "PreparedJob") -> None:
     """Work out what the next screen shows while this one is read; a refusal is told there."""
-    with suppress(HedgerowError):
-        prepared.outline  # noqa: B018  it is kept
+    with suppress(Exception):
+        outline_of(prepared)
 
 
 def rehearsed(prepared: "PreparedJob") -> "Rehearsal | None":
@@ -74,10 +78,11 @@ def _facts(prepared: "PreparedJob", found: "Rehearsal | None") -> dict[str, Any]
     stale = found is None and saved_rehearsal(rehearsal_folder(prepared.job.out)) is not None
     return {
         "promise": promise,
+        "unprotected": [(n, w.replace("inputs listed here", "tables of this job")) for n, w in promise.unprotected],
         "steps": 2 if guarantee.relation == "add-remove" else 1,
         "odds": odds_rows(float(prepared.job.budget.epsilon), two_steps=guarantee.relation == "add-remove"),
         "books": prepared.books,
-        "left": left_of(prepared),
+        "left": left_of(prepared, booked=is_booked(prepared)),
         "uses": prepared.uses,
         "rehearsal": found,
         "enough": RUNS,
@@ -103,8 +108,8 @@ def odds_rows(epsilon: float, *, two_steps: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def left_of(prepared: "PreparedJob") -> dict[str, str]:
-    """What the cap leaves before and after this run, in words."""
+def left_of(prepared: "PreparedJob", *, booked: bool) -> dict[str, str]:
+    """What the cap leaves before and after this run, in words; of one that is booked, what it leaves now."""
     try:
         left = prepared.left()
     except HedgerowError as wrong:
@@ -113,12 +118,46 @@ def left_of(prepared: "PreparedJob") -> dict[str, str]:
         return {"now": "", "after": "", "said": f"No cap is set on {prepared.job.table!r}.", "share": "0"}
     now, after = left
     enough = after >= 0
+    if booked:
+        return {"now": f"{float(now):g}", "after": "", "said": _left_now(now), "share": ""}
     said = (
         f"Left under the cap: epsilon {float(now):g}; after this run {float(after):g}."
         if enough
         else f"Left under the cap: epsilon {float(now):g}. This run needs more and would be refused."
     )
-    return {"now": f"{float(now):g}", "after": f"{float(after):g}", "said": said, "share": ""}
+    lacking = "" if enough else "yes"
+    return {"now": f"{float(now):g}", "after": f"{float(after):g}", "said": said, "share": "", "lacking": lacking}
+
+
+def made(prepared: "PreparedJob") -> dict[str, Any]:
+    """What the run that has ended promised and asked, by the statement of its release: the job may be another now."""
+    try:
+        said = json.loads((prepared.job.out / "statement.json").read_text("utf-8"))
+        statement = Statement.from_json(said)
+        promise = promise_of(statement)
+    except (OSError, ValueError, KeyError, TypeError):
+        raise JobError(f"The statement of the release in {prepared.job.out.name} cannot be read. {NOTHING}") from None
+    tables = [a for spend in statement.spends for a in spend.asked]
+    return {
+        "epsilon": promise.epsilon,
+        "delta": promise.delta,
+        "unit": promise.unit,
+        "neighbours": promise.neighbours,
+        "table": statement.table,
+        "recipe": statement.recipe,
+        "tables": len(tables),
+        "cells": sum(a.cells for a in tables),
+        "books": prepared.books,
+        "left": left_of(prepared, booked=True),
+        "warnings": [],
+        "outside": [],
+    }
+
+
+def _left_now(now: Fraction) -> str:
+    if now < 0:
+        return f"The cap is passed by epsilon {-float(now):g}."
+    return f"Left under the cap: epsilon {float(now):g}, this run counted."
 
 
 def _curve(found: "Rehearsal") -> list[dict[str, Any]]:
@@ -153,7 +192,7 @@ def _span(found: "Rehearsal | None", epsilon: float) -> tuple[float, float]:
 def _save(visit: Visit) -> Response:
     act = visit.said("act")
     if act == "rehearse":
-        prepared_of(visit).outline  # noqa: B018  every mistake shows before a process is started
+        outline_of(prepared_of(visit))  # a mistake shows before a process is started, if it is found at once
         if not visit.job.uses:
             raise JobError(
                 f"A rehearsal judges intended uses, and the job names none: say first what it is for. {NOTHING}"

@@ -1,6 +1,7 @@
 """Beside the road: which settings matter. A grid by form, played on the PUBLIC table; its results and figures."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from starlette.responses import Response
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.job import known_keys
 from hedgerow.public import document
-from hedgerow.studio.page import Visit, page, prepared_of
+from hedgerow.studio.folder import ChangedMeanwhile
+from hedgerow.studio.page import Visit, command, page, prepared_of
 from hedgerow.studio.tables import recipe_of
 from hedgerow.uses import Coefficient, Table, use_from_toml
 
@@ -61,12 +63,22 @@ def _show(visit: Visit, name: str) -> Response:
         problem=problem,
         task=task,
         found=found,
+        stale=task is not None
+        and any(p.exists() and p.stat().st_mtime > task.began for p in _rests_on(visit, file.path)),
         heads=_HEADS.values(),
         effects=[_shown(e) for e in found["effects"]] if found else [],
         figures=_figures(visit, str(about.get("out", ""))),
-        same=f"hedgerow experiment {name}",
-        python=f"from hedgerow.experiment.study import experiment\nstudy = experiment({name!r})\nstudy.to_json()",
+        same=f"$EDITOR {shlex.quote(name)}   # a grid, as the form writes it"
+        + f"\n{command('experiment', name)}" * file.there,
+        python=f"from hedgerow.experiment.study import experiment\nstudy = experiment({name!r})\nstudy.to_json()"
+        if file.there
+        else "",
     )
+
+
+def _rests_on(visit: Visit, grid: Path) -> tuple[Path, ...]:
+    """The files by whose words a study is made."""
+    return visit.file.path, grid, visit.folder.read(visit.schema_name).path
 
 
 def _part(data: dict[str, Any], name: str) -> dict[str, Any]:
@@ -168,7 +180,7 @@ def _act(visit: Visit, name: str) -> Response:
         if drawn := list(_drawn(factors, measures)):
             data["figure"] = drawn
         if visit.said("digest") != file.digest:
-            raise JobError(f"{name} was changed meanwhile. Look at it again. {NOTHING}")
+            raise ChangedMeanwhile(f"{name} was changed meanwhile. Look at it again. {NOTHING}")
         file = visit.folder.write(file, document(data))
     out = str(_part(file.tables, "experiment").get("out", "study"))
     visit.folder.place(out)

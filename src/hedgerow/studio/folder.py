@@ -95,8 +95,9 @@ class Folder:
         """Where the studio keeps its own, for this user alone."""
         place = self.root / OWN
         place.mkdir(0o700, exist_ok=True)
-        if place.is_symlink():
-            raise JobError(f"{place} is a link, and the studio keeps its key there. Take it away. {NOTHING}")
+        if place.is_symlink() or place.stat().st_uid != os.getuid():
+            whose = "a link" if place.is_symlink() else "somebody else's"
+            raise JobError(f"{place} is {whose}, and the studio keeps its key there. Take it away. {NOTHING}")
         place.chmod(0o700)
         return place
 
@@ -148,7 +149,9 @@ class Folder:
             )
         beside = file.path.with_name(f".{file.path.name}.new")
         try:
-            beside.write_text(text, "utf-8", newline="\n")
+            beside.unlink(missing_ok=True)  # a link that somebody put there would be followed
+            with open(beside, "x", encoding="utf-8", newline="\n") as made:
+                made.write(text)
             if file.there:
                 beside.chmod(file.path.stat().st_mode & 0o777)
             os.replace(beside, file.path)
@@ -229,3 +232,28 @@ def set_key(document: "TOMLDocument", table: str, key: str, value: Any) -> None:
     here: Any = document[table]
     if key not in here or here[key] != value:
         here[key] = value
+
+
+def reasons_in(body: str) -> dict[str, tuple[str, ...]]:
+    """The comments that stand in the block of each column, as sentences."""
+    found: dict[str, list[str]] = {}
+    import tomlkit
+
+    columns: Any = tomlkit.parse(body).get("columns", {})
+    for name in columns:
+        block = getattr(columns[name], "value", None)
+        notes: list[str] = []
+        for _, item in getattr(block, "body", ()):
+            if type(item).__name__ == "Comment":
+                notes.append(item.as_string().strip().removeprefix("#").strip())
+        found[str(name)] = notes
+    return {name: _sentences(notes) for name, notes in found.items()}
+
+
+def _sentences(notes: list[str]) -> tuple[str, ...]:
+    """Wrapped lines put together again; a suggestion stays a line of its own."""
+    out: list[str] = []
+    for note in notes:
+        fresh = not out or out[-1].endswith((".", ":")) or "    #" in note or " = " in note.split("#")[0]
+        out = [*out, note] if fresh else [*out[:-1], f"{out[-1]} {note}"]
+    return tuple(out)

@@ -2,11 +2,14 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, final
 from urllib.parse import parse_qs, quote
 
@@ -15,12 +18,13 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.figures import render, template_text
-from hedgerow.studio.folder import Folder, TextFile
+from hedgerow.studio.folder import ChangedMeanwhile, Folder, TextFile
 from hedgerow.studio.work import Work
 
 if TYPE_CHECKING:
     from hedgerow.api.job import Job
     from hedgerow.pipeline import PreparedJob
+    from hedgerow.planning import Plan
 
 ROAD = {
     "tables": "1 Tables",
@@ -48,6 +52,7 @@ class Visit:
     form: Mapping[str, list[str]]
     memory: Any
     refusal: str = ""
+    refused: Mapping[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, request: Request, body: bytes) -> "Visit":
@@ -123,6 +128,11 @@ class Visit:
         """The work of this folder."""
         return Work(self.folder)
 
+    @cached_property
+    def state(self) -> str:
+        """What the page depends on as it was when it was asked for: what changes while it is drawn is news to it."""
+        return state_of(self) if self.path.get("job") else ""
+
     def at(self, screen: str) -> str:
         """The address of a screen of this job."""
         return f"{self.root}/job/{quote(self.name)}/{screen}"
@@ -136,11 +146,50 @@ def prepared_of(visit: Visit) -> "PreparedJob":
     """The job with everything public read and checked; kept while the files it rests on stay as they are."""
     cache: dict[Any, PreparedJob] = visit.memory.__dict__.setdefault("prepared", {})
     key = _rests_on(visit)
-    if key not in cache:
-        while len(cache) >= 4:
-            cache.pop(next(iter(cache)), None)
-        cache[key] = visit.job.prepare()
-    return cache[key]
+    with visit.memory.__dict__.setdefault("preparing", Lock()):  # two pages at once: the second waits, and has it
+        if key not in cache:
+            while len(cache) >= 4:
+                cache.pop(next(iter(cache)), None)
+            cache[key] = visit.job.prepare()
+        return cache[key]
+
+
+PATIENCE = 1.5  # seconds that a page waits for an outline; where loops are compiled first, it takes many more
+_OUTLINING = Lock()
+
+
+def outline_of(prepared: "PreparedJob") -> "Plan | None":
+    """What a job will ask and need; None while that is being worked out, which goes on without the page."""
+    refused: list[Exception] = []
+
+    def work() -> None:
+        try:
+            with _OUTLINING:
+                prepared.outline  # noqa: B018  it is kept
+        except Exception as refusal:  # told by the page; a thread would write it to the terminal
+            refused.append(refusal)
+
+    if "outline" not in prepared.__dict__:
+        worker = Thread(target=work, daemon=True)
+        worker.start()
+        worker.join(PATIENCE)
+        if refused:
+            raise refused[0]
+    return prepared.__dict__.get("outline")
+
+
+def _prepare_meanwhile(visit: Visit) -> None:
+    """Prepare the job for the top of the page, which does not wait for it; a refusal is told where it matters."""
+
+    def work() -> None:
+        with suppress(HedgerowError, OSError):
+            outline_of(prepared_of(visit))  # what the run's page will show is worked out while others are read
+
+    if (
+        visit.folder.read(visit.schema_name).there
+        and not visit.memory.__dict__.setdefault("preparing", Lock()).locked()
+    ):
+        Thread(target=work, daemon=True).start()
 
 
 def _rests_on(visit: Visit) -> tuple[Any, ...]:
@@ -195,22 +244,47 @@ def _time(out: Path) -> float:
     return (out / "MANIFEST.json").stat().st_mtime
 
 
+def entries_of(prepared: "PreparedJob") -> tuple[Any, ...]:
+    """What stands in the ledger of a job; looking begins none."""
+    there = "://" in prepared.job.ledger or Path(prepared.job.ledger).exists()
+    return tuple(prepared.ledger().entries()) if there else ()
+
+
+def is_booked(prepared: "PreparedJob") -> bool:
+    """Whether the promise of the run into the job's folder stands in the ledger: it has ended, or was begun."""
+    from hedgerow.pipeline import Journal, is_finished
+
+    if is_finished(prepared.job.out):
+        return True
+    try:
+        run = json.loads((Journal.beside(prepared.job.out).folder / "run.json").read_text("utf-8"))["run"]
+        return any(e.kind == "promise" and e.facts.get("run") == run for e in entries_of(prepared))
+    except (OSError, ValueError, KeyError, TypeError, HedgerowError):
+        return False
+
+
 def spending(visit: Visit) -> dict[str, Any]:
     """What the ledger leaves and what the next run takes, for the bar on every page; no ledger far away is asked."""
     prepared = _known(visit)
     if prepared is None or "://" in prepared.job.ledger:
         return {}
     takes = f"{float(prepared.job.budget.epsilon):g}"
-    done = (prepared.job.out / "MANIFEST.json").is_file()
+    done = is_booked(prepared)
     try:
         left = prepared.left()
         cap = prepared.ledger().account(prepared.job.table)[0] if left else None
     except HedgerowError:
         return {}
     if left is None or cap is None or not cap.epsilon:
-        return {"said": f"no cap on epsilon; {takes} {'promised' if done else 'planned'}", "spent": 0, "planned": 0}
+        return {
+            "said": f"epsilon {takes} {'promised' if done else 'planned'}; no cap is set",
+            "spent": 0,
+            "planned": 0,
+        }
     now, after = (float(x / cap.epsilon) for x in left)
     said = f"epsilon {float(left[0]):g} of {float(cap.epsilon):g} left"
+    if left[0] < 0:
+        said = f"past the cap of epsilon {float(cap.epsilon):g} by {-float(left[0]):g}"
     said += "" if done else f", {takes} planned" + (": too much" if after < 0 else "")
     return {
         "said": said,
@@ -225,17 +299,26 @@ Screen = Callable[[Visit], Response]
 def shown(screen: Screen, visit: Visit) -> Response:
     """What a screen shows; what it refuses is shown on the screen as it stands, in the words of the command line."""
     try:
-        return screen(visit)
+        return _drawn(screen, visit)
     except HedgerowError as refusal:
         if visit.method == "POST" and visit.path.get("job"):
-            again = Visit(visit.folder, visit.root, "GET", visit.path, {}, {}, visit.memory, str(refusal))
+            kept = {} if isinstance(refusal, ChangedMeanwhile) else visit.form  # else what the file says now is shown
+            again = Visit(visit.folder, visit.root, "GET", visit.path, {}, {}, visit.memory, str(refusal), kept)
             try:
-                found = screen(again)
+                found = _drawn(screen, again)
                 found.status_code = 409 if found.status_code == 200 else found.status_code
                 return found
             except HedgerowError:
                 pass
         return _bare(visit, str(refusal))
+
+
+def _drawn(screen: Screen, visit: Visit) -> Response:
+    """A screen, after its state: work that ends while it is drawn must not leave it at "running" for good."""
+    if visit.method == "GET":
+        with suppress(HedgerowError):
+            _ = visit.state
+    return screen(visit)
 
 
 def _bare(visit: Visit, refusal: str) -> Response:
@@ -253,9 +336,15 @@ def page(visit: Visit, template: str, screen: str, *, same: str = "", python: st
 
     ``same`` and ``python`` are the command and the lines of Python that do the same.
     """
-    refusal = names.pop("refusal", "") or visit.refusal
+    refusal = in_lines(names.pop("refusal", "") or visit.refusal)
+    names |= {key: in_lines(names[key]) for key in ("problem", "wrong") if key in names}
+    filled = names.pop("filled", {})
+    kept = {k: v for k, v in (visit.refused or filled).items() if k != "digest"}
     job = visit.name if visit.path.get("job") else ""
     tasks = visit.work.all(job) if job else []
+    begun = not job or visit.file.there or screen in ("", "tables")
+    if not begun:
+        names["problem"] = ""  # that there is no job is said once, with the way to it
     shared = {
         "root": visit.root,
         "job": job,
@@ -265,8 +354,12 @@ def page(visit: Visit, template: str, screen: str, *, same: str = "", python: st
         **(_told(visit) if job and visit.file.there else _NOTHING_TOLD),
         "aside": ASIDE,
         "refusal": refusal,
+        "refused": json.dumps(kept) if kept else "",
+        "waiting": bool(filled) and not visit.refused,
+        "posted": bool(visit.refusal) or visit.method == "POST",
+        "begun": begun,
         "digest": visit.file.digest if job else "",
-        "state": state_of(visit) if job else "",
+        "state": visit.state,
         "tasks": [t for t in tasks if t.state == "running"],
         "same": same,
         "python": python,
@@ -275,13 +368,34 @@ def page(visit: Visit, template: str, screen: str, *, same: str = "", python: st
     return HTMLResponse(render("hedgerow.studio", template, shared | names))
 
 
-_NOTHING_TOLD: dict[str, Any] = {"gone": set(), "spending": {}}
+def in_lines(refusal: str) -> str:
+    """The words of the command line for a page, which breaks lines by itself: a list keeps its lines.
+
+    >>> in_lines("What is read is\\npublished. Two mistakes:\\n  line 1: no.\\n  line 2: no.")
+    'What is read is published. Two mistakes:\\n  line 1: no.\\n  line 2: no.'
+    """
+    return re.sub(r"(?<=[^\s.:])\n(?=\S)", " ", refusal)
+
+
+def command(*words: str) -> str:
+    """A command of hedgerow as a shell takes it: names with blanks are quoted.
+
+    >>> command("run", "my job.toml")
+    "hedgerow run 'my job.toml'"
+    """
+    return shlex.join(["hedgerow", *words])
+
+
+_NOTHING_TOLD: dict[str, Any] = {"gone": set(), "spending": {}, "known": True}
 
 
 def _told(visit: Visit) -> dict[str, Any]:
     """How far the road is gone and what is left; nothing while the file of the job cannot be read."""
     try:
-        return {"gone": gone(visit), "spending": spending(visit)}
+        known = _known(visit) is not None
+        if not known and _is_whole(visit):
+            _prepare_meanwhile(visit)
+        return {"gone": gone(visit), "spending": spending(visit), "known": known}
     except HedgerowError:
         return _NOTHING_TOLD
 
@@ -302,14 +416,18 @@ def state_of(visit: Visit) -> str:
 
 
 def state(visit: Visit) -> Response:
-    """For the script: whether the page is still true, and how far the work is."""
+    """For the script: whether the page is still true, how far the work is; the top, if the page had none."""
     running = [t.to_json() for t in visit.work.all(visit.name) if t.state == "running"]
-    return JSONResponse({"state": state_of(visit), "work": running})
+    found: dict[str, Any] = {"state": state_of(visit), "work": running}
+    if visit.said("top") and _known(visit) is not None:
+        about = {"root": visit.root, "job": visit.name, "road": ROAD, "aside": ASIDE, "screen": visit.said("top")}
+        found["top"] = render("hedgerow.studio", "top.html.j2", about | _told(visit))
+    return JSONResponse(found)
 
 
 def home(visit: Visit) -> Response:
     """The folder: its jobs, and the way to a new one."""
-    return page(visit, "home.html.j2", "", tables=visit.folder.tables(), same=f"hedgerow studio {visit.folder.root}")
+    return page(visit, "home.html.j2", "", tables=visit.folder.tables())
 
 
 def new(visit: Visit) -> Response:

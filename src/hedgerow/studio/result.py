@@ -14,12 +14,11 @@ from typing import Any
 
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
-from hedgerow.api.release import Release
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.figures import script_hash
 from hedgerow.studio.guard import file_policy
-from hedgerow.studio.page import Visit, page
-from hedgerow.studio.tables import kind_of, protects
+from hedgerow.studio.page import Visit, command, page
+from hedgerow.studio.tables import URNS, kind_of, protects
 
 _KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -44,39 +43,65 @@ def _out(visit: Visit) -> Path:
 def _show(visit: Visit) -> Response:
     out = _out(visit)
     name = visit.folder.name(out)
-    there = (out / "statement.json").is_file()
+    there, given = (out / "statement.json").is_file(), _tables_of(visit, drawing=True)
+    facts = _facts(out) if there else {}
+    stated = [str(u.get("name", "")) for u in visit.tables.get("use", [])]
     names: dict[str, Any] = {
         "there": there,
+        "needs": " who has " + " and ".join(f"the {part} table" for part, _ in given) if given else "",
         "out": name,
         "drawn": "counts" if kind_of(visit) == "counts" else "records",
-        "facts": _facts(out) if there else {},
+        "facts": facts,
+        "urn": facts.get("urn", False),
         "files": [(p.name, _size(p)) for p in published(visit)] if there else [],
         "verified": visit.work.latest("verify", visit.name),
         "sampled": visit.work.latest("sample", visit.name),
         "estimated": visit.work.latest("estimate", visit.name),
-        "uses": [str(u.get("name", "")) for u in visit.tables.get("use", [])] if hasattr(Release, "estimate") else [],
+        "asked": _asked(visit),
+        "figure": figure,
+        "uses": stated if not facts.get("urn") and not facts.get("careers") else [],
         "exact": visit.work.latest("steward", visit.name),
         "switch": visit.memory.__dict__.get("inside") == visit.name,
         "exact_there": (out.with_name(out.name + _SUFFIX) / _INSIDE).is_file(),
         "rehearsal_there": (out.with_name(out.name + "-rehearsal") / "rehearsal.html").is_file(),
-        "needed": _needed(visit),
     }
-    lines = [f"hedgerow verify {name}", f"hedgerow sample {name} --copies 20 --seed 1{_needed(visit)}"]
+    lines = [
+        command("verify", name, *_needed(visit)),
+        *([] if facts.get("urn") else [command("sample", name, "--copies", "1", "--seed", "1", *_needed(visit))]),
+    ]
+    if not there:
+        lines = [f"{command('run', visit.name)}   # it asks first, unless --yes is added"]
+    elif names["uses"]:
+        use = names["asked"] if names["asked"] in names["uses"] else names["uses"][0]
+        lines.append(command(*_estimate(visit, name, use)))
+    if there:
+        lines.append(f"{command('steward', 'report', visit.name)}   # against the confidential table; inside only")
+    said = "".join(f", {part}={table!r}" for part, table in given)
+    read = f"release = hr.Release.read({name!r})\nrelease.verify({said[2:]})\nrelease.{names['drawn']}\n"
+    read += "" if facts.get("urn") else f"release.sample(1, seed=1{said})"
     return page(
         visit,
         "result.html.j2",
         "result",
         same="\n".join(lines),
-        python=f"import hedgerow as hr\nrelease = hr.Release.read({name!r})\nrelease.verify()\nrelease.records\n"
-        "release.sample(20, seed=1)",
+        python=f"import hedgerow as hr\n{read if there else f'release = hr.Job.load({visit.name!r}).run()'}",
         **names,
     )
 
 
-def _needed(visit: Visit) -> str:
-    """The tables of the run, as options: recipes that start from them need them again."""
-    parts = [(p, visit.part(p).get("table")) for p in ("public", "target")]
-    return "".join(f" --{part} {table}" for part, table in parts if table)
+def _tables_of(visit: Visit, *, drawing: bool) -> list[tuple[str, str]]:
+    """The public tables of the run; ``drawing``: those alone that drawing again takes."""
+    try:
+        leans = visit.job.recipe.draws_from_public
+    except HedgerowError:
+        leans = True
+    parts = [(p, visit.part(p).get("table")) for p in ("public", "target") if leans or not drawing or p == "target"]
+    return [(part, str(table)) for part, table in parts if table]
+
+
+def _needed(visit: Visit, *, drawing: bool = True) -> list[str]:
+    """The same as options."""
+    return [word for part, table in _tables_of(visit, drawing=drawing) for word in (f"--{part}", table)]
 
 
 def _facts(out: Path) -> dict[str, Any]:
@@ -84,7 +109,8 @@ def _facts(out: Path) -> dict[str, Any]:
     try:
         said = json.loads((out / "statement.json").read_text("utf-8")[: 1 << 24])
         epsilon = f"{float(Fraction(said['promised']['epsilon'])):g}"
-        return {"recipe": str(said["recipe"]), "epsilon": epsilon, "table": str(said["table"])}
+        shown = {"recipe": str(said["recipe"]), "epsilon": epsilon, "table": str(said["table"])}
+        return shown | {"urn": shown["recipe"] in URNS, "careers": "careers" in said}
     except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError):
         return {}
 
@@ -135,9 +161,9 @@ def file(visit: Visit) -> Response:
     """A file of the release, of its rehearsal, of a comparison or of a study, in a frame of its own origin."""
     name = visit.path["name"]
     path, out = visit.folder.place(name), _out(visit)
-    allowed = {p.resolve() for p in published(visit)}
-    allowed |= {(out.with_name(out.name + "-rehearsal") / n).resolve() for n in ("rehearsal.html", "rehearsal.json")}
-    allowed |= {p.resolve() for p in shown_elsewhere(visit)}
+    beside = out.with_name(out.name + "-rehearsal")
+    known = [*published(visit), *(beside / n for n in ("rehearsal.html", "rehearsal.json")), *shown_elsewhere(visit)]
+    allowed = {p for p in known if p.resolve() == p}  # a link may lead to what is shown to nobody
     if path not in allowed or path.suffix not in _KINDS or not path.is_file() or protects(visit.folder, path):
         raise JobError(f"{name} is not among the files that the studio shows. {NOTHING}")
     return _framed(path)
@@ -161,7 +187,7 @@ def _framed(path: Path) -> Response:
 
 def _act(visit: Visit) -> Response:
     act, name = visit.said("act"), visit.folder.name(_out(visit))
-    tables = _needed(visit).split()
+    tables = _needed(visit)
     if act == "verify":
         visit.work.start("verify", visit.name, ["verify", name, "--json", *tables])
     elif act == "sample":
@@ -170,7 +196,8 @@ def _act(visit: Visit) -> Response:
             raise JobError(f"Copies and seed are whole numbers, copies 1 to 1000. {NOTHING}")
         visit.work.start("sample", visit.name, ["sample", name, "--copies", copies, "--seed", seed, *tables])
     elif act == "estimate":
-        visit.work.start("estimate", visit.name, _estimate(visit, name))
+        use = visit.said("use")
+        visit.work.start("estimate", visit.name, [*_estimate(visit, name, use), "--json"], use=use)
     elif act == "folder":
         return _other_folder(visit)
     elif act == "inside":
@@ -182,12 +209,28 @@ def _act(visit: Visit) -> Response:
     return visit.go("result")
 
 
-def _estimate(visit: Visit, name: str) -> list[str]:
+def figure(value: Any) -> str:
+    """An estimate as people read it.
+
+    >>> figure(46739.95), figure(58.6235), figure(0.0000977), figure(None)
+    ('46,740', '58.62', '0.0001', '-')
+    """
+    if not isinstance(value, int | float):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" if abs(value) >= 1 else f"{value:.4f}"
+
+
+def _asked(visit: Visit) -> str:
+    """The use that the latest estimate is of."""
+    task = visit.work.latest("estimate", visit.name)
+    return str(task.facts.get("use", "")) if task else ""
+
+
+def _estimate(visit: Visit, name: str, use: str) -> list[str]:
     """An estimate of a use, with its interval."""
-    use, public = visit.said("use"), visit.part("public").get("table")
     if use not in [str(u.get("name", "")) for u in visit.tables.get("use", [])]:
         raise JobError(f"There is no use {use!r} in the job. {NOTHING}")
-    return ["estimate", name, "--use", use, "--json", *(["--public", str(public)] if public else [])]
+    return ["estimate", name, "--use", use, *_needed(visit, drawing=False)]
 
 
 def _other_folder(visit: Visit) -> Response:

@@ -1,8 +1,10 @@
 """Screen 2: what the columns mean, a card each, over the PUBLIC table; saved key by key, comments kept."""
 
 import math
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -26,9 +28,17 @@ from hedgerow.public import (
     open_public,
     unknown_rule,
 )
-from hedgerow.studio.folder import is_served
-from hedgerow.studio.page import Visit, page
-from hedgerow.studio.tables import absolute, header, needs_columns
+from hedgerow.studio.folder import is_served, reasons_in
+from hedgerow.studio.page import Visit, command, page
+from hedgerow.studio.tables import (
+    absolute,
+    drafted_from,
+    drafted_in_python,
+    needs_columns,
+    own_header,
+    protects,
+    several_rows,
+)
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -60,22 +70,30 @@ def _show(visit: Visit) -> Response:
         "wrong": "",
         "target": str(visit.part("target").get("table", "")),
         "unsaid": needs_columns(visit),
+        "several": several_rows(visit),
     }
     if file.there:
         try:
             names |= _cards(visit, Schema.loads(file.text, visit.schema_name), file.text)
         except HedgerowError as refusal:
             names["problem"] = str(refusal)
-    made = f"hedgerow schema init {public or 'PUBLIC'} --out {visit.schema_name}"
-    return page(
-        visit,
-        "schema.html.j2",
-        "schema",
-        same=f"{made}\nhedgerow schema check {visit.schema_name} {public}".rstrip(),
-        python=f"import hedgerow as hr\nschema = hr.Schema.draft({public or 'frame'!r})\n"
-        f"schema.save({visit.schema_name!r})\nschema.check({public or 'frame'!r})",
-        **names,
-    )
+    same, python = _same(visit, public, there=file.there)
+    return page(visit, "schema.html.j2", "schema", same=same, python=python, **names)
+
+
+def _same(visit: Visit, public: str, *, there: bool) -> tuple[str, str]:
+    """The commands and the Python of this screen: for a schema that is there, or one to be drafted."""
+    name = visit.schema_name
+    lines, code = [f"$EDITOR {shlex.quote(name)}   # what these cards write"] * there, ["import hedgerow as hr"]
+    if public:
+        draft = command("schema", "init", *drafted_from(visit), "--out", name)
+        again = [f"{draft} --force   # drafts it again: your changes go"]
+        check = command("schema", "check", name, public)
+        lines += [check, *again] if there else [draft, check]
+        code += [] if there else [drafted_in_python(visit)]
+    code.append(f"schema = hr.Schema.load({name!r})")
+    code += [f"schema.check({public!r})"] if public else []
+    return "\n".join(lines), "\n".join(code) if there or public else ""
 
 
 @final
@@ -105,6 +123,21 @@ class Card:
     edges: tuple[str, ...]
     cells: str
     unknown: str
+
+    @property
+    def alone(self) -> str:
+        """The one value that is listed, if there is one only: whatever else a table holds is not told apart."""
+        return self.column.values[0] if self.listed and len(self.column.values) == 1 else ""
+
+    @property
+    def alone_in_public(self) -> bool:
+        """Whether the public table holds that value and no other."""
+        return self.glance is not None and [v for v, _ in self.glance.values] == [self.alone]
+
+    @property
+    def measured(self) -> str:
+        """What the one value is besides a word: a kind that bins can be made for; empty where it is a word only."""
+        return _kind_of(self.alone)
 
     @property
     def binned(self) -> bool:
@@ -150,7 +183,7 @@ def _cards(visit: Visit, schema: Schema, text: str) -> dict[str, Any]:
         cards.append(_card(c, settled.get(c.name, c), reasons.get(c.name, ()), tuple(warnings), table))
     described = {c.name for c in schema.columns}
     secret = visit.part("confidential")
-    own = header(visit.folder, secret.get("table", ""))
+    own = own_header(visit)
     aside = {secret.get("person", ""), secret.get("count", ""), ""}
     absent = [c.name for c in schema.columns if own and c.name not in own]
     return {
@@ -244,7 +277,9 @@ def _card(c: Column, settled: Column, notes: tuple[str, ...], warnings: tuple[st
     return Card(
         column=c,
         reasons=notes,
-        check=any("CHECK" in note for note in notes),
+        check=any(
+            "CHECK" in note and "one value only" not in note for note in notes
+        ),  # that one has words of its own
         warnings=warnings,
         figure=_figure(c, seen, cuts) if seen and seen.bars else None,
         glance=seen,
@@ -270,38 +305,17 @@ def _figure(c: Column, seen: Glance, cuts: list[float]) -> Drawing:
             f'<rect class="bar" x="{a:.1f}" y="{_HIGH - 18 - tall:.1f}" width="{b - a:.1f}" height="{tall:.1f}"/>'
         )
     out += [line("cut", x(e), 4, x(e), _HIGH - 18) for e in cuts]
-    ends = [(low, "start"), ((low + high) / 2, "middle"), (high, "end")]
-    out += [text(x(v), _HIGH - 3, c.text_of(round(v) if c.kind != "real" else v), "tick", where) for v, where in ends]
+    last = high - 1 if c.kind == "integer" and step == 1 else high  # a bar for each number ends where the next begins
+    ends = [(low, low, "start"), ((low + high) / 2,) * 2 + ("middle",), (high, last, "end")]
+    out += [
+        text(x(v), _HIGH - 3, c.text_of(round(word) if c.kind != "real" else word), "tick", where)
+        for v, word, where in ends
+    ]
     bins = f", cut into {len(cuts) - 1} bins" if cuts else ""
     drawn = svg("".join(out), _WIDE, _HIGH, f"How often values of {c.name} stand in the public table{bins}")
     return Drawing(
         str(drawn).replace("<svg ", f'<svg data-low="{low!r}" data-high="{high!r}" data-left="{_LEFT}" ', 1)
     )
-
-
-def reasons_in(body: str) -> dict[str, tuple[str, ...]]:
-    """The comments that stand in the block of each column, as sentences."""
-    found: dict[str, list[str]] = {}
-    import tomlkit
-
-    columns: Any = tomlkit.parse(body).get("columns", {})
-    for name in columns:
-        block = getattr(columns[name], "value", None)
-        notes: list[str] = []
-        for _, item in getattr(block, "body", ()):
-            if type(item).__name__ == "Comment":
-                notes.append(item.as_string().strip().removeprefix("#").strip())
-        found[str(name)] = notes
-    return {name: _sentences(notes) for name, notes in found.items()}
-
-
-def _sentences(notes: list[str]) -> tuple[str, ...]:
-    """Wrapped lines put together again; a suggestion stays a line of its own."""
-    out: list[str] = []
-    for note in notes:
-        fresh = not out or out[-1].endswith((".", ":")) or "    #" in note or " = " in note.split("#")[0]
-        out = [*out, note] if fresh else [*out[:-1], f"{out[-1]} {note}"]
-    return tuple(out)
 
 
 def _save(visit: Visit) -> Response:
@@ -316,6 +330,8 @@ def _save(visit: Visit) -> Response:
         columns: Any = document["columns"]
         if act == "leave":
             columns.remove(name)
+        elif act in ("add", "bins"):
+            _widen(columns[name], visit, column, to_bins=act == "bins")
         else:
             _settle(columns[name], visit, column)
 
@@ -333,6 +349,12 @@ def _draft(visit: Visit) -> Response:
     made_from, book, count = visit.said("from"), visit.said("book"), visit.said("count")
     if made_from not in (*visit.folder.tables(), *visit.folder.books()):
         raise JobError(f"Say which PUBLIC table or code book to draft from. {NOTHING}")
+    for name in filter(None, (made_from, book)):
+        if protects(visit.folder, file_of(Path(absolute(visit.folder, name)))):
+            raise JobError(
+                f"{name} is the confidential table of a job: what a schema says is published, so it is drafted from\n"
+                f"PUBLIC files alone. {NOTHING}"
+            )
     words = ["schema", "init", made_from, "--out", visit.schema_name]
     words += ["--codebook", book] if book in visit.folder.books() else []
     words += ["--count", count] if count else []
@@ -356,6 +378,38 @@ def _settle(block: Any, visit: Visit, column: Column) -> None:
         _put(block, "bins", _bins(visit, column))
     if column.kind in LISTED:
         _listed(block, visit, column)
+
+
+def _kind_of(value: str) -> str:
+    """What a value may be besides a word.
+
+    >>> _kind_of("2004"), _kind_of("1.5"), _kind_of("2004-05-01"), _kind_of("north"), _kind_of("nan")
+    ('integer', 'real', 'date', '', '')
+    """
+    with suppress(ValueError):
+        number = float(value)
+        return "" if not math.isfinite(number) else "integer" if value.lstrip("-").isdigit() else "real"
+    with suppress(ValueError):
+        date.fromisoformat(value)
+        return "date"
+    return ""
+
+
+def _widen(block: Any, visit: Visit, column: Column, *, to_bins: bool) -> None:
+    """A column of which one value was known: more values; or bins, where that value is a number or a day."""
+    if not to_bins:
+        if not _words(visit.said("more_values")):
+            raise JobError(f"Say which other values {column.name} may have, with commas. Nothing was saved.")
+        _listed(block, visit, column)
+        return
+    kind: Any = _kind_of(column.values[0]) if len(column.values) == 1 else ""
+    if not kind:
+        raise JobError(f"{column.name} is not one number or one day, so it has no bins. Nothing was saved.")
+    bins = _bins(visit, replace(column, kind=kind))
+    for key in ("values", "labels", "reference", "collapse", "other"):
+        _put(block, key, None)
+    for key, value in (("kind", kind), ("bins", bins), ("beyond", "unknown"), ("missing", True)):
+        _put(block, key, value)
 
 
 def _put(block: Any, key: str, value: Any) -> None:

@@ -1,20 +1,25 @@
 """Screen 1: which files there are and what each is. Of the confidential one only the header is read."""
 
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.pipeline import must_differ
-from hedgerow.public import file_of, open_source, same_file
+from hedgerow.public import file_of, open_source
 from hedgerow.studio.folder import Folder, is_served, set_key
-from hedgerow.studio.page import Visit, page, prepared_of
+from hedgerow.studio.page import Visit, command, page, prepared_of
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-COUNTS = ("integer_counts", "dirichlet_multinomial", "beta_binomial", "gamma_poisson")
+URNS = ("dirichlet_multinomial", "beta_binomial", "gamma_poisson")
+"""Recipes whose counts the gate itself draws: no answers are published, from which more could be drawn."""
+COUNTS = ("integer_counts", *URNS)
 ATTACH = ("guided_tree", "random_trees")
 RECORDS = ("public_blend", "tree_blend", "dpsyn", "independent")
 CAREERS = ("careers",)
@@ -44,13 +49,17 @@ class _Blank(dict[str, Any]):
 
 def screen(visit: Visit) -> Response:
     """The tables of a job."""
-    return _save(visit) if visit.method == "POST" else _show(visit)
+    if visit.method == "POST":
+        return {"look": _look, "decide": _decide}.get(visit.said("act"), _save)(visit)
+    return _show(visit)
 
 
 def _show(visit: Visit) -> Response:
     secret, public, target = (_Blank(visit.part(p)) for p in PARTS)
-    kind, served = kind_of(visit), is_served(str(secret["table"]))
+    kind, served, known = kind_of(visit), is_served(str(secret["table"])), own_header(visit)
     columns = {part: header(visit.folder, visit.part(part).get("table", "")) for part in PARTS}
+    columns["confidential"] = known or (columns["public"] if served else ())
+    look = visit.work.latest("look", visit.name)
     names = {
         "files": visit.folder.tables(),
         "kind": kind,
@@ -62,24 +71,50 @@ def _show(visit: Visit) -> Response:
         "outcomes": visit.part(recipe_of(visit)).get("outcomes", []),
         "career_time": visit.part("careers").get("time", ""),
         "recipes": _RECIPES,
-        "columns": columns | ({"confidential": columns["public"]} if served else {}),
+        "columns": columns,
         "served": served,
+        "header": known,
+        "look": look,
+        "looked": found_tables(visit),
+        "filled": visit.memory.__dict__.get("filled", {}).get(visit.name, {}),
         "engine": visit.part("engine"),
         "engines": ENGINES,
         "problem": "" if not secret.get("table") else trouble(visit, schema_counts=False),
         "unsaid": bool(secret["table"]) and needs_columns(visit),
+        "several": several_rows(visit),
         "schema_there": visit.folder.read(visit.schema_name).there,
+        "out": visit.part("job").get("out") or ("release" if visit.file.there else _free_folder(visit)),
     }
-    python = "\n".join(
-        [
-            "import hedgerow as hr",
-            f"job = hr.Job.load({visit.name!r})   # or hr.Job(confidential=hr.Confidential(...), ...)",
-        ]
-    )
-    return page(visit, "tables.html.j2", "tables", same=f"$EDITOR {visit.name}", python=python, **names)
+    lines = [f"$EDITOR {shlex.quote(visit.name)}   # what this form writes"]
+    code = ["import hedgerow as hr"]
+    if not names["schema_there"] and public["table"]:
+        lines.append(command("schema", "init", *drafted_from(visit), "--out", visit.schema_name))
+        code.append(drafted_in_python(visit))
+    code.append(f"job = hr.Job.load({visit.name!r})   # or hr.Job(confidential=hr.Confidential(...), ...)")
+    python = "\n".join(code) if visit.file.there else ""
+    return page(visit, "tables.html.j2", "tables", same="\n".join(lines), python=python, **names)
+
+
+def drafted_from(visit: Visit) -> list[str]:
+    """The public table as ``hedgerow schema init`` takes it."""
+    public = visit.part("public")
+    return [str(public["table"]), *(["--count", str(public["count"])] if public.get("count") else [])]
+
+
+def drafted_in_python(visit: Visit) -> str:
+    """The same in Python."""
+    public = visit.part("public")
+    count = f", count={public['count']!r}" if public.get("count") else ""
+    return f"hr.Schema.draft({str(public['table'])!r}{count}).save({visit.schema_name!r})"
 
 
 PARTS = ("confidential", "public", "target")
+
+
+def _free_folder(visit: Visit) -> str:
+    """The folder for the release of a new job: beside other jobs or a release it has a name of its own."""
+    alone = not visit.folder.jobs() and not (visit.folder.root / "release").exists()
+    return "release" if alone else f"{Path(visit.name).stem.replace(' ', '-')}-release"
 
 
 def kind_of(visit: Visit) -> str:
@@ -107,6 +142,67 @@ def header(folder: Folder, table: str) -> tuple[str, ...]:
         return ()
 
 
+def unlike_names(columns: tuple[str, ...]) -> bool:
+    """Whether a first line looks like values and not like names: then it is a row, and a confidential one.
+
+    >>> unlike_names(("person", "pay")), unlike_names(("17368787", "F", "47640"))
+    (False, True)
+    """
+    return any(c.strip().lstrip("-").replace(".", "", 1).isdigit() for c in columns)
+
+
+def several_rows(visit: Visit) -> dict[str, Any]:
+    """What the draft has seen of people with several public rows, where the job protects single rows; else nothing.
+
+    ``asked`` says that nobody has decided yet who is protected: then nothing is run before it is said.
+    """
+    secret, nobody = visit.part("confidential"), {"name": "", "rows": "", "said": "", "asked": False}
+    if secret.get("unit") == "person" or secret.get("count") or kind_of(visit) == "careers":
+        return nobody
+    text = re.sub(r"\n# ?", " ", visit.folder.read(visit.schema_name).text)
+    found = re.search(r"\[columns\.([^\]]+)\] left out: identifier\.[^\n]*? It has up to (\d+) rows here", text)
+    if not found:
+        return nobody
+    name, rows, known = found[1].strip('"'), found[2], own_header(visit)
+    said = (
+        f"In the public table one {name} stands in up to {rows} rows. If {name} names people, the confidential table "
+        f"may hold several rows of a person as well, and somebody with {rows} rows is then protected with {rows} "
+        "times the epsilon only."
+    )
+    return {"name": name, "rows": rows, "said": said, "asked": "unit" not in secret and (not known or name in known)}
+
+
+def _decide(visit: Visit) -> Response:
+    """Write down who is protected: people, with as many rows as the public table shows; or single rows."""
+    file, seen = visit.shown_file(), several_rows(visit)
+    if not seen["said"]:
+        raise JobError(f"Who is protected is said already, or there is no draft that shows people. {NOTHING}")
+    by_person = visit.said("unit") == "person"
+
+    def change(document: "TOMLDocument") -> None:
+        set_key(document, "confidential", "unit", "person" if by_person else "record")
+        set_key(document, "confidential", "person", seen["name"] if by_person else "")
+        set_key(document, "confidential", "rows_per_person", int(seen["rows"]) if by_person else None)
+
+    visit.folder.edit(file, change)
+    back = visit.said("back")
+    return visit.go(back if back in ("schema", "run") else "tables")
+
+
+def found_tables(visit: Visit) -> dict[str, tuple[str, ...]]:
+    """The tables that were found where a confidential one is, with their columns; none before it was asked."""
+    look = visit.work.latest("look", visit.name)
+    found = look.json() if look and look.state == "done" else None
+    return {str(k): tuple(v) for k, v in found.items()} if isinstance(found, dict) else {}
+
+
+def own_header(visit: Visit) -> tuple[str, ...]:
+    """The columns of the confidential table, where they are known; no row is read."""
+    table = str(visit.part("confidential").get("table", ""))
+    found = found_tables(visit).get(table, ()) if is_served(table) else header(visit.folder, table)
+    return () if unlike_names(found) else found
+
+
 def absolute(folder: Folder, table: str) -> str:
     """A table of the folder by its whole path, in a DuckDB file or not."""
     if table.startswith("duckdb:"):
@@ -126,10 +222,25 @@ def trouble(visit: Visit, *, schema_counts: bool = True) -> str:
     return ""
 
 
+def _look(visit: Visit) -> Response:
+    """Ask, in a process of its own, which tables there are at an address; what was filled in stays on the page."""
+    address = _address(visit) or visit.said("confidential_address")
+    if not address:
+        raise JobError(f"Say where: postgresql://HOST/DATABASE, or spark: for Spark's catalog. {NOTHING}")
+    scheme = address.partition(":")[0]
+    visit.work.start(
+        "look", visit.name, [], module="hedgerow.studio.catalog", does=f"asking {scheme} for its tables",
+        address=address, master=visit.said("master"),
+    )  # fmt: skip
+    kept = {k: v for k, v in visit.form.items() if k not in ("act", "digest", "served_table")}
+    visit.memory.__dict__.setdefault("filled", {})[visit.name] = kept
+    return visit.go("tables#served")
+
+
 def _save(visit: Visit) -> Response:
     file, folder = visit.shown_file(), visit.folder
     chosen = {part: visit.said(part) for part in PARTS}
-    chosen["confidential"] = _address(visit) or chosen["confidential"]
+    chosen["confidential"] = _served(visit) or chosen["confidential"]
     kind = visit.said("kind", "records")
     kind = kind if kind in _RECIPES else "records"
     if kind != "attach":
@@ -155,6 +266,7 @@ def _save(visit: Visit) -> Response:
     text = file if file.there else folder.write(file, _NEW)
     before = visit.folder.read(visit.schema_name).there
     folder.edit(text, change)
+    visit.memory.__dict__.get("filled", {}).pop(visit.name, None)
     after = Visit(folder, visit.root, "GET", visit.path, {}, {}, visit.memory)
     drafting = visit.work.latest("draft", visit.name)
     if not before and chosen["public"] and not (drafting and drafting.state == "running"):
@@ -165,13 +277,33 @@ def _save(visit: Visit) -> Response:
     return visit.go("tables#columns" if needs_columns(after) else "schema")
 
 
+def _served(visit: Visit) -> str:
+    """The confidential table on a server that the form says: chosen from its tables, or by its address."""
+    chosen, said, before = visit.said("served_table"), _address(visit), visit.part("confidential").get("table", "")
+    where = "spark:" if chosen.startswith("spark:") else chosen.partition("#")[0]
+    if chosen == before and said not in ("", chosen, where):  # the list stands as it was, the address was typed anew
+        chosen = ""
+    if chosen and chosen not in found_tables(visit):
+        raise JobError(f"{chosen!r} is not among the tables that were found. Ask for them again. {NOTHING}")
+    if chosen and said not in ("", chosen, where, before):
+        raise JobError(f"The address says {said}, and {chosen} is chosen. Say one of them. {NOTHING}")
+    if not chosen and (said == "spark:" or (said.startswith("postgres") and "#" not in said)):
+        raise JobError(f"{said} says where, but not which table. Press 'Show its tables', and choose one. {NOTHING}")
+    return chosen or said
+
+
 def _address(visit: Visit) -> str:
-    """The address of a confidential table on a server, as the form says it; empty when it is a file."""
+    """The address on a server, as the form says it; empty when the table is a file."""
     said = visit.said("confidential_address")
     if said and not is_served(said):
         raise JobError(
             f"{said!r} is no address of a table: write spark:TABLE, postgresql://HOST/DATABASE#TABLE or another\n"
             f"scheme://PATH. A file of this folder is chosen above. {NOTHING}"
+        )
+    if re.search(r"://[^/@]*:(?!\d*/)[^@]*@", said) or "password=" in unquote(said).lower():  # digits/: a port
+        raise JobError(
+            "The address holds a password, and it would be written into the job file. Leave it out: PostgreSQL\n"
+            f"takes it from ~/.pgpass or from PGPASSWORD. {NOTHING}"
         )
     return said
 
@@ -241,7 +373,13 @@ def _settle_engine(document: "TOMLDocument", visit: Visit, *, served: bool) -> N
 def _settle_unit(document: "TOMLDocument", visit: Visit, kind: str) -> None:
     """Who is protected, and about how many rows there are. Careers are those of people, with several rows each."""
     by_person = visit.said("unit") == "person" or kind == "careers"
-    set_key(document, "confidential", "unit", "person" if by_person else "")
+    before = visit.part("confidential").get("person", "")
+    if not by_person and visit.said("person") not in ("", before):
+        raise JobError(
+            f"{visit.said('person')} is to tell people apart, but each row is to be protected by itself. Choose\n"
+            f"'Each person, who may have several rows', or no column that tells people apart. {NOTHING}"
+        )
+    set_key(document, "confidential", "unit", "person" if by_person else visit.said("unit") and "record")
     set_key(document, "confidential", "person", visit.said("person") if by_person else "")
     if "order" in visit.form or kind == "careers":
         set_key(document, "confidential", "order", visit.said("order") if by_person and kind != "careers" else "")
@@ -262,7 +400,7 @@ def _whole(text: str, what: str, *, default: int) -> int:
 
 
 def protects(folder: Folder, path: Path) -> bool:
-    """Whether a job of the folder names a file as its confidential table."""
+    """Whether a file is one that a job of the folder names as its confidential table, a part, or a copy of it."""
     for name in folder.jobs():
         file = folder.read(name)
         try:
@@ -273,6 +411,9 @@ def protects(folder: Folder, path: Path) -> bool:
             continue
         table = named.get("table", "") if isinstance(named, dict) else ""
         here = isinstance(table, str) and bool(table) and folder.holds(Path(table))
-        if here and same_file(file_of(Path(absolute(folder, table))), path):
+        try:
+            if here:
+                must_differ(file_of(Path(absolute(folder, table))), path, "public")
+        except JobError:
             return True
     return False

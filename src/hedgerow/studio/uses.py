@@ -1,6 +1,7 @@
 """Screen 3: what the file must get right, each use with a tolerance in words; suggestions from the PUBLIC table."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.public import BINNED, CodedTable, Column, Schema
-from hedgerow.studio.page import Visit, page, prepared_of
+from hedgerow.studio.page import Visit, command, page, prepared_of
 from hedgerow.studio.tables import kind_of, recipe_of
 from hedgerow.studio.use_forms import filled, forms, number
 from hedgerow.uses import AbstractUse, use_from_toml
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hedgerow.pipeline import PreparedJob
 
 _SAMPLE, _MOST_CELLS, _MOST = 50_000, 60, 8
+_FEW = 12  # different values up to which a number is taken for a code
 
 
 def screen(visit: Visit) -> Response:
@@ -41,7 +43,7 @@ def _show(visit: Visit) -> Response:
             uses.append({"name": str(data.get("name", "?")), "what": str(wrong), "tolerance": "", "said": ""})
     try:
         prepared = prepared_of(visit)
-        columns = prepared.schema.columns
+        columns = _usable(visit, prepared.schema)
         known = {u["name"] for u in uses}
         suggested = [s for s in suggestions(visit, prepared) if s["use"].name not in known]
     except HedgerowError as refusal:
@@ -55,9 +57,15 @@ def _show(visit: Visit) -> Response:
         person=_people(visit)["person"],
         forms=forms(columns, **_people(visit)) if columns else [],
         problem=problem,
-        same=f"$EDITOR {visit.name}   # [[use]]: docs/uses.md\nhedgerow plan {visit.name}",
+        same=f"$EDITOR {shlex.quote(visit.name)}   # [[use]]: docs/uses.md\n{command('plan', visit.name)}",
         python="\n".join(["import hedgerow as hr", f"job = hr.Job.load({visit.name!r})", "job.uses", "job.plan()"]),
     )
+
+
+def _usable(visit: Visit, schema: Schema) -> tuple[Column, ...]:
+    """The columns that a use can be about: a table of counts has those that were chosen for it."""
+    chosen = visit.part(recipe_of(visit)).get("columns", []) if kind_of(visit) == "counts" else []
+    return tuple(c for c in schema.columns if not chosen or c.name in chosen)
 
 
 def _people(visit: Visit) -> dict[str, Any]:
@@ -80,13 +88,14 @@ def tolerance_words(use: AbstractUse) -> str:
 
 def suggestions(visit: Visit, prepared: "PreparedJob") -> list[dict[str, Any]]:
     """Uses that the public table suggests, each with its reason."""
-    chosen = [str(c) for c in visit.part(recipe_of(visit)).get("columns", [])]
+    settings = visit.part(recipe_of(visit))
+    chosen, outcomes = ([str(c) for c in settings.get(key, [])] for key in ("columns", "outcomes"))
     table = prepared.public.relative
     if table is None:
         return [{"use": use, "why": "one of the columns", "data": json.dumps(use.to_toml())}
                 for use in _plain(prepared.schema, chosen)]  # fmt: skip
     found = list[dict[str, Any]]()
-    for data, why in _told(table, chosen, counts=kind_of(visit) == "counts"):
+    for data, why in _told(table, chosen, outcomes, counts=kind_of(visit) == "counts"):
         try:
             use = use_from_toml(data)
             use.check(prepared.schema)
@@ -103,7 +112,9 @@ def _plain(schema: Schema, chosen: list[str]) -> Iterator[AbstractUse]:
             yield use_from_toml({"name": c.name, "columns": [c.name], "tolerance": 0.02})
 
 
-def _told(table: CodedTable, chosen: list[str], *, counts: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _told(
+    table: CodedTable, chosen: list[str], outcomes: list[str], *, counts: bool
+) -> Iterator[tuple[dict[str, Any], str]]:
     """Which columns go together in the public table, strongest first, as uses."""
     schema, rows = table.schema, min(table.rows, _SAMPLE)
     some = table.take(np.linspace(0, table.rows - 1, rows).astype(np.int64)) if table.rows > rows else table
@@ -112,65 +123,79 @@ def _told(table: CodedTable, chosen: list[str], *, counts: bool) -> Iterator[tup
     ]
     if counts and chosen:
         groups = [c for c in groups if c.name in chosen]
-    private = [c for c in groups if c.name in chosen] or [c for c in groups if c.kind not in BINNED and c.size <= 12]
     codes = {c.name: np.asarray(v, np.int64) for c in groups for v in some.codes((c.name,)).values()}
+    groups = [c for c in groups if np.ptp(codes[c.name])]  # one value in all rows tells nothing
+    private = [c for c in groups if c.name in chosen] or [c for c in groups if c.kind not in BINNED and c.size <= 12]
     if counts and len(chosen) > 1:
         yield {"name": " by ".join(chosen), "columns": chosen, "tolerance": 0.05}, "the table itself"
     for c in sorted(private, key=lambda c: c.size)[:2]:
         yield (
             {"name": c.name, "columns": [c.name], "tolerance": 0.02},
-            "it is one of the columns to be written" if c.name in chosen else f"it has {c.size} cells",
+            ("a column of the table" if counts else "it is one of the columns to be written")
+            if c.name in chosen
+            else f"a column of few values, {c.size} cells in all",
         )
     pairs = [(_cramer(codes[a.name], codes[b.name], a.size, b.size), a, b)
              for a in private for b in groups if a.name != b.name]  # fmt: skip
     pairs.sort(key=lambda p: -p[0])
-    for v, a, b in pairs[: 3 if counts else 1]:
+    for i, (v, a, b) in enumerate(pairs[: 3 if counts else 1]):
+        most = "next to those above" if i else "most"
         yield (
             {"name": f"{b.name} by {a.name}", "columns": [b.name, a.name], "tolerance": 0.05},
-            f"these two go together in the public table (Cramér's V {v:.2f})",
+            f"of the pairs looked at these go together {most} in the public table (Cramér's V {v:.2f})",
         )
     if not counts:
-        yield from _of_numbers(some, private, codes)
+        yield from _of_numbers(some, private, codes, outcomes, given=bool(chosen))
 
 
 def _of_numbers(
-    some: CodedTable, private: list[Column], codes: Mapping[str, Any]
+    some: CodedTable, private: list[Column], codes: Mapping[str, Any], outcomes: list[str], *, given: bool
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """Means, medians and a coefficient of the number that groups differ in most."""
-    schema = some.schema
-    numbers = [c for c in schema.columns if c.kind in ("integer", "real") and c.name in some.frame.columns]
-    numbers = [c for c in numbers if c.bin_count > 12]
-    ranked = []
-    for y in numbers:
-        values = some.numbers(y.name)
-        spread = float(np.nanstd(values)) / max(abs(float(np.nanmean(values))), 1e-9)
-        ranked += [(spread, _explained(values, codes[g.name], g.size), y, g) for g in private if g.name != y.name]
-    if not ranked:
+    """Means, a median and a coefficient of one number: an outcome that was named, or the finest, such as pay.
+
+    ``given``: numbers stand in the target and are published as they are; what is attached tells groups apart.
+    """
+    numbers = [c for c in some.schema.columns if c.kind in ("integer", "real") and c.name in some.frame.columns]
+    values = {c.name: some.numbers(c.name) for c in numbers}
+    finest = {name: len(np.unique(v[np.isfinite(v)])) for name, v in values.items()}
+    numbers = sorted((c for c in numbers if finest[c.name] > _FEW), key=lambda c: -finest[c.name])
+    if not numbers:
         return
-    top = max(ranked, key=lambda r: r[0])[2]  # the number with the widest spread for its size, such as pay
-    own = sorted([r for r in ranked if r[2] is top], key=lambda r: -r[1])
-    for _, share, y, g in own[:2]:
+    y = next((c for c in numbers if c.name in outcomes), numbers[0])
+    shares = {g.name: _explained(values[y.name], codes[g.name], g.size) for g in private if g.name != y.name}
+    groups = sorted((g for g in private if g.name in shares), key=lambda g: -shares[g.name])
+    for g in groups[:2]:
         yield (
             {"name": f"mean {y.name} by {g.name}", "kind": "mean", "of": y.name, "by": [g.name],
              "within": "relative", "tolerance": 0.03},
-            f"{g.name} explains {100 * share:.1f} in 100 of the variance of {y.name} in the public table",
+            f"{g.name} explains {100 * shares[g.name]:.1f} in 100 of the variance of {y.name} in the public table",
         )  # fmt: skip
-    yield (
-        {"name": f"median {top.name}", "kind": "quantile", "of": top.name, "at": 0.5, "within": "relative",
-         "tolerance": 0.05},
-        "the middle of the widest column",
-    )  # fmt: skip
-    listed = [g for _, _, _, g in own if g.kind == "categorical" and len(g.values) >= 2]
-    if listed and float(np.nanmin(some.numbers(top.name))) > 0:
-        g = min(listed, key=lambda c: len(c.values))
-        often = np.bincount(codes[g.name], minlength=g.size)[: len(g.values)].argsort()
-        level = g.values[int(often[-2])]
-        others = [c.name for c in numbers if c is not top][:1]
-        formula = f"ln({top.name}) ~ {' + '.join([g.name, *others])}"
+    if not given:  # else it is not synthetic: its own figures are exact
         yield (
-            {"name": f"{top.name} gap of {g.name} {level}", "kind": "coefficient", "formula": formula,
-             "term": f"{g.name}[{level}]", "tolerance": 0.03},
-            "what remains of the difference when all else is equal",
+            {"name": f"median {y.name}", "kind": "quantile", "of": y.name, "at": 0.5, "within": "relative",
+             "tolerance": 0.05},
+            f"{y.name} is the number with the most different values in the public table",
+        )  # fmt: skip
+    listed = [g for g in groups if g.kind == "categorical" and len(g.values) >= 2]
+    if listed and float(np.nanmin(values[y.name])) > 0:
+        yield from _gap(
+            y, min(listed, key=lambda c: len(c.values)), codes, [c.name for c in numbers if c is not y][:1]
+        )
+
+
+def _gap(y: Column, g: Column, codes: Mapping[str, Any], equal: list[str]) -> Iterator[tuple[dict[str, Any], str]]:
+    """What two groups differ by in a number, where they are alike in another, as a use.
+
+    One of the two most frequent is what the model compares with, and that one has no coefficient: both are tried.
+    """
+    often = np.bincount(codes[g.name], minlength=g.size)[: len(g.values)].argsort()
+    left = f"what is left of the difference in {y.name} among rows of equal {equal[0]}" if equal else ""
+    for level in (g.values[int(i)] for i in (often[-2], often[-1])):
+        yield (
+            {"name": f"{y.name} gap of {g.name} {level}", "kind": "coefficient",
+             "formula": f"ln({y.name}) ~ {' + '.join([g.name, *equal])}", "term": f"{g.name}[{level}]",
+             "tolerance": 0.03},
+            left or f"the difference in {y.name} as a logarithm, about a share",
         )  # fmt: skip
 
 
@@ -212,7 +237,7 @@ def _save(visit: Visit) -> Response:
             use_from_toml(changed)
     else:
         schema = prepared_of(visit).schema
-        changed = _suggested(visit) if act == "suggested" else filled(visit, schema.columns, **_people(visit))
+        changed = _suggested(visit) if act == "suggested" else filled(visit, _usable(visit, schema), **_people(visit))
         use = use_from_toml(changed)
         use.check(schema)
         if use.name in {u.get("name") for u in had}:

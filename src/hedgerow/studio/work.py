@@ -46,8 +46,8 @@ class StartedCommand:
 
     @property
     def command(self) -> str:
-        """What to type for the same."""
-        return shlex.join(["hedgerow", *self.facts["words"]])
+        """What to type for the same; of what is no command, what it does."""
+        return str(self.facts.get("does") or shlex.join(["hedgerow", *self.facts["words"]]))
 
     @property
     def began(self) -> float:
@@ -67,7 +67,7 @@ class StartedCommand:
         """Whether somebody is at work, or how it ended; 5 and 7 are results: a use missed, not all checked."""
         if self._is_held():
             return "running"
-        if (code := self.code) is None:
+        if (code := self.code) is None or code < 0:  # by a signal, such as that of a machine short of memory
             return "lost"
         return "done" if code in (0, 5, 6, 7) else "stopped" if code == 130 else "failed"
 
@@ -77,7 +77,7 @@ class StartedCommand:
         except OSError:
             return False
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two who look at once do not see each other
         except OSError:
             return True
         finally:
@@ -104,9 +104,9 @@ class StartedCommand:
 
     @property
     def said(self) -> str:
-        """Why it ended, such as a refusal; else what it said on stderr."""
+        """Why it ended, such as a refusal; else what it said on stderr, unless it was cut off."""
         ended = [line["ended"] for line in self._lines() if "ended" in line]
-        return ended[-1] if ended else self._text("said")
+        return ended[-1] if ended else "" if self.state == "lost" else self._text("said")
 
     @property
     def result(self) -> str:
@@ -145,6 +145,13 @@ class Work:
     def _place(self, kind: str, job: str) -> Path:
         return self.folder.own / "work" / f"{kind}@{job}"
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        """The server's own; but no path of imports leads into the folder, nor hangs on where a command starts."""
+        said = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        kept = [p for p in map(os.path.realpath, said) if not Path(p).is_relative_to(self.folder.root)]
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(kept), "PYTHONSAFEPATH": "1"}  # for Spark's workers too
+
     def latest(self, kind: str, job: str) -> StartedCommand | None:
         """The latest work of a kind for a job."""
         place = self._place(kind, job)
@@ -162,7 +169,7 @@ class Work:
             cwd=self.folder.root,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            env={**os.environ, **environment},
+            env={**self._environment, **environment},
             timeout=300,
             check=False,
         )
@@ -183,6 +190,7 @@ class Work:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env=self._environment,
             start_new_session=True,
         )
         Thread(target=worker.wait, daemon=True).start()  # nobody else asks how it ended

@@ -24,7 +24,7 @@ def work(folder: Path) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background may have it ignored
     with open(folder / "result", "wb") as result, open(folder / "said", "wb") as said:
         command = subprocess.Popen(
-            [sys.executable, "-P", "-m", "hedgerow", *task["words"]],
+            [sys.executable, "-P", "-m", task.get("module", "hedgerow"), *task["words"]],
             cwd=task["at"],
             stdin=subprocess.DEVNULL,
             stdout=result if task["keep"] else subprocess.DEVNULL,
@@ -38,6 +38,8 @@ def work(folder: Path) -> int:
             if (folder / "cancel").exists():
                 command.send_signal(signal.SIGINT)
                 pause = AGAIN
+    if pause == AGAIN and code not in (0, 5, 6, 7):
+        code = 130  # asked to stop it did, whatever the signal met on its way
     whole = folder / "code.new"
     whole.write_text(str(code), "utf-8")
     os.replace(whole, folder / "code")

@@ -12,7 +12,7 @@ from hedgerow.uses.person_rate import PersonRate
 from hedgerow.uses.prediction import Prediction
 from hedgerow.uses.rate import Rate
 from hedgerow.uses.table import Table
-from hedgerow.uses.verdict import USES, ExactVerdict, Verdict, use_asked, use_from_toml, use_mistakes
+from hedgerow.uses.verdict import USES, ExactVerdict, Verdict, not_judged, use_asked, use_from_toml, use_mistakes
 
 __all__ = sorted(u.__name__ for u in USES.values())
 

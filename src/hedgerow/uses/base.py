@@ -218,7 +218,8 @@ class AbstractUse(ABC):
         of = " of the true figure" * self.as_share
         where = f", in the worst {self.unit}" if self.over == "worst" else f", on average over {self.unit}s"
         near = "; a true figure is near 0, and shares of it mean little" if self.as_share and error > ABSURD else ""
-        return f"off by about {self.size_in_words(error)}{of}{where if self.groups else ''}{near}"
+        size = self.size_in_words(error).replace("below", "less than")
+        return f"off by {'about ' * size[0].isdigit()}{size}{of}{where if self.groups else ''}{near}"
 
     def check(self, schema: Schema) -> None:
         """Refuse a use that the schema cannot answer, before anything is done."""

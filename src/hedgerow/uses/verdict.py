@@ -125,19 +125,27 @@ class Verdict:
         {True: "expected to be met", False: "expected to be missed", None: "not judged"}
     )
     sign_lost: ClassVar[str] = "sign expected to be lost"
+    few: ClassVar[Mapping[bool, str]] = MappingProxyType({True: "within it in few runs", False: "beyond it in a run"})
     json_key: ClassVar[str] = "expected_to_be_met"
     begins: ClassVar[str] = "Expected: "
 
     @property
     def expected_met(self) -> bool | None:
-        """Whether the tolerance is expected to be kept, in nine runs of ten; None when it cannot be judged."""
+        """Whether nine runs of ten keep the tolerance, or all of fewer than nine; None when it cannot be judged."""
         if self.error is None:
             return None
         return (self.error if self.high is None else self.high) <= self.use.tolerance and self.sign_kept is not False
 
     @property
+    def has_few_runs(self) -> bool:
+        """Whether it rests on runs, but on fewer than make a band: they expect nothing of one more."""
+        return self.low is None and self.high is not None
+
+    @property
     def word(self) -> str:
         """The verdict in words, the same ones everywhere."""
+        if self.has_few_runs and self.expected_met is not None:
+            return "sign lost in a run" if self.sign_kept is False else self.few[self.expected_met]
         return self.sign_lost if self.sign_kept is False else self.words[self.expected_met]
 
     @property
@@ -155,6 +163,8 @@ class Verdict:
     @property
     def mark(self) -> str:
         """How pages colour the verdict."""
+        if self.expected_met and self.has_few_runs:
+            return "few"
         return {True: "met", False: "missed", None: "open"}[self.expected_met]
 
     @property
@@ -168,8 +178,8 @@ class Verdict:
         """The error and what is allowed in words that people know; or why it was not judged."""
         if self.error is None:
             return self.note
-        use = self.use
-        said = f"{self.begins}{use.error_in_words(self.error)}; allowed: {use.size_in_words(use.tolerance)}"
+        use, begins = self.use, "Seen in few runs: " if self.has_few_runs else self.begins
+        said = f"{begins}{use.error_in_words(self.error)}; allowed: {use.size_in_words(use.tolerance)}"
         if self.low is not None and self.high is not None and self.error <= use.tolerance < self.high:
             said += f"; but one run in ten is off by {use.size_in_words(self.high)} or more"
         return said
@@ -198,6 +208,17 @@ class Verdict:
         groups = tuple((str(label), float(error)) for label, error in data["groups"])
         keys = ("error", "like_sample", "note", "low", "high", "sign_kept")
         return cls(use_from_json(data), groups=groups, **{k: data[k] for k in keys})
+
+
+def not_judged(use: AbstractUse, where: str = "") -> str:
+    """Why there is no error of a use: nothing that was looked at is large enough, or tells a coefficient.
+
+    >>> not_judged(Coefficient("pay ~ sex + number(year) | id", "sex[F]", person="id", tolerance=1))
+    'no group determines the coefficient'
+    """
+    large = f"reaches {use.least_rows:,} rows" if use.least_rows else ""
+    told = "determines the coefficient" if isinstance(use, Coefficient) else ""
+    return f"no {use.unit}{where} {' and '.join(filter(None, [large, told])) or 'has a row'}"
 
 
 @dataclass(frozen=True, repr=False)

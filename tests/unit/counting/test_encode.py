@@ -23,7 +23,7 @@ def coded(rule: CodedColumn, *batches: pl.Series) -> list[list[int]]:
     known, out = Lookup(partial(encode, rule)), []
     for batch in batches:
         line = np.empty(len(batch), code_type(rule.size))
-        known.fill(batch, line)
+        known.writer(batch)(0, 0, line)
         out.append(line.tolist())
     return out
 
@@ -64,6 +64,7 @@ def test_a_column_by_its_distinct_values_is_the_column(column: pl.Series) -> Non
         back = found.values.gather((found.place - found.low).astype(np.uint32))
         assert as_text(back).to_list() == as_text(column).to_list()
     rules = [SEX, CodedColumn("x", "text", 4, 3, 2, ("0", "7", "F"), (0, 1, 1))]
+    rules += [CodedColumn("x", "text", 4, 3, 2, ("None", "7", "-3"), (0, 1, 1))]
     rules += [CodedColumn("x", "number", 5, 4, 3, ("7",), (0,), edges=(-1.0, 0.0, 2.5), bins=(1, 2, 0, 1))]
     for rule in rules:
         assert coded(rule, column) == [rule.encode(column).tolist()]
@@ -86,7 +87,7 @@ def test_dictionaries_are_found_so_that_few_values_are_coded() -> None:
     ):
         known, line = Lookup(function), np.empty(3000, np.uint8)
         for _ in range(3):
-            known.fill(column, line)
+            known.writer(column)(0, 0, line)
         assert sum(seen) <= most, "a value was coded more than once"
         seen.clear()
 
@@ -120,7 +121,8 @@ def test_whole_numbers_are_looked_up_wherever_batches_lie() -> None:
     for low, high in ((10, 20), (12, 18), (-5, 15), (3000, 3010), (-(2**62), 2**62), (0, 30), (2**63 - 9, 2**63 - 1)):
         column = pl.Series([low + (high - low) * i // 49 for i in range(50)], dtype=pl.Int64)
         line = np.empty(len(column), np.uint8)
-        lookup.fill(column, line)
+        lookup.writer(column)(0, 0, line)
         assert line.tolist() == (column % 7).to_list(), (low, high)
+    lookup.writer(column.clear())(0, 0, line[:0])  # a batch may be empty
     near = [v for v in asked if -5 <= v <= 3010]
     assert len(near) == len(set(near)) >= 47, "each is worked out once"

@@ -160,7 +160,7 @@ def test_years_ask_whether_the_confidential_table_has_others(tmp_path: Path) -> 
 
 def test_a_constant_says_so(tmp_path: Path) -> None:
     found = column(frame(year=[1994] * N), tmp_path, "year")
-    assert found.values == ("1994",) and "One value only" in found.notes[0]
+    assert found.values == ("1994",) and "CHECK: one value only" in found.notes[0] and found.check
 
 
 def test_labels_seen_once_open_the_list(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from scipy import stats
 
 from hedgerow.evaluate.audit import NearestRecords, UniqueMatches
 from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.classifiers import TellingApart, TrainOnSynthetic, auc
+from hedgerow.evaluate.classifiers import TellingApart, TrainOnSynthetic, _held_out, auc, boosted_scores
 from hedgerow.evaluate.numeric import NumericDistances
 from hedgerow.evaluate.validity import Validity
 from hedgerow.public.schema import Schema
+from hedgerow.public.table import CodedTable
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
 
@@ -73,6 +74,23 @@ def test_the_pmse_of_two_samples_is_on_average_what_its_null_says(monkeypatch: p
     assert np.mean(ratios) == pytest.approx(1, abs=4 * np.std(ratios) / np.sqrt(len(ratios)))
 
 
+def test_levels_that_only_one_table_has_are_told_on_held_out_rows_too() -> None:
+    """A fold has its own intercept; without a ridge such levels have no finite coefficient, rare ones drown it."""
+    for seed in range(2):
+        rng, label = np.random.default_rng(seed), np.repeat([0.0, 1.0], 3000)
+        year = rng.integers(0, 3, 6000) + 3 * label.astype(np.int64)
+        others = [np.minimum(rng.zipf(1.2, 6000), 400) for _ in range(4)]
+        score = _held_out([year, *others], label, ["year", *"abcd"], rng)
+        assert auc(label, score) > 0.9995, seed
+
+
+def test_rows_that_are_all_alike_cannot_be_told_apart_and_it_is_said() -> None:
+    schema = Schema.loads(LETTERS)
+    alike = CodedTable(schema, letters(1, 0))
+    with pytest.raises(DoesNotApply, match="all rows of both tables are alike"):
+        TellingApart().of(alike, alike, rng=RNG)
+
+
 def test_boosted_trees_see_what_a_linear_model_cannot() -> None:
     pytest.importorskip("sklearn")
     schema = Schema.loads(LETTERS)
@@ -95,7 +113,7 @@ def test_training_on_a_table_without_the_relation_loses_the_prediction() -> None
     same, broken = tables.table(letters(4000, 2, odd=0.6), schema), tables.table(letters(4000, 3), schema)
     metric = TrainOnSynthetic(label="z", value="a", repeats=1)
     assert abs(metric.of(a, same, rng=RNG).value or 0) < 0.03
-    assert (metric.of(a, broken, rng=RNG).value or 0) > 0.15
+    assert (metric.of(a, broken, rng=RNG).value or 0) > 0.1  # .145 to .17, by what tests before it drew
 
 
 def test_without_scikit_learn_the_hint_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,3 +175,20 @@ def test_nearest_records_are_those_of_a_loop() -> None:
         for i, r in enumerate(x)
     ]
     assert found.value == pytest.approx(np.mean(near)) and found.null == pytest.approx(np.mean(own))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_boosted_trees_judge_tables_of_one_row_each(seed: int) -> None:
+    """All rows may fall into one half: then there is none to judge in the other."""
+    pytest.importorskip("sklearn")
+    score = boosted_scores(np.array([[0, 1], [1, 1]]), np.array([0, 1]), np.random.default_rng(seed))
+    assert score.shape == (2,) and np.isfinite(score).all()
+
+
+def test_the_word_for_what_the_schema_does_not_know_is_no_impossible_value() -> None:
+    """A release writes it, and its own pages say that every value is one that the schema allows."""
+    schema = Schema.loads('[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\nother = "other"\n')
+    a = CodedTable.read(pl.DataFrame({"sex": ["F", "M"] * 5}), schema, "target")
+    for odd, share in (("other", 0.0), ("X", 0.1)):
+        b = CodedTable.read(pl.DataFrame({"sex": ["F", "M"] * 4 + ["F", odd]}), schema, "target", outside=1)
+        assert Validity().of(a, b, rng=RNG).value == share

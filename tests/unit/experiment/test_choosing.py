@@ -1,6 +1,8 @@
 """Choosing on the confidential table: one line in the ledger, only the best run on disk, and what is refused."""
 
 import json
+import re
+import shlex
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -99,6 +101,31 @@ def test_a_reader_can_check_a_choice(choice: Path, hedgerow: Command) -> None:
     said = hedgerow("verify", choice)
     assert said.code == 0 and "epsilon 4 = 2 x 2 (logarithmic law), among 2 settings" in said.out
     assert "The choice holds." in said.out
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_choice_of_attached_columns_holds_with_the_command_that_its_page_prints(
+    named: bool, tmp_path: Path, hedgerow: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the target alone says which columns are public."""
+    frame(ROWS).write_csv(tmp_path / "secret.csv")
+    given = Guarantee(relation="label-change", public_columns=("pay", "area"))
+    job = attach_job(tmp_path, given, "guided_tree")
+    if not named:
+        job.write_text(re.sub(r"relation = .*\npublic_columns = .*\n", "", job.read_text("utf-8")), "utf-8")
+    factor = '[[factor]]\nname = "prior"\nset = "guided_tree.prior"\nlevels = ["leaves", "none"]\n'
+    measure = '[[measure]]\nname = "sex"\ncolumns = ["sex"]\n'
+    (tmp_path / "grid.toml").write_text(f'[experiment]\njob = "job.toml"\n{factor}{measure}', "utf-8")
+    carry_out(asked(tmp_path / "grid.toml"), tmp_path / "choice")
+    monkeypatch.chdir(tmp_path / "choice")
+    page = (tmp_path / "choice" / "README.md").read_text("utf-8")
+    (command,) = re.findall(r"`hedgerow (verify [^`]+)`", page)
+    assert command == "verify . --public ../public.csv --target ../target.csv"
+    done = hedgerow(*shlex.split(command))
+    assert done.code == 0, done.out
+    for table in ("public.csv", "target.csv"):
+        (tmp_path / table).unlink()
+    assert hedgerow("verify", ".").code == 7 and "exit code 7" in page
 
 
 def test_a_choice_is_held_against_the_ledger_it_was_paid_from(

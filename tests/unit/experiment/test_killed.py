@@ -33,7 +33,6 @@ def running(pid: int) -> bool:
         return False
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="children are looked up in /proc")
 def test_after_a_kill_only_what_is_missing_is_run_and_no_process_is_left(tmp_path: Path) -> None:
     grid = write(tmp_path, rows=400)

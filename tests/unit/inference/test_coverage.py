@@ -8,8 +8,10 @@ import pytest
 
 from hedgerow.answers import StandInGate
 from hedgerow.inference import Evidence, estimates
+from hedgerow.inference.direct import GroupFigure, ScoreMoments
+from hedgerow.inference.reference import Reference
 from hedgerow.public import Budget, CodedTable, Guarantee, Marginal, Measurement, Schema, Statistic, Tariff
-from hedgerow.recipes.statistics import question_of
+from hedgerow.recipes.statistics import additive_points, question_of
 from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table
 
 SCHEMA = Schema.loads("""
@@ -118,3 +120,106 @@ def test_a_coefficient_that_was_not_measured_is_refused_with_the_use_to_declare(
     (lost,) = estimates(plain, USES["coefficient"][0])
     assert lost.estimate is None and lost.low is None
     assert "This release cannot tell" in lost.basis and 'formula = "pay ~ C(sex, ref=M) | grade"' in lost.basis
+
+
+def test_where_records_alone_place_values_within_cells_the_noise_that_placed_them_counts() -> None:
+    """The tail of pay was cut in the records: the top cell's mean is off by more than the cells' own noise."""
+    rng, budget = np.random.default_rng(6), Budget(4.0)
+    secret = rows(3000, rng)
+    tailed = secret.with_frame(
+        secret.frame.with_columns(pl.when(pl.col("pay") > 52).then(95.0).otherwise("pay").alias("pay"))
+    )
+    cut = secret.with_frame(
+        secret.frame.with_columns(pl.when(pl.col("pay") > 52).then(53.0).otherwise("pay").alias("pay"))
+    )
+    margins = {"pay": np.bincount(secret.cells(("pay",)), minlength=SCHEMA.size(("pay",))).astype(float)}
+    bands = question_of(SCHEMA, Statistic(("sex",), "pay"), secret.codes(SCHEMA.attributes), margins)
+    assert bands is not None
+    tariff = Tariff(SCHEMA.coding, Guarantee(), budget.measure)
+    answers = StandInGate(tariff, budget, tailed, tailed.rows, rng).measure([bands, Marginal(("pay",))], budget.total)
+    use = Mean("pay", by=["sex"], tolerance=1)
+    for e, known in zip(
+        estimates(Evidence(SCHEMA, answers, cut), use),
+        estimates(Evidence(SCHEMA, answers, cut, cut), use),
+        strict=True,
+    ):
+        assert e.estimate is not None and known.estimate is not None
+        assert e.parts["noise"] > 1.05 * known.parts["noise"]
+
+
+def test_a_mean_of_a_column_whose_values_the_cells_tell_leaves_nothing_out() -> None:
+    """However few rows a cell has, its value is known: it is not drawn to the mean of all."""
+    listed = 'kind = "ordered"\ntype = "integer"\nvalues = ["0", "1", "2", "3", "40"]'
+    schema = Schema.loads(f'[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n[columns.years]\n{listed}')
+    rng, budget = np.random.default_rng(8), Budget(2.0)
+    years = rng.choice(["0", "1", "2", "3", "40"], 3000, p=[0.4, 0.3, 0.2, 0.06, 0.04])
+    secret = CodedTable(schema, pl.DataFrame({"sex": rng.choice(["F", "M"], 3000), "years": years}))
+    gate = StandInGate(Tariff(schema.coding, Guarantee(), budget.measure), budget, secret, secret.rows, rng)
+    answers = gate.measure([Marginal(("sex", "years"))], budget.total)
+    for e in estimates(Evidence(schema, answers, secret), Mean("years", by=["sex"], tolerance=1)):
+        assert e.parts["recipe"] < 0.01 * e.parts["noise"] and e.parts["noise"] < e.parts["sampling"]
+
+
+def test_a_coefficient_is_the_wider_the_further_the_answers_lie_from_the_public_rows() -> None:
+    """In the cells that tell it, beside halves that play drift: a good relative is not paid for as a bad one."""
+    wide = []
+    for drift in (0.0, 2.5):
+        rng, ratios = np.random.default_rng(9), []
+        for _ in range(5):
+            public = rows(6000, rng, drift)
+            evidence = answered(rows(6000, rng), public, 4.0, rng)
+            moments = ScoreMoments(Coefficient(MODEL, "sex[F]", tolerance=1))
+            figure = GroupFigure(moments, evidence.reference(public), (), 0)
+            told = figure.best(evidence.tables)
+            assert told is not None
+            ratios.append(figure.further_than_played(told.table))
+        wide.append(max(ratios) if drift == 0 else min(ratios))
+    assert wide[0] < 1.25 < 1.75 < wide[1], wide
+
+
+def test_public_rows_are_tilted_to_the_records_of_each_release() -> None:
+    rng = np.random.default_rng(7)
+    public, one, other = rows(2000, rng), rows(2000, rng), rows(2000, rng, drift=2.0)
+    means = [
+        Evidence(SCHEMA, (), records, public).tilted("grade").frame["pay"].mean()  # type: ignore[union-attr]
+        for records in (one, other)
+    ]
+    assert means[1] > means[0] + 0.5  # type: ignore[operator]
+
+
+def test_labels_dealt_anew_among_people_keep_the_counts_of_every_cell() -> None:
+    """Five people of one to three rows: labels change places, rows keep all else, a person has one label."""
+    frame = pl.DataFrame({"sex": list("FFMMMFFM"), "grade": list("aababbaa"), "pay": np.arange(8.0)})
+    who = np.array([0, 0, 1, 1, 2, 3, 3, 4])
+    units = CodedTable(SCHEMA, pl.DataFrame({"sex": list("FMMFM"), "grade": list("aabba")}))
+    people = Reference(CodedTable(SCHEMA, frame), units, who, ("grade", "pay"))
+    dealt = people.relabelled(np.array([1, 0, 3, 2, 4]))
+    assert dealt.units.frame["sex"].to_list() == list("MFFMM")
+    assert dealt.rows.frame["sex"].to_list() == list("MMFFFMMM")
+    assert dealt.rows.frame.drop("sex").equals(frame.drop("sex"))
+
+
+def test_bands_of_a_model_follow_the_line_that_it_draws() -> None:
+    """Pay rises and falls with age: a model with age as a number leaves the curve in, and so do bands."""
+    rng = np.random.default_rng(8)
+    age, numbers = rng.integers(0, 40, 4000), np.arange(40.0)
+    pay = np.rint(400 - (age - 20.0) ** 2 + rng.normal(0, 20, 4000)).astype(np.int64) - np.int64(-200)
+    scores = np.arange(pay.max() + 1.0)
+    left = pay - np.polyval(np.polyfit(age, pay, 1), age)
+    for forms, apart in (([None, np.vstack([np.ones(40), numbers])], 0.02), ([None, None], 0.5)):
+        points = additive_points(np.stack([pay, age]), (len(scores), 40), [1], 0, scores, forms)
+        assert points is not None
+        found = points[0][pay] + points[1][age]
+        assert (1 - np.corrcoef(found, left)[0, 1] < apart) == (apart < 0.1), "levels of age take the curve out"
+
+
+def test_a_quantile_of_listed_values_is_one_of_them_and_so_are_its_ends() -> None:
+    schema = Schema.loads(
+        '[columns.years]\nkind = "ordered"\ntype = "integer"\nvalues = [10, 12, 16, 20]\nother = 10'
+    )
+    rng, budget = np.random.default_rng(9), Budget(1.0)
+    table = CodedTable(schema, pl.DataFrame({"years": rng.choice([10, 12, 16, 20], 2000, p=[0.1, 0.3, 0.4, 0.2])}))
+    gate = StandInGate(Tariff(schema.coding, Guarantee(), budget.measure), budget, table, table.rows, rng)
+    evidence = Evidence(schema, gate.measure([Marginal(("years",))], budget.total), table)
+    (found,) = estimates(evidence, Quantile("years", 0.5, tolerance=1))
+    assert (found.estimate, found.low, found.high) == (16.0, 16.0, 16.0), "there is nothing between values"

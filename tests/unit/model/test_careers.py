@@ -1,8 +1,23 @@
-"""Shares of moves: public ones where noise is all that differs, measured ones where more does."""
+"""Shares of moves: public ones where noise is all that differs, measured ones where more does; and what is drawn."""
+
+from dataclasses import replace
 
 import numpy as np
 
-from hedgerow.model.careers import shrunk_shares
+from hedgerow.counting.plan import leaf_of
+from hedgerow.model.careers import (
+    Growth,
+    MoveTable,
+    Rises,
+    bands_of,
+    best_window,
+    changes_by_ratio,
+    crossed,
+    destinations,
+    moved_shares,
+    shrunk_shares,
+)
+from hedgerow.public import Schema, Tree, Window, nearest_values
 
 KNOWN = np.array([[0.96, *[0.04 / 24] * 24]])
 STEPS = 14_000
@@ -24,3 +39,100 @@ def test_moves_that_became_more_frequent_are_found_and_shares_are_shares() -> No
     found = shrunk_shares(true * STEPS + rng.normal(0, 20, true.shape), 400.0, KNOWN, 0)
     assert abs(found[0, 0] - 0.76) < 0.03 and abs(found[0, 1] - 0.2) < 0.03
     assert (found >= 0).all() and np.allclose(found.sum(axis=1), 1)
+
+
+def test_a_window_is_found_through_noise() -> None:
+    """Public careers of eight times, from 0 on; the confidential table has times 8 to 12, and its own people."""
+    rng = np.random.default_rng(3)
+    first, span = rng.integers(-20, 8, 60_000), rng.geometric(0.1, 60_000) - 1
+    known, noisy = np.zeros((13, 13)), np.zeros((13, 13))
+    for table, low, high, to in ((known, 0, 7, 0), (noisy, 3, 7, 8)):
+        here = (first + span >= low) & (first <= high)
+        begins, ends = np.maximum(first[here], low), np.minimum(first + span, high)[here]
+        np.add.at(table, (begins - low + to, ends - begins), 1)
+    noise = float(np.square(0.01 * noisy.sum()))
+    found = best_window(noisy + rng.normal(0, noise**0.5, noisy.shape), noise, known)
+    assert found == Window(3, 5, 8)
+    assert best_window(known + rng.normal(0, noise**0.5, known.shape), noise, known) in (None, Window(0, 8, 0))
+
+
+def test_bands_are_told_apart_as_far_as_steps_suffice_and_are_the_leaves_of_a_tree() -> None:
+    counts = np.array([900.0, 1.0, 60.0, 2.0, 30.0])
+    assert bands_of(counts, 0.0, 0, ordered=False).tolist() == [0, 1, 2, 3, 4], (
+        "without noise all moves are asked for"
+    )
+    band = bands_of(counts, 25.0, 0, ordered=False)
+    assert band.tolist() == [0, 2, 1, 2, 2], "rare moves are counted together"
+    tree = Tree.of(("a",), 2, [0], [0], [-1, -2])
+    codes = {"a": np.array([0, 1, 1], np.uint8), "move b": np.array([2, 4, 0], np.uint8)}
+    assert leaf_of(crossed(tree, "move b", band), codes).tolist() == [1, 3 + 2, 3]
+    assert leaf_of(crossed(None, "move b", band), codes).tolist() == [1, 2, 0]
+
+
+def test_shares_within_a_band_are_the_public_ones_and_bands_the_measured_ones() -> None:
+    fine, band = np.array([[0.9, 0.06, 0.02, 0.02]]), np.array([0, 1, 2, 2])
+    found = moved_shares(fine, np.array([[0.8, 0.1, 0.1]]), np.array([[0.9, 0.06, 0.04]]), band)
+    assert np.allclose(found, [[0.8, 0.1, 0.05, 0.05]])
+
+
+def test_draws_have_nearly_the_shares_of_their_leaf_and_all_together() -> None:
+    rng = np.random.default_rng(4)
+    tree = Tree.of(("a",), 2, [0], [0], [-1, -2])
+    table = MoveTable("b", tree, np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]))
+    codes = {"a": rng.integers(0, 2, 1000).astype(np.uint8)}
+    leaf, move = table.draw(codes, 1000, rng)
+    for one in (0, 1):
+        drawn = np.bincount(move[leaf == one], minlength=3) / (leaf == one).sum()
+        assert np.abs(drawn - table.shares[one]).max() < 0.012, "independent draws would be off by 0.02 and more"
+
+
+def test_who_goes_goes_elsewhere_and_where_others_from_there_went() -> None:
+    """From 0 all go to 1, from 1 to 2 and from 2 to 0: not where most go, and never to where they are."""
+    rng, old = np.random.default_rng(5), np.repeat(np.arange(3), 200)
+    moves = np.where(np.arange(600) % 4 == 0, 1 + (old + 1) % 3, 0)
+    shares = np.bincount(moves, minlength=4) / 600
+    towards = destinations(old, moves.astype(np.uint8), shares, shares)
+    table = MoveTable("b", None, shares[None, :], None, towards)
+    found = table.elsewhere(np.full(600, 1), np.zeros(600, np.int64), old, rng)
+    assert (found != 1 + old).all() and np.mean(found == 1 + (old + 1) % 3) > 0.97
+
+
+def test_pay_grows_by_factors_and_comes_back_as_that_of_a_public_person_does() -> None:
+    """Each person's pay is level with a good or bad year now and then: what rose last falls next."""
+    rng = np.random.default_rng(6)
+    level = np.exp(rng.normal(10, 0.5, 2000))[:, None] * 1.02 ** np.arange(5)
+    pay = level * np.exp(rng.normal(0, 0.05, level.shape))
+    old, new = pay[:, :-1].ravel(), pay[:, 1:].ravel()
+    assert changes_by_ratio(old, new) and not changes_by_ratio(np.arange(9.0) + 20, np.arange(9.0) + 21)
+    leaf, moves = np.zeros(len(old), np.int64), np.zeros(len(old), np.uint8)
+    growth = Growth.of(leaf, moves, np.ones((1, 1)), old, new)
+    assert abs(growth.means[0] - np.log(1.02)) < 0.002
+    path = np.arange(0, len(old), 4)
+    first, one = np.zeros(len(path), np.int64), np.full(len(path), 100.0)
+    two = growth.after(first, path, one, rng)
+    three = growth.after(first, path + 1, two, rng)
+    assert np.corrcoef(np.log(two / one), np.log(three / two))[0, 1] < -0.4
+    assert np.isnan(growth.after(first[:1], path[:1], np.array([np.nan]), rng)).all()
+
+
+def test_an_age_rises_as_in_public_steps_of_the_same_move() -> None:
+    old, moves, shares = np.array([20.0, 30.0, 40.0]), np.array([0, 1, 1], np.uint8), np.array([[0.3, 0.7, 0.0]])
+    rises = Rises.of(np.zeros(3, np.int64), moves, shares, old, old + np.array([0.0, 1.0, 1.0]))
+    found = rises.after(
+        np.array([0, 1, 2]), np.zeros(3, np.int64), np.array([50.0, 50.0, 50.0]), np.random.default_rng(7)
+    )
+    assert found[:2].tolist() == [50.0, 51.0] and np.isnan(found[2]), "no public step makes that move"
+
+
+def test_a_number_after_a_step_is_one_that_records_may_show() -> None:
+    """Multiples of the unit; where records show public values, the nearest of these in the bin."""
+    bins = "bins = { low = 0, high = 30, width = 10 }"
+    plain = Schema.loads(f'[columns.pay]\nkind = "integer"\nunit = 5\n{bins}\nother = 0').column("pay")
+    assert nearest_values(plain, np.array([0, 1, 2]), np.array([3.0, 19.9, 22.0])).tolist() == [5.0, 15.0, 20.0]
+    held = replace(plain, decode="public", public_values=((1, 4), (), (25,)))
+    assert nearest_values(held, np.array([0, 0, 1, 2]), np.array([2.0, 9.0, 19.9, 29.0])).tolist() == [
+        1.0,
+        4.0,
+        15.0,
+        25.0,
+    ]

@@ -89,3 +89,16 @@ def test_a_table_of_many_cells_keeps_more_of_its_association_when_it_counts_by_i
         fitted = descend(shuffled(real), targets, np.random.default_rng(0), sweeps=4)
         found[power] = float(np.corrcoef(fitted[:, 0], fitted[:, 1])[0, 1])
     assert found[0.75] > found[0.0] + 0.02
+
+
+def test_values_of_rows_stay_unless_their_cells_gain_more_than_the_toll() -> None:
+    real = truth(4000)
+    given = real[np.random.default_rng(3).integers(0, 4000, 4000)].astype(np.uint16)
+    wanted = tables(real)
+    changed, apart = [], []
+    for stay in (0.0, 0.5, 1e6):
+        fitted = descend(given, PairTargets(SHAPE, wanted, 4000), np.random.default_rng(0), sweeps=12, stay=stay)
+        changed.append(float((fitted != given).mean()))
+        apart.append(error(fitted, wanted))
+    assert changed[0] > changed[1] > changed[2] == 0
+    assert apart[0] < apart[2] and apart[1] < 0.5 * apart[2]

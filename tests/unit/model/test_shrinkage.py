@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedgerow.model.tables.fitting import fit_margins, rake_rows
-from hedgerow.model.tables.shrinkage import Drift, drift_of, pooled_drifts, posterior, shrink
+from hedgerow.model.tables.shrinkage import Drift, drift_of, moments, pooled_drifts, posterior, shrink
 
 
 def test_pure_noise_is_taken_out_and_real_drift_is_kept() -> None:
@@ -33,6 +33,19 @@ def test_a_table_like_the_others_has_their_drift_and_an_odd_one_its_own() -> Non
     found = pooled_drifts(tables, means, [900.0] * 9)
     assert found[8].shift == pytest.approx(0.3, rel=0.3)
     assert max(d.shift for d in found[:8]) < 0.1
+
+
+def test_small_tables_learn_from_each_other_how_far_they_are_from_what_is_expected() -> None:
+    rng, mean = np.random.default_rng(3), np.full(4, 1000.0)
+    true = [mean + x * np.array([1, -1, -1, 1]) for x in rng.normal(0, 150, 200)]
+    seen = [t + rng.normal(0, 200, 4) for t in true]
+    like = moments([(y, mean, 4e4) for y in seen])
+    off = [
+        float(np.mean([np.abs(shrink(y, mean, 4e4, known) - t).sum() for y, t in zip(seen, true, strict=True)]))
+        for known in (None, like)
+    ]
+    assert off[1] < 0.96 * off[0]
+    assert moments([]) is None
 
 
 def test_without_drift_the_prior_stands_and_without_noise_the_count() -> None:

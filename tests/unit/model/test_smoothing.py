@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hedgerow.model.tables.lines import smoothed_noise
 from hedgerow.model.tables.shrinkage import shrink_singular_values, smoothed, smoothed_line
 
 rng = np.random.default_rng
@@ -52,3 +53,15 @@ def test_a_strong_association_without_order_survives() -> None:
 @pytest.mark.parametrize("table", [np.zeros((3, 4)), np.array([[5.0, 0.0], [0.0, 0.0]]), np.ones((1, 4))])
 def test_tables_with_nothing_to_smooth_stay_as_they_are(table: np.ndarray) -> None:
     assert shrink_singular_values(table) == pytest.approx(table)
+
+
+def test_noise_is_taken_out_along_an_order_and_heaps_stay() -> None:
+    truth = np.append(300 * np.exp(-(((np.arange(70) - 30) / 25) ** 2)) + 5, [50.0, 3000.0]).round()
+    truth[20] += 1500
+    noisy = truth + rng(5).normal(0, 100, 72)
+    made = smoothed_noise(noisy, 1e4, steps=70)
+    assert np.abs(made - truth)[:70].sum() < 0.6 * np.abs(noisy - truth)[:70].sum()
+    assert made[[20, 70, 71]].tolist() == noisy[[20, 70, 71]].tolist()
+    nearly = truth + rng(6).normal(0, 1, 72)
+    assert np.abs(smoothed_noise(nearly, 1.0, steps=70) - nearly).max() < 1
+    assert smoothed_noise(noisy, 1e4, steps=0) is noisy

@@ -18,7 +18,7 @@ from hedgerow.recipes import RECIPES
 from hedgerow.release.rehearsal_folder import saved_rehearsal, write_meanwhile
 from hedgerow.stand_in import stand_in
 from hedgerow.stand_in.drift import moved
-from hedgerow.stand_in.rehearsal import FIRST, RUNS, TIMES, Point, Rehearsal, band, quick, rehearse
+from hedgerow.stand_in.rehearsal import _SEEN, FIRST, RUNS, TIMES, Point, Rehearsal, _rests_on, band, quick, rehearse
 from hedgerow.stand_in.stand_in import StandIn, split
 from hedgerow.uses import AbstractUse, Mean, Table, Verdict
 from tests.contract.test_every_recipe import SETTINGS
@@ -308,3 +308,15 @@ def test_all_epsilons_share_the_parts_of_a_run(monkeypatch: pytest.MonkeyPatch) 
     assert len(found.points) == 3 and {len(p.verdicts) for p in found.points} == {len(found.uses)}
     assert parts.count(False) == 3 + 1  # one a run, and one that tells chance
     assert parts.count(True) == 1  # of three runs one is made on half of the rows too
+
+
+def test_what_a_forecast_says_of_past_errors_is_what_the_bench_has() -> None:
+    """Fresh worlds, each measured once: how many real errors passed the top of the band, and the worst of them."""
+    found = pl.read_csv("bench/forecast.csv", schema_overrides={"pair": pl.String, "real": pl.String})
+    fresh = found.filter(pl.col("pair").is_between(pl.lit("7301"), pl.lit("7308")), recipe="public_blend")
+    real = fresh["real"].cast(pl.Float64)
+    passed, worst = int((real > fresh["high"]).sum()), round(float((real / fresh["forecast"]).max()))  # type: ignore[arg-type]
+    assert f"{passed} of {len(real)} real errors passed the band, by up to {worst} times" in _SEEN["public_blend"]
+    for drift in (0.5, 0.0):
+        said = _rests_on(replace(a_stand_in(recipe="public_blend"), drift=drift), RUNS)
+        assert said.endswith(_SEEN["public_blend"]) == bool(drift), said

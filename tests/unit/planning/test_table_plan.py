@@ -47,6 +47,15 @@ def test_the_warning_is_plain_and_grows_as_epsilon_falls(ce: Path) -> None:
     assert "WARNING" not in said["8"]
 
 
+def test_the_warning_says_for_how_many_rows_the_prior_has_its_weight(ce: Path) -> None:
+    """Of rows that nobody declared as many are taken as are drawn: the share is that of such a table alone."""
+    text = (ce / "dirichlet.toml").read_text("utf-8").replace("epsilon = 5", "epsilon = 1")
+    for rows, said in (("", "taken to have 994 rows"), ("assumed_rows = 5000", "taken to have 5,000 rows")):
+        (ce / "job.toml").write_text(text.replace("assumed_rows = 994", rows), "utf-8")
+        (warning,) = {f.warning for f in Job.load(ce / "job.toml").plan().recipe_forecasts if f.chosen}
+        assert said in warning
+
+
 def test_the_figure_shows_error_against_epsilon_for_each_recipe(ce: Path) -> None:
     done = CliRunner().invoke(app, ["plan", str(ce / "dirichlet.toml"), "--figure", str(ce / "errors.svg")])
     assert done.exit_code == 0, done.output

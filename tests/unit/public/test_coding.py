@@ -139,7 +139,7 @@ def test_a_whole_number_is_the_same_label_in_every_type() -> None:
     for dtype in (pl.Int8, pl.UInt64, pl.Float32, pl.Float64, pl.Decimal(10, 2), pl.String, pl.Categorical):
         values = ["1", "2", "3"] if dtype in (pl.String, pl.Categorical) else [1, 2, 3]
         assert coded(listed, values, dtype) == ["1", "2", "rest"]
-    assert coded(listed, ["1.0", "01", " 2"]) == ["rest", "rest", "2"]
+    assert coded(listed, ["1.0", "01", " 2", "2.00"]) == ["1", "rest", "2", "rest"]
 
 
 def test_specials_have_their_own_cell_as_number_or_text() -> None:

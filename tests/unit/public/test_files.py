@@ -18,6 +18,7 @@ import pyreadstat
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.public import files as csv_text
@@ -226,7 +227,7 @@ def test_a_quote_that_its_line_does_not_match_stops_the_reading(tmp_path: Path, 
     """Read as lines, the second note would be two rows of one person; read as one value, quotes reach over lines."""
     path = tmp_path / "stray.csv"
     path.write_text(f"a,b\n1,x\n{line}\n3,y\n")
-    with pytest.raises(TableMismatch, match="cannot be read to its end"):
+    with pytest.raises(TableMismatch, match="CSV with line ends in values"):
         list(open_source(path).batches(["a"]))
 
 
@@ -326,6 +327,47 @@ def test_a_damaged_page_gives_a_fixed_sentence_whatever_is_in_it(kind: str, tmp_
     assert not any("SECRET" in s for s in seen)
 
 
+@pytest.mark.parametrize("rows", [1, 1000, 1 << 18])
+def test_a_large_row_group_is_read_by_pages_and_gives_the_same(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, n = np.random.default_rng(6), 3000 if rows > 1 else 7
+    some = pl.Series(["a", "é b", "", None, "much longer than twelve bytes"]).gather(rng.integers(0, 5, n))
+    whole = pl.Series(rng.integers(-9, 9, n)).set(pl.Series(rng.random(n) < 0.1), None)
+    table = pl.DataFrame({"t": some, "i": whole, "f": rng.random(n), "own": [f"name {i}" for i in range(n)]})
+    table = table.with_columns(
+        b=pl.col("i") > 0, d=pl.col("i").cast(pl.Int32).cast(pl.Date), s=pl.col("i").cast(pl.Int32)
+    )
+    path = tmp_path / "large.parquet"
+    table.write_parquet(path)
+    by_groups = pl.concat(open_source(path).batches(table.columns, rows))
+    monkeypatch.setattr(csv_text, "_GROUP", 0)
+    met = list[int]()
+    made = csv_text._by_reference
+
+    def watched(page: Any) -> pl.DataFrame:
+        met.append(len(page))
+        return made(page)
+
+    monkeypatch.setattr(csv_text, "_by_reference", watched)
+    by_pages = pl.concat(open_source(path).batches(["d", *table.columns], rows)).select(table.columns)
+    assert sum(met) == n and max(met) <= rows
+    assert_frame_equal(by_pages, by_groups)
+    assert_frame_equal(by_groups, table)
+
+
+def test_a_page_with_bytes_that_are_no_text_gives_a_fixed_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "bad.parquet"
+    pl.DataFrame({"t": ["SECRET", "SECRET", "other"]}).write_parquet(path, compression="uncompressed")
+    path.write_bytes(path.read_bytes().replace(b"SECRET", b"SE\xff\xfeET"))
+    monkeypatch.setattr(csv_text, "_GROUP", 0)
+    with pytest.raises(TableMismatch, match="cannot be read to its end") as caught:
+        list(open_source(path).batches(["t"]))
+    assert caught.value.__context__ is None
+
+
 PEAK = """
 import sys
 from hedgerow.public.files import open_source
@@ -341,7 +383,7 @@ print(rows, most - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "one.parquet", "arrow"])
 def test_a_large_file_is_never_in_memory_as_a_whole(kind: str, tmp_path: Path) -> None:
     path, rows = tmp_path / f"large.{kind}", 4_000_000
     if kind == "csv":
@@ -351,7 +393,8 @@ def test_a_large_file_is_never_in_memory_as_a_whole(kind: str, tmp_path: Path) -
     else:
         x = np.arange(rows)
         frame = pl.DataFrame({"x": x, "y": x * 0.37, "z": pl.Series(x * 7).cast(pl.String) + "ABCDEFGHIJKLMNOP"})
-        frame.write_parquet(path, row_group_size=1 << 16) if kind == "parquet" else frame.write_ipc(path)
+        groups = rows if kind == "one.parquet" else 1 << 16  # a large row group is read by pages
+        frame.write_ipc(path) if kind == "arrow" else frame.write_parquet(path, row_group_size=groups)
     ran = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
     read, more = ran.stdout.split()
     assert int(read) == rows

@@ -8,9 +8,12 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import JobError, SchemaError, TableMismatch
+from hedgerow.public.frames import open_public
 from hedgerow.public.schema import Schema, decode
+from hedgerow.public.schema.bins import Bins
 from hedgerow.public.schema.column import Column
-from hedgerow.public.schema.fit import ColumnFit
+from hedgerow.public.schema.fit import ColumnFit, TableFit
+from hedgerow.public.schema.structure import Declaration
 from hedgerow.public.table import CodedTable
 from tests.jobs import loads
 
@@ -197,3 +200,30 @@ def test_every_row_is_counted_and_strangers_stand_in_the_order_of_the_rows() -> 
     ).column("pay")
     numbers = ColumnFit("pay").plus(pay, pl.Series([5, 5, 200, 200, 200, None]))
     assert (numbers.rows, numbers.missing, numbers.clamped, numbers.outside) == (6, 1, 3, 0)
+
+
+def test_whole_numbers_are_the_same_values_however_a_file_writes_them(tmp_path: Path) -> None:
+    """One missing value makes 1 a 1.0 in one file and not in the other: all rows would have become unknown."""
+    with_gap = pl.DataFrame({"race": [1.0, 2.0, None, 3.0] * 50, "member": [1.0, 0.0, 1.0, None] * 50,
+                             "late": [0.0, 15.5, 20.25, 0.0] * 50})  # fmt: skip
+    with_gap.write_csv(tmp_path / "gap.csv")
+    with_gap.write_parquet(tmp_path / "gap.parquet")
+    with_gap.fill_null(1).with_columns(pl.col("race", "member").cast(pl.Int64)).write_csv(tmp_path / "whole.csv")
+    files = ("gap.csv", "gap.parquet", "whole.csv")
+    for drafted in files:
+        schema = Schema.draft(tmp_path / drafted).resolved(pl.read_parquet(tmp_path / "gap.parquet"))
+        assert schema.column("race").values == ("1", "2", "3"), drafted
+        for file in files:
+            fit = TableFit.of(schema, open_public(str(tmp_path / file)))
+            assert fit.holds and fit.lines == (), (drafted, file)
+            typed = pl.read_csv(tmp_path / file) if file.endswith("csv") else pl.read_parquet(tmp_path / file)
+            codes = schema.coding.encode(typed, ["race", "member"])
+            assert codes["race"].tolist()[:2] == [0, 1] and codes["member"][0] != codes["member"][1], (drafted, file)
+
+
+def test_a_schema_that_lists_both_writings_keeps_them_apart() -> None:
+    version = Column("version", "categorical", values=("1", "1.0", "01", "2.50"), other="other")
+    assert version.coded.encode(pl.Series(["1", "1.0", "01", "01.0", "2.50", "2.5"])).tolist() == [0, 1, 2, 4, 3, 4]
+    gap = Column("age", "integer", bins=Bins(low=0, high=9, width=1), missing_values=("-9",), missing=True)
+    fit = TableFit.of(Declaration((gap,)), pl.DataFrame({"age": ["-9.0", "3", "4.0"]}))
+    assert fit.columns[0].missing == 1 and fit.lines == ()

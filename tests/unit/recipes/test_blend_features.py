@@ -9,11 +9,12 @@ import pytest
 from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.errors import JobError
 from hedgerow.pipeline import draw_copies
-from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.accounting import Budget, Guarantee, Measure
+from hedgerow.public.costs.gaussian import budget_of
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema, violations
 from hedgerow.public.table import CodedTable, PublicData
-from hedgerow.recipes import RECIPES, TreeBlend
+from hedgerow.recipes import RECIPES, PublicBlend, TreeBlend
 
 BLENDS = ("tree_blend", "public_blend")
 SCHEMA = """
@@ -219,6 +220,19 @@ def test_triples_along_the_tree_are_chosen_through_the_gate() -> None:
     assert measured.count(3) == 2
 
 
+@pytest.mark.parametrize("measure", ["gdp", "zcdp", "pure"])
+def test_a_plan_says_where_the_triples_of_the_job_have_no_effect(measure: Measure) -> None:
+    schema = Schema.loads(SCHEMA)
+    budget = budget_of("1", "0" if measure == "pure" else "1e-6", measure)
+    tariff = Tariff(schema.coding, Guarantee(), measure)
+    for recipe, named in ((TreeBlend(), False), (TreeBlend(triples=0), False), (TreeBlend(triples=3), True)):
+        said = recipe.remarks(tariff, budget, PublicData(schema))
+        assert any(s.startswith("triples = 3 has no effect") for s in said) == (named and measure == "gdp")
+    gate = gate_of(schema, people(2_000, 1), budget)
+    TreeBlend(triples=3).fit(gate, PublicData(schema))
+    assert measure != "gdp" or {a.spend.verb for a in gate.record} == {"measure"}, "it had an effect"
+
+
 @pytest.mark.parametrize("epsilon, asked", [("0.3", False), ("30", True)])
 def test_triples_turn_themselves_on_where_their_noise_is_small(epsilon: str, asked: bool) -> None:
     schema, budget = Schema.loads(SCHEMA), Budget(epsilon, "1e-6")
@@ -237,3 +251,18 @@ def test_unknown_groups_and_tables_are_refused_before_anything_is_asked(name: st
         with pytest.raises(JobError, match="village"):
             RECIPES[name](**settings).fit(gate, public)
         assert gate.record == []
+
+
+def test_pairs_with_the_groups_are_measured_more_exactly_when_groups_are_named() -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
+    public, noise = PublicData(schema, CodedTable.read(people(6_000, 2), schema)), {}
+    for groups in ((), ("town",)):
+        recipe = PublicBlend(groups=groups)
+        asked, relative = recipe._asked(gate_of(schema, people(6_000, 1), budget), public)
+        assert relative and asked.noisy.axes.names[0] == "town"
+        pairs = {k: v for k, (_, v) in asked.noisy.pooled.items() if len(k) == 2}
+        noise[groups] = [
+            float(np.mean([v for k, v in pairs.items() if (0 in k) == named])) for named in (True, False)
+        ]
+    assert noise["town",][0] < 0.8 * noise[()][0]
+    assert noise["town",][1] > noise[()][1]

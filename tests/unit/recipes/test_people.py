@@ -13,9 +13,10 @@ def test_people_are_nearer_than_rows_at_the_same_epsilon_for_a_person(epsilon: s
         for how in ("people", "rows")
     )
     assert all(run["two labels"] == 0 for run in people) and all(run["two labels"] > 0.3 for run in rows)
-    assert 1.2 * mean(people, "sex x agency") < mean(rows, "sex x agency")  # 1.9 when it was measured
-    assert 1.4 * mean(people, "pay gap") < mean(rows, "pay gap")  # 2.6 to 5
-    assert mean(people, "pay gap") < 0.033 < mean(rows, "pay gap"), "a tolerance of a pay gap that rows miss is met"
+    # five standard deviations of three runs from what nine runs of this world gave (docs/lab/guided_tree.md)
+    assert 1.3 * mean(people, "sex x agency") < mean(rows, "sex x agency")  # 1.8
+    assert 2.5 * mean(people, "pay gap") < mean(rows, "pay gap")  # 5.0
+    assert mean(people, "pay gap") < 0.023 < 0.04 < mean(rows, "pay gap")  # .0127 and .063
 
 
 def mean(runs: list[dict[str, float]], name: str) -> float:

@@ -1,5 +1,7 @@
 """``public_blend`` with a public table that is no relative: it costs next to nothing, and is said to be none."""
 
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import PublicBlend, TreeBlend
+from hedgerow.recipes.blend.trust import shares_of_trust
 from hedgerow.records import draw_one
 from hedgerow.uses import Coefficient
 
@@ -114,3 +117,26 @@ def test_few_public_rows_still_say_where_the_bands_of_a_declared_coefficient_lie
         PublicBlend().fit(answers, data)
         asked[make] = {m.question.tree.columns for m in answers.heard if m.question.tree}
     assert not asked[turned] and {tuple(sorted(c)) for c in asked[few]} == {("a", "b", "c")}
+
+
+def test_of_many_pairs_none_loses_its_public_table_by_chance() -> None:
+    rng, pairs = np.random.default_rng(5), list(combinations(range(17), 2))
+    regressed: dict[tuple[int, ...], tuple[float, float]] = {
+        p: (4.0 + 2.0 * float(rng.standard_normal()), 4.0) for p in pairs
+    }  # slope 1, standard error 1/2
+    trusted = shares_of_trust(regressed, [])
+    assert min(trusted.values()) > 0.9
+    regressed[0, 1] = (4.0 - 2.0 * 8, 4.0)
+    assert shares_of_trust(regressed, [])[0, 1] == 0
+
+
+def test_a_column_is_trusted_less_when_all_its_pairs_fit_a_little_less() -> None:
+    pairs: list[tuple[int, ...]] = [*combinations(range(17), 2)]
+    regressed = {
+        p: (1.0 if 3 in p else 4.0, 4.0) for p in pairs
+    }  # three standard errors off among 136: none is alone
+    trusted = shares_of_trust({p: (1.0 if p == (3, 4) else 4.0, 4.0) for p in pairs}, [])
+    assert min(trusted.values()) > 0.9
+    trusted = shares_of_trust(regressed, [])
+    assert max(t for p, t in trusted.items() if 3 in p) < 0.7
+    assert min(t for p, t in trusted.items() if 3 not in p) > 0.9

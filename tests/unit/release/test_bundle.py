@@ -92,6 +92,18 @@ def test_a_password_in_the_query_of_an_address_is_not_published_either() -> None
     assert a_release(rows=20, job=job).job == job.replace("hunter2", "***")
 
 
+@pytest.mark.parametrize(
+    "job",
+    [
+        """url = 'postgresql://steward:HUN"TER@host/db'   # was postgresql://steward:HUNTER@host""",
+        """url = "postgresql://steward:HUN\\"T'ER@host/db?sslpassword=HUN'TER&sslmode=require\"""",
+    ],
+)
+def test_a_password_with_quotes_in_it_is_not_published_either(job: str) -> None:
+    told = a_release(rows=20, job=job).job
+    assert "HUN" not in told and "TER" not in told and "steward:***@host" in told
+
+
 def test_reads_back_to_the_same_contents(written: Path, tmp_path: Path) -> None:
     write_bundle(tmp_path / "again", read_bundle(written))
     assert _bytes(tmp_path / "again") == _bytes(written)

@@ -11,8 +11,8 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.inference import Estimate, EstimateTable
-from hedgerow.public import PublicData
-from hedgerow.release import evidence, words
+from hedgerow.public import Budget, Marginal, PublicData, Tariff
+from hedgerow.release import commands, evidence
 from hedgerow.release.bundle import read_bundle, write_bundle
 from hedgerow.release.contents import Contents
 from hedgerow.release.evidence import with_estimates
@@ -102,9 +102,25 @@ def test_a_report_says_of_too_much_who_says_it(tmp_path: Path, monkeypatch: pyte
     assert all("The file has 303 rows" in found[n].notes[0] for n in ("sexes", "pay"))
 
 
-@pytest.mark.parametrize(("recipe", "warned"), [("tree_blend", True), ("guided_tree", True), ("public_blend", False)])
-def test_the_card_warns_where_replicates_tell_too_little(recipe: str, warned: bool) -> None:
-    made = a_release(rows=100)
-    job = made.job.replace("made.by.hand", recipe)
-    known = replace(made, statement=replace(made.statement, recipe=recipe), job=job)
-    assert ("too little" in " ".join(words.replicates(known)["holds"].split())) is warned
+@pytest.mark.parametrize(
+    ("recipe", "delta", "again", "said"),
+    [
+        ("tree_blend", "1e-6", False, " Of a coefficient in a model of three columns and more it tells"),
+        ("public_blend", "1e-6", False, "The public table was put aside. Of a coefficient in a model of three"),
+        ("public_blend", "1e-6", True, ""),
+        ("public_blend", "0", False, "Should the public table have been put aside"),
+        ("guided_tree", "1e-6", False, "that was not declared as a use"),
+    ],
+)
+def test_the_card_warns_where_replicates_tell_too_little(recipe: str, delta: str, again: bool, said: str) -> None:
+    """``public_blend`` asks a relative's pairs together with the one-way tables again; without one, pairs alone."""
+    budget = Budget("1", delta)
+    made = a_release(rows=100, budget=budget)
+    tariff = Tariff(made.schema.coding, made.statement.guarantee, budget.measure)
+    ones, pair = [Marginal(("sex",)), Marginal(("agency",))], Marginal(("sex", "agency"))
+    spends = tuple(tariff.measure_all(q, budget.total / 2) for q in (ones, [*ones, pair] if again else [pair]))
+    job, statement = made.job.replace("made.by.hand", recipe), replace(made.statement, recipe=recipe, spends=spends)
+    told = commands.replicates(replace(made, statement=statement, job=job))["holds"]
+    assert said in told and ("far too little" in told) == bool(said)
+    warned = commands.replicates_warning(replace(made, statement=statement, job=job))
+    assert said in warned and bool(warned) == bool(said), "whoever makes them reads the same"

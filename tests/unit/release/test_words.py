@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hedgerow.public import decimal
 from hedgerow.public.coding import CodedColumn, Coding
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of
+from hedgerow.public.costs.gaussian import BasicBudget, GaussianBudget
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Law, Marginal, Noise
 from hedgerow.public.costs.spend import Tariff
@@ -100,7 +101,7 @@ def _exact_chance(statement: Statement) -> float:
 def test_the_chance_of_failing_that_is_printed_is_that_of_the_noise(epsilon: str, delta: str, tables: int) -> None:
     statement = _spent(epsilon, delta, "gaussian", tables=tables)
     said = " ".join(words.promise_more(promise_of(statement)))
-    printed = 1 / int(said.split("at most about 1 in ")[1].split(", worked")[0].replace(",", ""))
+    printed = 1 / int(said.split("at most about 1 in ")[1].split(", which")[0].replace(",", ""))
     exact = _exact_chance(statement)
     assert exact <= printed <= 3.5 * exact * exp(float(epsilon)), (printed, exact)
     assert printed > 2 * float(Fraction(delta)), "delta is not the chance of failing"
@@ -114,6 +115,39 @@ def test_noise_that_never_passes_epsilon_is_said_to_keep_the_bounds_always() -> 
     assert "elta" not in " ".join(words.promise_more(promise_of(_spent("1", "0", "laplace"))))
 
 
+@pytest.mark.parametrize("budget", [Budget("1", "1e-6"), GaussianBudget("1", "1e-6")])
+def test_the_chance_of_failing_holds_for_one_who_stops_once_the_odds_have_moved_far_enough(budget: Budget) -> None:
+    """Exact: ten requests, of which the rest is left out as soon as the loss is above epsilon."""
+    tariff = Tariff(CODING, Guarantee(), budget.measure)
+    spends = tuple(tariff.measure_all([Marginal(("sex",))], budget.total / 10, law="gaussian") for _ in range(10))
+    noise = law_of(spends[0].asked[0].noise)
+    reach = int(12 * noise.variance**0.5)
+    weight = np.exp(noise.log_weights(np.arange(-reach, reach + 1)))
+    going, failed = np.ones(1), 0.0
+    for asked in range(1, 11):
+        going = np.convolve(going, weight / weight.sum())
+        summed = np.arange(len(going)) - len(going) // 2
+        passed = (2 * summed + asked) / (2 * float(noise.scale)) > float(budget.epsilon)  # the loss of a row more
+        failed += float(going[passed].sum())
+        going[passed] = 0
+    for made in range(1, 11):
+        stopped = Statement(table="t", guarantee=Guarantee(), budget=budget, spends=spends[:made])
+        assert 2e-6 < failed <= stopped.failing < 20 * failed, (made, failed, stopped.failing)
+
+
+def test_with_epsilons_that_add_up_the_rest_of_the_promise_is_counted_as_if_it_were_spent() -> None:
+    budget = BasicBudget("1", "1e-6")
+    tariff = Tariff(CODING, Guarantee(), budget.measure, budget.delta)
+    sizes = tariff.measure_all([Marginal(("sex",))], Fraction(1, 2), law="laplace")
+    tables = tariff.measure_all([Marginal(("race",))], Fraction(1, 2), law="gaussian")
+    both, first, alone = (
+        Statement(table="t", guarantee=Guarantee(), budget=budget, spends=s)
+        for s in ((sizes, tables), (tables,), (sizes,))
+    )
+    assert _exact_chance(both) <= both.failing == first.failing < 1e-3
+    assert alone.failing == 0
+
+
 def test_mixed_laws_and_several_requests_have_a_bound_that_holds() -> None:
     for laws in (("laplace", "gaussian"), ("gaussian", "gaussian")):
         statement = _spent("1", "1e-6", *laws)
@@ -125,6 +159,8 @@ def test_only_gaussian_noise_alone_is_stated_as_gaussian() -> None:
     mixed, alone = _spent("1", "1e-6", "laplace", "gaussian"), _spent("1", "1e-6", "gaussian", tables=2)
     assert mixed.epsilon == min(epsilon_of(mixed.spent, mixed.budget.delta), 1.0)
     assert 0.9 < alone.epsilon < 0.97 * epsilon_of(alone.spent, alone.budget.delta)
+    later = _spent("1", "1e-6", "gaussian", "gaussian")  # the second could have been a choice
+    assert later.epsilon == min(epsilon_of(later.spent, later.budget.delta), 1.0)
 
 
 def test_what_is_not_protected_is_said_for_each_unit_and_relation() -> None:
@@ -214,3 +250,29 @@ def test_plurals_are_right_and_the_unit_is_said_plainly(rows: int) -> None:
         assert said == [], name
     with_rows = "1 row counted" if rows == 1 else "4 rows counted"
     assert f"protected by the promise, with at most {with_rows}" in written["report.html"]
+
+
+def test_a_tiny_or_a_huge_error_is_said_as_people_say_it() -> None:
+    said = [Mean("pay", relative=0.1).error_in_words(e) for e in (0.0001, 0.02)]
+    assert [s.split(" of ")[0] for s in said] == ["off by less than 0.1 %", "off by about 2.0 %"]
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-6"])
+def test_what_was_spent_is_no_bound_where_the_run_stopped_before_all_of_it(delta: str) -> None:
+    """Only the promise was fixed in advance. A run that spent all of it has no second figure to tell apart."""
+    law: Law = "gaussian" if delta != "0" else "laplace"
+    whole = _spent("1", delta, law, law)
+    stopped = _statement(epsilon="1", delta=delta, spends=whole.spends[:1])
+    bound = "This is what the requests that were made add up to; the bound, fixed in advance, is what is promised"
+    assert bound not in words.spent_words(whole)
+    said = words.spent_words(stopped)
+    assert bound in said and f"{decimal(stopped.spent)} of {decimal(stopped.budget.total)}" in said
+    assert bound not in words.spent_words(_statement(epsilon="1", delta=delta)), "nothing was asked, nothing adds up"
+
+
+def test_what_few_runs_have_shown_is_not_called_expected() -> None:
+    """The report said "Expected: about 16 in 10,000" beside "fewer than nine runs expect nothing"."""
+    use = Table(["race"], tolerance=0.02)
+    few, enough = Verdict(use, 0.0016, 0.5, "", high=0.002), Verdict(use, 0.0016, 0.5, "", low=0.001, high=0.002)
+    assert few.in_words.startswith("Seen in few runs: about 16 in 10,000") and few.word == "within it in few runs"
+    assert enough.in_words.startswith("Expected: about 16 in 10,000") and enough.word == "expected to be met"

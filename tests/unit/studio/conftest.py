@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hedgerow.studio import page
 from hedgerow.studio.work import StartedCommand, Work
 
 
@@ -19,3 +20,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
     monkeypatch.setattr(Work, "start", start)
     return words
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test asks once, where a browser asks again: it waits until what a page shows has been worked out."""
+    monkeypatch.setattr(page, "PATIENCE", 300)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import exp
 from pathlib import Path
+from threading import Event
 from time import monotonic, sleep
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 
 from hedgerow.api.job import Job
 from hedgerow.public import Schema
-from hedgerow.release.rehearsal_folder import write
+from hedgerow.release.rehearsal_folder import rehearsal_words, write
 from hedgerow.stand_in.rehearsal import Point, Rehearsal
 from hedgerow.studio.folder import SUFFIXES, Folder
 from hedgerow.studio.work import StartedCommand, Work
@@ -241,7 +242,7 @@ def test_the_odds_and_what_is_left_are_those_of_the_job(tmp_path: Path) -> None:
     assert "Left under the cap: epsilon 3; after this run 2." in studio.ask("job/job.toml/budget").text
     assert send(studio, "budget", {"epsilon": "5", "delta": "0"}) == 303
     text = studio.ask("job/job.toml/run").text
-    assert "This run needs more and would be refused" in text and "spend 5 on personnel" in text
+    assert "This run needs more and would be refused" in text and "The cap does not allow it" in text
     assert send(studio, "budget", {"epsilon": "much"}) == 409
 
 
@@ -250,33 +251,60 @@ def test_every_page_says_what_is_done_and_what_the_ledger_leaves(tmp_path: Path)
 
     studio = Studio(a_folder(tmp_path))
     ledger_book.cap(str(tmp_path / "ledger.db"), "personnel", epsilon="4", new=True)
-    assert 'class="spending"' not in studio.ask("job/job.toml/compare").text, "no page waits for it"
     studio.ask("job/job.toml/uses")
     text = studio.ask("job/job.toml/compare").text
+    assert "data-top" not in text, "all is known"
     assert "epsilon 4 of 4 left, 1 planned" in text and 'class="after-bar" x="0.0" width="25.0"' in text
     assert re.findall(r">([^<]+)<span[^>]*> .done", text) == ["1 Tables", "2 Schema", "3 What for"]
     ledger_book.cap(str(tmp_path / "ledger.db"), "personnel", epsilon="0.5")
     assert "epsilon 0.5 of 0.5 left, 1 planned: too much" in studio.ask("job/job.toml/compare").text
     (tmp_path / "release").mkdir()
-    (tmp_path / "release" / "MANIFEST.json").write_text("{}", "utf-8")
+    for name in ("MANIFEST.json", "statement.json"):
+        (tmp_path / "release" / name).write_text("{}", "utf-8")
     text = studio.ask("job/job.toml/compare").text
     assert "epsilon 0.5 of 0.5 left<" in text and ">5 Run<span" in text and ">6 Result<span" not in text
+
+
+def test_after_a_restart_the_top_of_the_page_comes_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No page waits for the job to be prepared, and none needs another screen to have done it."""
+    a_folder(tmp_path)
+    known = Job.load(tmp_path / "job.toml").prepare()
+    point = Point(Fraction(1), (Verdict(known.uses[0], 0.01, None, "", None, 0.011),))
+    kept = Rehearsal(known.rehearsal_key, "public_blend", Fraction(1), Fraction(0), 9, 400, (200, 200), 0.5, (point,))
+    write(kept, tmp_path / "release-rehearsal")
+    studio, may = Studio(tmp_path), Event()
+    prepare = Job.prepare
+    monkeypatch.setattr(Job, "prepare", lambda self: may.wait() and prepare(self))
+    text = studio.ask("job/job.toml/compare").text
+    assert ">4 Budget<span" not in text and 'data-top="compare"' in text, "the page is there before"
+    assert "top" not in studio.ask("job/job.toml/state?top=compare").text
+    may.set()
+    end = monotonic() + 60
+    while "top" not in (found := json.loads(studio.ask("job/job.toml/state?top=compare").text)):
+        assert monotonic() < end
+        sleep(0.02)
+    assert ">4 Budget<span" in found["top"] and "epsilon 1 planned; no cap is set" in found["top"]
+    assert "top" not in json.loads(studio.ask("job/job.toml/state").text), "only for a page that lacks it"
 
 
 def test_a_first_look_expects_nothing(tmp_path: Path) -> None:
     studio = Studio(a_folder(tmp_path))
     prepared = Job.load(tmp_path / "job.toml").prepare()
-    point = Point(Fraction(1), (Verdict(prepared.uses[0], 0.01, None, "", None, 0.011),))
     for runs in (4, 9):
+        low = 0.009 if runs == 9 else None  # fewer make no band
+        point = Point(Fraction(1), (Verdict(prepared.uses[0], 0.01, None, "", low, 0.011),))
         found = Rehearsal(
             prepared.rehearsal_key, "public_blend", Fraction(1), Fraction(0), runs, 400, (200, 200), 0.5, (point,)
         )
         write(found, tmp_path / "release-rehearsal")
+        least = rehearsal_words(found)["least"]
+        assert least.startswith("The smallest epsilon tried that is expected to meet") == (runs == 9), least
+        assert ("at which all 4 runs were within every tolerance" in least) == (runs == 4), least
         budget, run = (studio.ask(f"job/job.toml/{s}").text for s in ("budget", "run"))
         assert ("expected to be met</span>" in budget) == (runs == 9) == ("Use it" in budget)
-        assert ("from 4 runs at each epsilon: too few" in budget) == (runs == 4)
+        assert ("from 4 runs at each epsilon: too few" in budget) == (runs == 4) == ("in few runs</span>" in budget)
         assert ("a look of 4 runs at this epsilon" in run) == (runs == 4)
-        assert ("Expected to be within" in budget) == (runs == 9) == ("So far within" not in budget)
+        assert ("Expected to be within" in budget) == (runs == 9) == ("runs within" not in budget)
 
 
 def test_forecasts_are_those_of_the_rehearsal_and_go_when_the_job_changes(tmp_path: Path) -> None:
@@ -350,8 +378,9 @@ def test_a_run_that_was_not_finished_is_gone_on_with(tmp_path: Path, started: li
     journal.mkdir()
     (journal / "run.json").write_text('{"run": "0123456789abcdef", "job": "x"}', "utf-8")
     text = studio.ask("job/job.toml/run").text
-    assert "A run was not finished" in text and "To confirm, type" not in text, "nothing is paid twice"
-    assert send(studio, "run", {"act": "resume"}) == 303
+    assert "A run was not finished" in text and "going on books epsilon 1" in text, "it had no promise yet"
+    assert send(studio, "run", {"act": "resume"}) == 409 and started == [], "what is spent is typed"
+    assert send(studio, "run", {"act": "resume", "typed": "spend 1 on personnel"}) == 303
     assert started == [["run", "job.toml", "--yes", "--json", "--resume"]]
 
 

@@ -1,6 +1,7 @@
 """A studio that is asked without a browser or a socket: one request, with whatever headers a stranger would send."""
 
 import asyncio
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from hedgerow.studio.server import application
 
 KEY, PORT = "k" * 43, 8917
 HOST = f"127.0.0.1:{PORT}"
+SCREENS = ("tables", "schema", "uses", "budget", "run", "result", "ledger", "experiments", "compare")
 JOB = """\
 # Kept: a comment of the steward's.
 [job]
@@ -89,7 +91,7 @@ class Studio:
 
     def digest(self, screen: str, job: str = "job.toml") -> str:
         """The version of the file that a screen shows."""
-        return str(re.findall(r'name="digest" value="(\w+)"', self.ask(f"job/{job}/{screen}").text)[0])
+        return str(re.findall(r'name="digest" value="([\w.-]+)"', self.ask(f"job/{job}/{screen}").text)[0])
 
 
 async def _answered(app: Any, scope: dict[str, Any], body: bytes) -> Answer:
@@ -130,3 +132,14 @@ def send(studio: Studio, screen: str, form: dict[str, Any]) -> int:
     """Send a form of a screen as it stands now; the status of the answer."""
     digest = studio.digest(screen)
     return studio.ask(f"job/job.toml/{screen}", {"digest": digest, **form}).status
+
+
+def with_release(root: Path) -> Path:
+    """A folder that looks like a release."""
+    release = root / "release"
+    release.mkdir()
+    (release / "report.html").write_text("<script>steal()</script><p>report</p>", "utf-8")
+    said = {"recipe": "public_blend", "promised": {"epsilon": "1", "delta": "0"}, "table": "personnel"}
+    (release / "statement.json").write_text(json.dumps(said), "utf-8")
+    (release / "MANIFEST.json").write_text(json.dumps({"files": {"report.html": {}, "statement.json": {}}}), "utf-8")
+    return root

@@ -129,11 +129,15 @@ def descend(
     *,
     sweeps: int = 3,
     over: npt.NDArray[np.float32] | None = None,
+    stay: float | Sequence[float] = 0.0,
 ) -> Records:
     """The records after ``sweeps`` passes; stops early when hardly any record moves. The input is not changed.
 
     ``over`` is what the tables of other records have too much, in the layout of ``targets.square``: these records
     make up for it, and what is then too much in all of them together is written there.
+    ``stay`` is what a value other than the given one costs, in records that the cells of its pairs must gain on
+    average, for all columns or for each: records that were rows of people keep what they know beyond pairs, unless
+    the targets ask for a change.
     """
     fitted, layout = records.copy(), targets.square
     if not len(records) or not layout.weight.any():
@@ -146,8 +150,9 @@ def descend(
     pull = layout.weight.sum(axis=1)
     columns = records.shape[1]
     for _ in range(sweeps):
-        order = rng.permutation(columns)
-        if _sweep(fitted, layout.starts, residual, layout.weight, pull, order) * BLEND.descent_end < len(records):
+        order, toll = rng.permutation(columns), np.asarray(stay, np.float32) * pull
+        moved = _sweep(fitted, records, toll, layout.starts, residual, layout.weight, pull, order)
+        if moved * BLEND.descent_end < len(records):
             break
     return fitted
 
@@ -223,8 +228,8 @@ def _move(x, i, b, starts, residual, weight, score):  # type: ignore[no-untyped-
 
 
 @quick
-def _sweep(records, starts, residual, weight, pull, order):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """One pass over the records; how many values moved."""
+def _sweep(records, given, toll, starts, residual, weight, pull, order):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """One pass over the records; how many values moved. A given value is ahead of all others by its ``toll``."""
     n, k = records.shape
     score = np.zeros(residual.shape[1], np.float32)
     moved = 0
@@ -234,13 +239,18 @@ def _sweep(records, starts, residual, weight, pull, order):  # type: ignore[no-u
         for turn in range(k):
             i = order[(turn + r) % k]
             part = score[starts[i] : starts[i + 1]]
-            least = part[np.int64(x[i])]
+            own, was = np.int64(x[i]), np.int64(given[r, i])
+            part[was] -= toll[i]
+            least = part[own]
             for c in range(len(part)):
                 least = min(least, part[c])
-            if least < part[np.int64(x[i])]:
+            if least < part[own]:
                 b = 0
                 while b < len(part) - 1 and part[b] > least:
                     b += 1
+                part[was] += toll[i]
                 _move(x, i, b, starts, residual, weight, score)
                 moved += 1
+            else:
+                part[was] += toll[i]
     return moved

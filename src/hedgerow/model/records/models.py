@@ -159,6 +159,7 @@ class SupportModel(AbstractDrawnModel):
         weights: how many records each row stands for.
         targets: what drawn records are fitted to at last; None: they stay rows of the support.
         sweeps: how often every record is looked at then.
+        stay: by how many records cells must gain before a value of a row is changed; see ``descend``.
     """
 
     total: int
@@ -168,6 +169,7 @@ class SupportModel(AbstractDrawnModel):
     weights: npt.NDArray[np.float64]
     targets: PairTargets | None = None
     sweeps: int = 12
+    stay: float | Sequence[float] = 0.0
     most_drawn: ClassVar[float] = 2 * SHARD
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
@@ -191,7 +193,7 @@ class SupportModel(AbstractDrawnModel):
         """So many copies of each row of the sorted support, fitted to the targets."""
         drawn = self.rows[np.repeat(self._sorted, copies)]
         if self.targets is not None:
-            drawn = descend(drawn, self.targets, rng, sweeps=self.sweeps, over=over)
+            drawn = descend(drawn, self.targets, rng, sweeps=self.sweeps, over=over, stay=self.stay)
         return coded(rng.permutation(drawn), self.attributes, self.coding)
 
     @cached_property

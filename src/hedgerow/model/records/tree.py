@@ -154,10 +154,12 @@ class JunctionModel:
                 shares = self.conditional(child, *parents)
                 at = at * shares.shape[1] + records[:, parents[1]]
                 shares = shares.reshape(-1, shares.shape[2])
-            order = np.argsort(at, kind="stable")
-            values, starts = np.unique(at[order], return_index=True)
-            for value, low, high in zip(values, starts, [*starts[1:], n], strict=True):
-                rows = order[low:high]
+            short = at.astype(np.uint16) if len(shares) <= 1 << 16 else at  # 16 bits are sorted by their digits
+            order = np.argsort(short, kind="stable")
+            sizes = np.bincount(at, minlength=len(shares))
+            ends = np.cumsum(sizes)
+            for value in np.flatnonzero(sizes).tolist():
+                rows = order[ends[value] - sizes[value] : ends[value]]
                 records[rows, child] = stratified(shares[value], len(rows), rng)
         return records
 

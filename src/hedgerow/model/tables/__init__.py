@@ -28,13 +28,15 @@ from hedgerow.model.tables.fitting import (
     systematic_counts,
     systematic_shards,
 )
+from hedgerow.model.tables.lines import quiet_tails, smoothed_noise
 from hedgerow.model.tables.shrinkage import (
     Drift,
+    Moments,
     Widths,
     drift_of,
+    moments,
     pooled_drifts,
     posterior,
-    quiet_tails,
     shrink,
     shrink_by_gaps,
     smoothed,

@@ -249,18 +249,28 @@ def rake_rows(
 def _scale(columns, axes, sizes, target, weight, power, spare):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Move the weight of every row towards what its cell lacks."""
     now, cell, n = np.zeros(len(target)), np.empty(_CHUNK, np.int32), len(weight)
-    for low in range(0, n, _CHUNK):
-        high = min(low + _CHUNK, n)
-        _find(columns, axes, sizes, low, high, cell)
-        for r in range(high - low):
-            now[cell[r]] += weight[low + r]
+    if len(axes) == 1:
+        code = columns[axes[0]]
+        for r in range(n):
+            now[code[r]] += weight[r]
+    else:
+        for low in range(0, n, _CHUNK):
+            high = min(low + _CHUNK, n)
+            _find(columns, axes, sizes, low, high, cell)
+            for r in range(high - low):
+                now[cell[r]] += weight[low + r]
     for c in range(len(target)):
         now[c] = ((target[c] + spare) / (now[c] + spare)) ** power if now[c] + spare > 0 else 0.0
-    for low in range(0, n, _CHUNK):
-        high = min(low + _CHUNK, n)
-        _find(columns, axes, sizes, low, high, cell)
-        for r in range(high - low):
-            weight[low + r] *= now[cell[r]]
+    if len(axes) == 1:
+        code = columns[axes[0]]
+        for r in range(n):
+            weight[r] *= now[code[r]]
+    else:
+        for low in range(0, n, _CHUNK):
+            high = min(low + _CHUNK, n)
+            _find(columns, axes, sizes, low, high, cell)
+            for r in range(high - low):
+                weight[low + r] *= now[cell[r]]
 
 
 @compiled

@@ -70,6 +70,7 @@ def drift_of(
     *,
     caution: float = 0.0,
     least: float = 0.0,
+    like: "Moments | None" = None,
 ) -> Drift:
     """The drift that explains how far noisy ``tables`` are from their prior ``means``, beyond the noise.
 
@@ -77,24 +78,53 @@ def drift_of(
     share one drift.  ``caution`` is a standard normal number: what noise alone would exceed as rarely as it is
     taken off, lest noise pass for drift.
     ``least`` is a chance known beforehand; only what it leaves unexplained is looked at.
+    ``like`` is what tables like these tell, and counts for ``BLEND.like_cells`` cells: a table of four cells tells
+    next to nothing of its own drift.
 
     >>> drift_of([np.array([100.0, 50.0])], [np.array([100.0, 50.0])], [9.0])
     Drift(chance=0.0, shift=0.0)
     """
     g, h, sums, squares = np.zeros((2, 2)), np.zeros(2), np.zeros(2), np.zeros(2)
     for y, mean, noise in zip(tables, means, variances, strict=True):
-        excess = (np.asarray(y, np.float64) - mean) ** 2 - noise - least * _open(mean)
-        basis = np.stack([_open(mean), _open(mean) ** 2])
-        weighted = basis / (noise + 1 + basis[0] + 0.01 * basis[1]) ** 2  # the 1: a row in a cell that expects none
-        g += weighted @ basis.T
-        h += weighted @ excess
-        expected = np.broadcast_to(np.asarray(noise) + least * _open(mean), mean.shape)
+        own = _moments(y, mean, noise, least)
+        g, h = g + own[0], h + own[1]
+        open_ = _open(mean)
+        weighted = _weighted(open_, noise)[1]
+        expected = np.broadcast_to(np.asarray(noise) + least * open_, mean.shape)
         sums += weighted @ expected
         squares += weighted**2 @ expected**2
     if caution:
         h = h - np.array([_rare(caution, a, b) for a, b in zip(sums, squares, strict=True)])
+    if like is not None:
+        g, h = g + BLEND.like_cells * like[0], h + BLEND.like_cells * like[1]
     chance, shift = _least_squares(g, h)
     return Drift(least + chance, shift)
+
+
+Moments = tuple[Floats, Floats]
+"""The sums of the least squares behind a drift, for one cell on average."""
+
+
+def moments(seen: Sequence[tuple[Floats, Floats, Variance]]) -> Moments | None:
+    """What tables tell together of their drift, each with its mean and the variance of its noise; None if none."""
+    if not seen:
+        return None
+    known, cells = [_moments(*table, 0.0) for table in seen], sum(len(mean) for _, mean, _ in seen)
+    return np.sum([g for g, _ in known], axis=0) / cells, np.sum([h for _, h in known], axis=0) / cells
+
+
+def _weighted(open_: Floats, noise: Variance) -> tuple[Floats, Floats]:
+    """u and u^2 of every cell, and the same by their weights in the least squares behind a drift."""
+    basis = np.stack([open_, open_**2])
+    return basis, basis / (noise + 1 + basis[0] + 0.01 * basis[1]) ** 2  # the 1: a row in a cell that expects none
+
+
+def _moments(table: npt.ArrayLike, mean: Floats, noise: Variance, least: float) -> Moments:
+    """The sums that one table adds to the least squares."""
+    open_ = _open(mean)
+    basis, weighted = _weighted(open_, noise)
+    excess = (np.asarray(table, np.float64) - mean) ** 2 - noise - least * open_
+    return weighted @ basis.T, weighted @ excess
 
 
 def _rare(sure: float, total: float, squares: float) -> float:
@@ -131,9 +161,9 @@ def posterior(table: npt.ArrayLike, mean: Floats, noise: Variance, drift: Drift)
     return np.asarray(mean + (np.asarray(table, np.float64) - mean) * spread / (spread + np.maximum(noise, 1e-12)))
 
 
-def shrink(table: npt.ArrayLike, mean: Floats, noise: Variance) -> Floats:
+def shrink(table: npt.ArrayLike, mean: Floats, noise: Variance, like: Moments | None = None) -> Floats:
     """One noisy table shrunk towards ``mean`` by its own drift; the noise may differ from cell to cell."""
-    return posterior(table, mean, noise, drift_of([table], [mean], [noise]))
+    return posterior(table, mean, noise, drift_of([table], [mean], [noise], like=like))
 
 
 def pooled_drifts(
@@ -149,10 +179,12 @@ def pooled_drifts(
     found = []
     for y, mean, noise in zip(tables, means, variances, strict=True):
         own, chance = drift_of([y], [mean], [noise], least=least), []
+        open_, spread = _open(mean), noise + pool.variance(mean)
+        doubt = (noise + 1 + open_ + (0.1 * open_) ** 2) ** 2
         for power, one, all_ in ((1, own.chance, pool.chance), (2, own.shift, pool.shift)):
-            basis = _open(mean) ** power
-            weighted = basis / (noise + 1 + _open(mean) + (0.1 * _open(mean)) ** 2) ** 2
-            expected = weighted * (noise + pool.variance(mean))
+            basis = open_**power
+            weighted = basis / doubt
+            expected = weighted * spread
             rare = _rare(PUBLIC_BLEND.own_drift_sure, float(expected.sum()), float((expected**2).sum()))
             rare /= max(float((weighted * basis).sum()), 1e-150)
             trust = max(0.0, 1 - rare**2 / max((one - all_) ** 2, 1e-300))
@@ -311,43 +343,6 @@ def smoothed_line(counts: Floats, unit: float = 1.0, *, steps: int = 0) -> Float
     return np.concatenate([kept * (line.sum() / kept.sum()), counts[steps:]])
 
 
-def quiet_tails(counts: Floats, variance: float, *, steps: int, hidden: float = np.inf, most: float = 1.0) -> Floats:
-    """A noisy one-way table whose tails, along its first ``steps`` values in order, are those of a table with tails.
-
-    A tail is what lies beyond the outermost values whose counts are beyond chance.  There counts are made to fall
-    towards the end (isotonic regression), and the last stretches whose sums chance explains are NaN: nobody is there,
-    as far as chance could not hide more than ``hidden`` people in them.  Tails with more than ``most`` of all rows
-    are none: noise leaves too little to tell them by.
-
-    >>> noisy = np.array([2.0, -3.0, 1.0, 2.0, 9.0, 60.0, 80.0, 31.0, 4.0, 9.0, 4.0, -2.0])
-    >>> quiet_tails(noisy, 9.0, steps=12).tolist()
-    [nan, nan, nan, nan, nan, 60.0, 80.0, 31.0, 6.5, 6.5, nan, nan]
-    """
-    found, sd = counts.astype(np.float64), float(np.sqrt(variance))
-    sure = np.flatnonzero(found[:steps] > BLEND.tail_sure * sd)
-    if steps < 3 or not len(sure) or found[sure[0] : sure[-1] + 1].sum() < (1 - most) * found[:steps].sum():
-        return found
-    for tail in (slice(0, int(sure[0])), slice(steps - 1, int(sure[-1]), -1)):  # from the end inwards
-        found[tail] = _rising(found[tail], sd, hidden)
-    return found
-
-
-def _rising(counts: Floats, sd: float, hidden: float) -> Floats:
-    """The counts made to rise (pool adjacent violators); the first stretches that chance explains are NaN."""
-    blocks: list[tuple[float, int]] = []
-    for count in counts.tolist():
-        blocks.append((count, 1))
-        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] >= blocks[-1][0] * blocks[-2][1]:
-            (a, m), (b, n) = blocks[-2:]
-            blocks[-2:] = [(a + b, m + n)]
-    summed, many, levels = 0.0, 0, list[float]()
-    for total, size in blocks:
-        summed, many = summed + total, many + size
-        chance = BLEND.empty_sure * sd * many**0.5
-        levels += [np.nan if summed <= chance <= hidden else total / size] * size
-    return np.array(levels)
-
-
 def shrink_singular_values(table: Floats, unit: float = 1.0) -> Floats:
     """A sampled table with the singular values of its association shrunk, same total: singular-value shrinkage.
 
@@ -397,9 +392,11 @@ def _kernel_smoothed(
         part, high = (down @ apart, down @ rows) if first else (apart, rows)
         for second, along in kernels[1].items():
             moved, wide = (part @ along, columns @ along) if second else (part, columns)
-            own = alone / np.maximum(np.outer(high, wide), 1e-300)  # how much of a cell's smoothed count is its own
+            own = np.outer(high, wide)
+            np.divide(alone, np.maximum(own, 1e-300, out=own), out=own)  # how much of a smoothed count is its own
             made = own * moved  # what is added to ``alone``
-            error = float(np.vdot(weight, (apart - made) ** 2) + np.vdot(doubt, own))
+            gap = apart - made
+            error = float(np.vdot(weight, np.square(gap, out=gap)) + np.vdot(doubt, own))
             if error < least:
                 best, least, chosen = made, error, (first, second)
     return alone + best, chosen

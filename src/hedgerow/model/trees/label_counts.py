@@ -110,14 +110,15 @@ def trusted(start: Shares, counts: Sequence[LabelCounts]) -> tuple[Shares, float
     """``start`` trusted as far as noisy counts tell, and that power: 1 is all of it, 0 nothing but equal shares.
 
     A public model of other people, or of labels that were exchanged, is sure of what is not so.  Its shares are
-    raised to smaller powers, brought to the label totals, and held against all counts, as long as the misfit (squared
-    differences over what noise and chance give) is beyond noise and falls by more than noise might make it.
+    raised to smaller powers, raked to the label totals, and held against all counts, as long as the misfit (squared
+    differences over what noise and chance give) is beyond noise and falls by more than noise might make it.  All of
+    the way to the totals: else a power that makes shares flatter passes for better where rare labels have grown.
     """
     cells = sum(e.counts.size for e in counts)
     totals, found = [label_totals([e for e in counts if e.label is None])], list[tuple[float, Shares, float]]()
     for power in GUIDED_TREE.trust_powers:
         made = _tempered(start, power)
-        moved = apply_drift(made, totals)
+        moved = raked(made, totals)
         misfit = 0.0
         for e in counts:
             fitted, spread = _sums(moved, e)
@@ -148,16 +149,21 @@ def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCo
     return LabelCounts(of_leaf.astype(np.int32)[leaves.group], counts, variance, many=leaves.many)
 
 
-def apply_drift(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
-    """``shares`` moved by the drift that all ``counts`` together show, label by label, until they show no more."""
-    out, sums = shares, [_sums(shares, e) for e in counts]
-    for left in reversed(range(GUIDED_TREE.drift_passes)):
-        phi = drift([(e, *s) for e, s in zip(counts, sums, strict=True)])
-        if not phi.any():
-            break
-        out = shares.copy() if out is shares else out
-        first = _drift_step(out, counts, phi, sums[0])
-        sums = [first, *(_sums(out, e) for e in counts[1:])] if left else []
+def apply_drift(shares: Shares, *parts: Sequence[LabelCounts]) -> Shares:
+    """``shares`` moved by the drift that the counts of a part together show, label by label, until they show no more.
+
+    Part after part; what is given stays as it is, and is copied once for all of them.
+    """
+    out = shares
+    for counts in parts:
+        sums = [_sums(out, e) for e in counts]
+        for left in reversed(range(GUIDED_TREE.drift_passes)):
+            phi = drift([(e, *s) for e, s in zip(counts, sums, strict=True)])
+            if not phi.any():
+                break
+            out = shares.copy() if out is shares else out
+            first = _drift_step(out, counts, phi, sums[0])
+            sums = [first, *(_sums(out, e) for e in counts[1:])] if left else []
     return out
 
 

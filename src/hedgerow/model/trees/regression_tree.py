@@ -314,16 +314,16 @@ def _direction(seen, tally, mean, way, fresh, apart):  # type: ignore[no-untyped
             way[k] = fresh[k] / np.sqrt(size)
 
 
-def prune(grown: BinaryTree, *, noise: float, over: float) -> npt.NDArray[np.bool_]:
+def prune(grown: BinaryTree, *, noise: float, over: float, chance: float = 1.0) -> npt.NDArray[np.bool_]:
     """Which nodes stay split when a leaf's labels will carry noise.
 
-    A leaf of n public rows with mean impurity g = error / n is charged error + g + ``noise`` / (``over`` n):
-    what the leaf blurs, what its public rows mislead, and what the noise on its labels will add, ``noise``
+    A leaf of n public rows with mean impurity g = error / n is charged error + ``chance`` g + ``noise`` / (``over``
+    n): what the leaf blurs, what its public rows mislead, and what the noise on its labels will add, ``noise``
     being the variance of one cell times the number of labels and ``over`` confidential rows per public one.
     A split stays when its halves are charged less; nothing confidential enters.
     """
     n = np.maximum(grown.rows, 1)
-    charge = grown.error + grown.error / n + noise / (over * n)
+    charge = grown.error + chance * grown.error / n + noise / (over * n)
     stays = np.zeros(len(n), np.bool_)
     for i in range(len(n) - 1, -1, -1):
         if grown.look[i] >= 0:

@@ -13,7 +13,7 @@ from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected, row_ranges
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.label_counts import count_cells
-from hedgerow.public import BINNED, CodedTable, Marginal, Schema, decode, violations
+from hedgerow.public import BINNED, CodedTable, Column, Marginal, Schema, decode, violations
 
 _GOLDEN = 0.6180339887498949
 DrawLabels = Callable[[npt.NDArray[Any]], Mapping[str, Any]]
@@ -415,14 +415,16 @@ def with_columns(
 
 
 def _kept(target: CodedTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
-    """The target's own columns, values outside the schema replaced by one of the cell they fall in."""
+    """The target's own columns, values outside the schema replaced by one of the cell they fall in.
+
+    A listed value that the target writes otherwise than the schema (1.0 for 1) is written as the schema does.
+    """
     frame = target.frame.select(names)
-    for name in (n for n in names if target.departs(n) or _other_type(schema, frame, n)):
+    for name in (n for n in names if target.departs(n) or _otherwise(schema.column(n), frame[n])):
         column = schema.column(name)
-        codes = {a: target.codes([a])[a] for a in schema.attributes if a == name}
-        if not codes:
+        if name not in schema.attributes and column.kind in BINNED:
             continue
-        inside = decode(schema, codes, rng, columns=[name])[name]
+        inside = decode(schema, {name: column.coded.encode(frame[name])}, rng, columns=[name])[name]
         keep = np.zeros(len(frame), np.bool_)
         if column.kind in BINNED and frame[name].dtype == inside.dtype:
             number = column.coded.numbers(frame[name])
@@ -433,5 +435,9 @@ def _kept(target: CodedTable, schema: Schema, names: Sequence[str], rng: np.rand
     return frame
 
 
-def _other_type(schema: Schema, frame: pl.DataFrame, name: str) -> bool:
-    return frame[name].dtype not in (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String)
+def _otherwise(column: Column, given: pl.Series) -> bool:
+    """Whether a column has a type that no release has, or a listed value in another writing than the schema's."""
+    if given.dtype not in (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String):
+        return True
+    texts = given.unique().cast(pl.String).drop_nulls()
+    return column.kind not in BINNED and not texts.is_in([t for t in column.cell_texts if t]).all()

@@ -12,7 +12,7 @@ of normal noise from which the whole-number noise follows, costs add, and the ga
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from math import erfc, exp, inf, sqrt
+from math import erfc, exp, expm1, inf, sqrt
 from sys import float_info
 from typing import final
 
@@ -147,15 +147,42 @@ def gaussian_epsilon(costs: Iterable[tuple[Fraction, Fraction]], delta: Fraction
 
     Infinite where a variance is too small for the allowance, or delta for floats.
     """
+    rho = smooth_rho(costs)
+    return inf if rho is None else normal_epsilon(rho, delta)
+
+
+def smooth_rho(costs: Iterable[tuple[Fraction, Fraction]]) -> Fraction | None:
+    """The rho of the normal noise from which that of such tables follows; none where a variance is too small."""
     rho = Fraction(0)
     for cost, variance in costs:
         smooth = variance * (1 - SHARE) - ROUNDING
         if smooth <= 0:
-            return inf
+            return None
         rho += cost * variance / smooth
-    return normal_epsilon(rho, delta)
+    return rho
+
+
+def passing(epsilon: Fraction, rho: Fraction | None) -> float:
+    """The chance that the loss of whole-number noise that follows from normal noise of ``rho`` passes ``epsilon``.
+
+    A bound that holds however requests follow from answers: where a part of the answers is more than e^epsilon times
+    as likely, with chance p, p (1 - e^(x - epsilon)) is at most the delta at every x below epsilon.
+
+    >>> [f"{passing(Fraction(1), Fraction(rho)):.1e}" for rho in ("0.01", "0.028")]
+    ['3.4e-12', '5.2e-05']
+    """
+    if rho is None or not epsilon:
+        return 1.0
+    e, r = float(epsilon), float(rho)
+    below = (e * exp(-k / 50) for k in range(1, 1000))
+    return min(1.0, *(_whole_delta(e - x, r) / -expm1(-x) for x in below))
+
+
+def _whole_delta(epsilon: float, rho: float) -> float:
+    """The delta at ``epsilon`` of whole-number noise that follows from normal noise of ``rho``."""
+    return normal_delta(epsilon - _SLACK * rho, rho) * (1 + _SLACK * (1 + rho))
 
 
 def _kept(epsilon: float, rho: float, delta: float) -> bool:
     """Whether whole-number noise that follows from normal noise of ``rho`` keeps (epsilon, delta)."""
-    return normal_delta(epsilon - _SLACK * rho, rho) * (1 + _SLACK * (1 + rho)) <= delta * (1 - 1e-14)
+    return _whole_delta(epsilon, rho) <= delta * (1 - 1e-14)

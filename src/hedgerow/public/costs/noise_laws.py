@@ -222,7 +222,7 @@ class UrnDraw(NoiseLaw):
     @property
     def words(self) -> str:
         """With the least prior weight."""
-        return f"drawn from an urn, least prior weight {decimal(self.scale)}"
+        return f"drawn from an urn, least prior weight {decimal(self.scale, 9)}"
 
 
 LAWS: Mapping[str, type[NoiseLaw]] = {"laplace": Laplace, "gaussian": Gaussian, "urn": UrnDraw}

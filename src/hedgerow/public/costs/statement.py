@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import erfc, exp, sqrt
+from math import exp, sqrt
 from typing import Any, get_args
 
 from hedgerow.errors import VerifyFailed
 from hedgerow.public.costs.accounting import Budget, Guarantee, epsilon_of, rho_for
-from hedgerow.public.costs.gaussian import budget_of, epsilon_in, gaussian_epsilon
+from hedgerow.public.costs.gaussian import budget_of, epsilon_in, gaussian_epsilon, passing, smooth_rho
 from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Noise, Tree
 from hedgerow.public.costs.spend import PricedQuestion, Spend
@@ -94,7 +94,11 @@ class Statement:
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of what was really spent, at the promised delta; the tightest of the valid bounds."""
+        """The epsilon of what was really spent, at the promised delta; the tightest of the valid bounds.
+
+        Where less than the promise was spent, and that could follow from answers, it is a reading (of an odometer):
+        fixed in advance, and therefore the guarantee, is the promise.
+        """
         if self.budget.measure == "pure":
             return float(self.spent)
         if self.budget.measure == "basic":
@@ -104,7 +108,8 @@ class Statement:
         asked = [a for s in self.spends for a in s.asked]
         if self.budget.measure == "gdp":
             bounds.append(epsilon_in("gdp", self.spent, self.budget.delta))
-        elif {s.verb for s in self.spends} <= {"measure"} and all(law_of(a.noise).normal for a in asked):
+        # of several requests a later one could have been a choice: the law was not fixed in advance (PROOFS.md)
+        elif [s.verb for s in self.spends] == ["measure"] and all(law_of(a.noise).normal for a in asked):
             bounds.append(gaussian_epsilon([(a.cost, a.noise.scale) for a in asked], self.budget.delta))
         return min(bounds)
 
@@ -125,31 +130,28 @@ class Statement:
 
     @property
     def failing(self) -> float:
-        """The chance that the odds move further than the promised epsilon: an upper bound for the noise used.
+        """The chance that the odds move further than the promised epsilon: an upper bound, valid before the answers.
 
-        It is no delta, which weighs every failure by how far it goes.  Of parts without a delta (Laplace, choices,
-        urns) the epsilons add up and are never passed; the loss of Gaussian noise of cost rho is normal, with mean
-        rho and variance 2 rho.  Counts are whole numbers, so the loss moves in steps, half of which are at most rho
-        in all.  If requests follow from answers, somebody could stop asking once the bound is passed: then the chance
-        is that of ever passing it on the way (reflection principle).  For all laws alike, rho as zCDP: Chernoff.
+        It is no delta, which weighs every failure by how far it goes.  Somebody may stop asking, or ask in another
+        way, once the odds have moved far enough; so it is worked out from all that the promise allows, never from
+        what was spent (PROOFS.md).  Of Laplace noise, choices and urns the epsilons add up and are never passed.
         """
-        epsilon, rho = float(self.budget.epsilon), float(self.spent)
-        if self.budget.measure == "pure":
-            return 0.0
-        if self.budget.measure == "basic":
-            normal = float(sum(rho for s in self.spends if s.delta for rho, _ in self._rhos(s)))
-            sure = float(sum(s.cost for s in self.spends if not s.delta))
-            rho = normal + sure**2 / 2
-        else:
-            normal = sum(float(a.cost) for s in self.spends for a in s.asked if law_of(a.noise).normal)
-            sure = sum(sqrt(2 * a.cost) for s in self.spends for a in s.asked if not law_of(a.noise).normal)
+        budget, asked = self.budget, [a for s in self.spends for a in s.asked]
+        if not (normal := [s for s in self.spends if any(law_of(a.noise).normal for a in s.asked)]):
+            sure = sum(sqrt(2 * a.cost) for a in asked)
             sure += sum(sqrt(8 * s.cost) for s in self.spends if s.verb == "select")
-        chernoff = exp(-((epsilon - 2 * rho) ** 2) / (4 * rho)) if 0 < 2 * rho < epsilon else float(rho > 0)
-        if normal == 0 or (rest := epsilon - sure - normal) <= 0:
-            return 0.0 if normal == 0 and sure <= epsilon else chernoff
-        beyond = erfc((rest - normal) / sqrt(4 * normal)) / 2
-        on_the_way = exp(min(rest, 700)) * erfc((rest + normal) / sqrt(4 * normal)) / 2
-        return min(beyond + on_the_way * (len(self.spends) > 1), chernoff, 1.0)
+            if budget.measure in ("pure", "basic") or sure <= budget.epsilon:
+                return 0.0
+        if budget.measure == "gdp":
+            return passing(budget.epsilon, budget.total)
+        if budget.measure == "basic":  # one request is Gaussian: what the others may add is taken off epsilon
+            costs, least = self._rhos(normal[0]), normal[0].cost
+            return min(_chernoff(least, rho_for(least, budget.delta)), passing(least, smooth_rho(costs)))
+        chance = _chernoff(budget.epsilon, budget.total)
+        if len(self.spends) == 1 and self.spent == budget.total and all(law_of(a.noise).normal for a in asked):
+            rho = smooth_rho((a.cost, a.noise.scale) for a in asked)  # the first request, and nothing can follow
+            chance = min(chance, passing(budget.epsilon, rho))
+        return chance
 
     @property
     def invariants(self) -> tuple[str, ...]:
@@ -212,6 +214,11 @@ class Statement:
             )
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as wrong:
             raise VerifyFailed(f"statement.json is not a statement this version can read ({wrong!r}).") from None
+
+
+def _chernoff(epsilon: Fraction, rho: Fraction) -> float:
+    """The chance that the loss of all that is rho-zCDP passes epsilon, at most."""
+    return exp(-float((epsilon - rho) ** 2 / (4 * rho))) if rho < epsilon else 1.0
 
 
 def _careers(data: Any) -> str:

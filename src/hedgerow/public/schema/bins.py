@@ -176,6 +176,12 @@ class BinValues:
         bins = np.arange(len(self.low))
         return np.where(self.over > 0, self._at(bins, self.last), np.nextafter(self.high, -np.inf))
 
+    def nearest(self, bins: npt.NDArray[np.integer[Any]], numbers: Floats) -> Floats:
+        """The value of each bin that is nearest to a number."""
+        step = np.maximum(self.over[bins], 1) / self.under[bins]
+        at = np.clip(np.rint(numbers / step), self.first[bins], np.maximum(self.last, self.first)[bins])
+        return np.where(self.over[bins] > 0, self._at(bins, at.astype(np.int64)), numbers)
+
     def middle(self, bins: npt.NDArray[np.integer[Any]]) -> Floats:
         """The middle of each bin, or the value that may stand next below it."""
         middle = self.low[bins] / 2 + self.high[bins] / 2

@@ -205,6 +205,8 @@ class Column:
         missing = size - 1 if self.missing else unknown
         for text in self.missing_values:
             texts.setdefault(text.strip()[: self.prefix or None].strip(), missing)
+        if self.kind not in BINNED and not self.prefix:  # numbers in bins are compared as numbers
+            texts = {w: code for text, code in texts.items() for w in spellings(text)} | texts
         texts.pop("", None)
         reading: Literal["text", "number", "date"] = "text"
         if self.kind in BINNED:
@@ -333,6 +335,18 @@ def as_float(text: str) -> float | None:
     except ValueError:
         return None
     return None if isnan(number) else number
+
+
+def spellings(text: str) -> tuple[str, ...]:
+    """A whole number as files write it: with ".0" where a missing value beside it has made the column one of floats.
+
+    >>> spellings("1"), spellings("-9.0"), spellings("01"), spellings("1.50")
+    (('1', '1.0'), ('-9', '-9.0'), ('01',), ('1.50',))
+    """
+    whole = text.removesuffix(".0")
+    digits = whole.removeprefix("-")
+    is_whole = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0") and whole != "-0"
+    return (whole, f"{whole}.0") if is_whole else (text,)
 
 
 def _number(text: str) -> float:

@@ -20,7 +20,7 @@ import polars as pl
 from hedgerow.errors import NOTHING, SchemaError, TableMismatch
 from hedgerow.public.coding import as_text
 from hedgerow.public.files import Source
-from hedgerow.public.schema.column import BINNED, MOST_OUTSIDE, Column
+from hedgerow.public.schema.column import BINNED, MOST_OUTSIDE, Column, spellings
 from hedgerow.public.schema.structure import Declaration, Join
 
 _SHOWN = 4
@@ -55,10 +55,12 @@ class ColumnFit:
         text, rule = as_text(series), column.coded
         cut = text.str.slice(0, column.prefix).str.strip_chars_end() if column.prefix else text
         named = cut.is_in(list(rule.values)).fill_null(False).to_numpy()
-        gap = (text.is_null() | text.is_in(list(column.missing_values))).fill_null(True).to_numpy()
+        empty = [w for text in column.missing_values for w in spellings(text)]
+        gap = (text.is_null() | text.is_in(empty)).fill_null(True).to_numpy()
         beyond = np.zeros(len(series), bool)
         if column.kind in BINNED:
             number = rule.numbers(series)
+            named |= np.isin(number, rule.numbers(pl.Series(rule.values, dtype=pl.String)))  # 100 is "100.0"
             beyond = ~named & ~gap & ((number < column.cuts[0]) | (number >= column.cuts[-1]))
             outer = column.beyond == "outer"
             named, beyond = named | (~np.isnan(number) & (outer | ~beyond)), beyond & outer

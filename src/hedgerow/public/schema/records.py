@@ -74,7 +74,12 @@ def _looked_up(column: Column, keys: list[Column], plain: Mapping[str, Places]) 
 
 
 def decode(
-    schema: Schema, codes: Mapping[str, AnyCodes], rng: np.random.Generator, *, columns: Iterable[str] | None = None
+    schema: Schema,
+    codes: Mapping[str, AnyCodes],
+    rng: np.random.Generator,
+    *,
+    columns: Iterable[str] | None = None,
+    given: Mapping[str, Floats] | None = None,
 ) -> pl.DataFrame:
     """The records that have these codes.
 
@@ -83,6 +88,7 @@ def decode(
         codes: the codes of its attributes, or of single columns.
         rng: picks values within bins.
         columns: the columns of the file to give; all of them when None.
+        given: numbers that are known, each in the bin of its code; NaN where none is.
     """
     wanted = tuple(c.name for c in schema.columns) if columns is None else tuple(columns)
     plain = column_codes(schema, codes)
@@ -97,6 +103,8 @@ def decode(
         for name, code in plain.items()
         if schema.column(name).kind in BINNED
     }
+    for name, known in (given or {}).items():
+        numbers[name] = np.where(np.isnan(known) | np.isnan(numbers[name]), numbers[name], known)
     _keep_rules(schema, plain, numbers, rng)
     made = {n: _series(schema.column(n), plain[n], numbers.get(n)) for n in wanted}
     return pl.DataFrame(made)
@@ -121,6 +129,20 @@ def _from_public(column: Column, bins: Places, other: Floats, rng: np.random.Gen
     pool = np.array([as_number(x) for v in column.public_values for x in v] or [np.nan])
     at = (np.cumsum(counts) - counts)[bins] + (rng.random(len(bins)) * counts[bins]).astype(np.int64)
     return np.where(counts[bins] > 0, pool[np.minimum(at, len(pool) - 1)], other)
+
+
+def nearest_values(column: Column, bins: Places, numbers: Floats) -> Floats:
+    """The value nearest to each number that a record may show in its bin: a public one where records show these."""
+    near = column.bin_values.nearest(bins, numbers)
+    if column.decode != "public" or not column.public_values:
+        return near
+    held = [np.sort([as_number(x) for x in v]) for v in column.public_values]
+    pool = np.concatenate([*held, [np.inf]])
+    whose = np.append(np.repeat(np.arange(len(held)), [len(h) for h in held]), -1)
+    above = np.searchsorted(pool[:-1], numbers)
+    apart = [np.where(whose[at] == bins, np.abs(pool[at] - numbers), np.inf) for at in (above, above - 1)]
+    best = np.where(apart[0] < apart[1], above, above - 1)
+    return np.where(np.isfinite(np.minimum(*apart)), pool[best], near)
 
 
 def _keep_rules(
@@ -197,7 +219,7 @@ def violations(schema: Schema, frame: pl.DataFrame) -> pl.Series:
             bad |= np.logical_and.reduce(met)
     for rule in schema.rules:
         if rule.left in frame.columns and rule.right in frame.columns:
-            left, right = (_known_numbers(schema.column(n), frame[n]) for n in (rule.left, rule.right))
+            left, right = (known_numbers(schema.column(n), frame[n]) for n in (rule.left, rule.right))
             bad |= left > right
     return pl.Series("violation", bad)
 
@@ -218,7 +240,7 @@ def impossible(schema: Schema, codes: Mapping[str, AnyCodes]) -> Flags:
     return bad
 
 
-def _known_numbers(column: Column, series: pl.Series) -> Floats:
+def known_numbers(column: Column, series: pl.Series) -> Floats:
     """The numbers or days of a column; NaN for what is missing, special or other."""
     number = column.coded.numbers(series)
     return np.where(column.coded.encode(series) < column.bin_count, number, np.nan)
@@ -227,10 +249,10 @@ def _known_numbers(column: Column, series: pl.Series) -> Floats:
 def _met(column: Column, condition: Condition, series: pl.Series) -> Flags:
     """Whether each value meets the condition."""
     if not condition.values:
-        return _within(_known_numbers(column, series), condition)
+        return _within(known_numbers(column, series), condition)
     met = np.isin(column.coded.encode(series), _own_codes(column, condition))
     if column.kind in BINNED:
-        met |= np.isin(_known_numbers(column, series), _listed_numbers(column, condition))
+        met |= np.isin(known_numbers(column, series), _listed_numbers(column, condition))
     return met
 
 

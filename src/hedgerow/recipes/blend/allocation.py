@@ -155,7 +155,13 @@ class Stakes:
         return known
 
     def _size(self, key: Key) -> int:
-        return prod(self.shape[i] for i in key)
+        if key not in self._sizes:
+            self._sizes[key] = prod(self.shape[i] for i in key)
+        return self._sizes[key]
+
+    @cached_property
+    def _sizes(self) -> dict[Key, int]:
+        return {}
 
     @cached_property
     def _spread(self) -> Floats:

@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.model.constants import TREE_BLEND
-from hedgerow.model.tables import Floats, Pair, project_pair, shrink
+from hedgerow.model.tables import Floats, Moments, Pair, project_pair, shrink
 from hedgerow.recipes.blend.allocation import moved
 from hedgerow.recipes.blend.axes import Places
 
@@ -33,14 +33,19 @@ class BandedPair:
     second: Places
 
     @cached_property
+    def shape(self) -> tuple[int, int]:
+        """How many bands each column has."""
+        return int(self.first.max()) + 1, int(self.second.max()) + 1
+
+    @property
     def size(self) -> int:
         """How many cells of bands there are."""
-        return (int(self.first.max()) + 1) * (int(self.second.max()) + 1)
+        return self.shape[0] * self.shape[1]
 
     @cached_property
     def cell(self) -> Places:
         """The cell of bands of every cell of the pair, flat."""
-        return (self.first[:, None] * (int(self.second.max()) + 1) + self.second[None, :]).ravel()
+        return (self.first[:, None] * self.shape[1] + self.second[None, :]).ravel()
 
     def summed(self, table: Floats) -> Floats:
         """A flat table of the pair, summed in its bands."""
@@ -57,12 +62,40 @@ class BandedPair:
         ratio = np.divide(banded, whole, out=np.zeros(self.size), where=whole > 1e-9)
         return np.asarray(mean * ratio[self.cell])
 
-    def shrunk(self, banded: Floats, mean: Floats, noise: float) -> Floats:
-        """The pair as a noisy table of its bands has it, shrunk towards ``mean``."""
+    def seen(self, banded: Floats, mean: Floats, noise: float) -> tuple[Floats, Floats, float]:
+        """The noisy counts of bands with the one-way tables of ``mean``, their mean, the variance of their noise."""
         whole = self.summed(mean)
-        square = whole.reshape(int(self.first.max()) + 1, -1)
-        near = shrink(banded, whole, noise).reshape(square.shape)
+        return with_margins_of(whole, banded, self.shape), whole, noise * noise_beyond(self.shape)
+
+    def shrunk(self, banded: Floats, noise: float, mean: Floats, like: Moments | None = None) -> Floats:
+        """The pair as a noisy table of its bands has it, shrunk towards ``mean``."""
+        seen = self.seen(banded, mean, noise)
+        square = seen[1].reshape(self.shape)
+        near = shrink(*seen, like).reshape(self.shape)
         return self.refined(project_pair(near, square.sum(axis=1), square.sum(axis=0)).ravel(), mean)
+
+
+def with_margins_of(mean: Floats, table: Floats, shape: tuple[int, int]) -> Floats:
+    """A noisy pair, flat, given the sums of rows and columns that ``mean`` has, by the least change of its cells.
+
+    Where these sums are known better than from the pair, it takes off noise and nothing of the association: the
+    true gap between the pair and ``mean`` has no sums.
+
+    >>> with_margins_of(np.full(4, 4.0), np.array([9.0, 2.0, 1.0, 6.0]), (2, 2)).tolist()
+    [7.0, 1.0, 1.0, 7.0]
+    """
+    gap = (table - mean).reshape(shape)
+    gap = gap - gap.mean(axis=0) - gap.mean(axis=1, keepdims=True) + gap.mean()
+    return np.asarray(mean + gap.ravel())
+
+
+def noise_beyond(shape: tuple[int, int]) -> float:
+    """How much of the variance of noise is left in a cell of such a pair: a quarter with two values each.
+
+    >>> noise_beyond((2, 2))
+    0.25
+    """
+    return (1 - 1 / shape[0]) * (1 - 1 / shape[1])
 
 
 def bands_of(counts: Floats, most: int, *, steps: int) -> Places:

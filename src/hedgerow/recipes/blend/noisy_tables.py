@@ -14,20 +14,24 @@ from hedgerow.model.records import BlendModel, JunctionModel, PairTargets, TreeM
 from hedgerow.model.tables import (
     Floats,
     Key,
+    Moments,
     Pair,
     drift_of,
     fit_margins,
+    moments,
     pooled_total,
     project,
     project_pair,
     quiet_tails,
     shrink,
+    smoothed_noise,
 )
 from hedgerow.public import Measurement, impossible, law_of
 from hedgerow.recipes.base import drawable
 from hedgerow.recipes.blend.axes import Axes
-from hedgerow.recipes.blend.bands import BandedPair
+from hedgerow.recipes.blend.bands import BandedPair, noise_beyond, with_margins_of
 
+Variance = float | Floats
 _K = TypeVar("_K", Key, Pair)
 
 
@@ -126,15 +130,19 @@ class NoisyTables:
         return found
 
     def margins(self) -> list[Floats]:
-        """The counts of every attribute: possible ones; the ends of tails are empty."""
+        """The counts of every attribute: possible ones, smooth along an order; the ends of tails are empty."""
         return self._margins
 
     @cached_property
     def _margins(self) -> list[Floats]:
         if self.one_ways is not None:
             return self.one_ways(self)
-        total = float(self.total)
-        return [project_known(c, total) for c in self.quiet_margins(BLEND.hidden * total, BLEND.most_tails)]
+        total, found = float(self.total), []
+        tails = self.quiet_margins(BLEND.hidden * total, BLEND.most_tails)
+        for tail, (counts, noise), steps in zip(tails, self.noisy_margins, self.axes.steps, strict=True):
+            even = np.where(tail == counts, smoothed_noise(counts, noise, steps=steps), tail)
+            found.append(project_known(even, total))
+        return found
 
     def quiet_margins(self, hidden: float = np.inf, most: float = 1.0) -> list[Floats]:
         """The noisy counts of every attribute, tails as tails; NaN where nobody seems to be. See ``quiet_tails``."""
@@ -155,10 +163,7 @@ class NoisyTables:
         found = []
         for p in pairs:
             mean = outer(margins, *p) if p in tree.tables else means[p]
-            if p in self.tables:
-                table, noise = self.pooled[p]
-            else:
-                (table, noise), mean = self.pooled_bands[p], self.bands[p].summed(mean)
+            table, mean, noise = self._cells(p, mean)
             found.append(drift_of([table], [mean], [noise]).variance(mean))
         return found
 
@@ -170,9 +175,10 @@ class NoisyTables:
     def _tree(self) -> TreeModel:
         margins, total = self.margins(), float(self.total)
         shrunk, strength = {}, {}
-        for p in self.pairs():
-            mean = outer(margins, *p)
-            shrunk[p] = self._possible(self._shrunk(p, mean + 1e-9, margins), p, margins)
+        means = {p: outer(margins, *p) + 1e-9 for p in self.pairs()}
+        like = moments([self._seen(p, mean, margins) for p, mean in means.items()])
+        for p, mean in means.items():
+            shrunk[p] = self._possible(self._shrunk(p, mean, margins, like), p, margins)
             strength[p] = float(np.abs(shrunk[p] - mean).sum())
         edges = spanning_forest(len(self.axes.names), strength)
         square = {p: shrunk[p].reshape(self.shape[p[0]], self.shape[p[1]]) / total for p in edges}
@@ -182,26 +188,46 @@ class NoisyTables:
         """The tree, and every other measured pair shrunk towards it; ``cliques``: estimates of paths of the tree."""
         tree, margins, total = self.tree(), self.margins(), float(self.total)
         means = self._under(tree, margins, self.pairs())
+        like = moments([self._seen(p, m, margins) for p, m in means.items() if p not in tree.tables])
         targets: dict[Key, Floats] = {}
         for p in self.pairs():
             if p in tree.tables:
                 targets[p] = tree.tables[p].ravel() * total
             else:
-                targets[p] = self._possible(self._shrunk(p, means[p], margins), p, margins)
+                targets[p] = self._possible(self._shrunk(p, means[p], margins, like), p, margins)
         shares = {k: (t / t.sum()).reshape([self.shape[i] for i in k]) for k, t in cliques.items()}
         start, layout = JunctionModel(tree, shares), PairTargets(self.shape, targets, total, BLEND.descent_power)
         return BlendModel(self.total, self.axes.names, self.axes.coding, start, layout)
 
-    def _shrunk(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> Floats:
+    def _shrunk(self, pair: Pair, mean: Floats, margins: Sequence[Floats], like: Moments | None) -> Floats:
         """A noisy pair shrunk towards ``mean``, first in its bands; its rare values, if they are merged, as one."""
         if pair in self.banded:
-            mean = self.bands[pair].shrunk(self.pooled_bands[pair][0], mean, self.pooled_bands[pair][1])
+            mean = self.bands[pair].shrunk(*self.pooled_bands[pair], mean, like)
         if pair not in self.tables:
             return mean
-        table, noise = self.pooled[pair]
         if not self.rare:
-            return shrink(table, mean, noise)
-        return shrink_merged(table, mean, noise, [merge_rare(margins[i], self.rare * noise**0.5) for i in pair])
+            return shrink(*self._cells(pair, mean), like)
+        table, noise = self.pooled[pair]
+        return self._merged(pair, margins).shrunk(table, mean, noise, like)
+
+    def _seen(self, pair: Pair, mean: Floats, margins: Sequence[Floats]) -> tuple[Floats, Floats, Variance]:
+        """What is looked at of a pair when it is shrunk: noisy counts, their mean, the variance of the noise."""
+        if pair in self.tables and self.rare:
+            table, noise = self.pooled[pair]
+            return self._merged(pair, margins).seen(table, mean, noise)
+        return self._cells(pair, mean)
+
+    def _cells(self, pair: Pair, mean: Floats) -> tuple[Floats, Floats, float]:
+        """The noisy cells of a pair, or of its bands, with the margins of ``mean``; their mean and noise."""
+        if pair not in self.tables:
+            table, noise = self.pooled_bands[pair]
+            return self.bands[pair].seen(table, mean, noise)
+        (table, noise), shape = self.pooled[pair], (self.shape[pair[0]], self.shape[pair[1]])
+        return with_margins_of(mean, table, shape), mean, noise * noise_beyond(shape)
+
+    def _merged(self, pair: Pair, margins: Sequence[Floats]) -> "MergedPair":
+        least = self.rare * self.pooled[pair][1] ** 0.5
+        return MergedPair(merge_rare(margins[pair[0]], least), merge_rare(margins[pair[1]], least))
 
     def _possible(self, table: Floats, pair: Pair, margins: Sequence[Floats]) -> Floats:
         """The table made possible: not negative, empty where the schema forbids records, with the given margins."""
@@ -298,11 +324,29 @@ def merge_rare(margin: Floats, least: float) -> MergedValues:
     return MergedValues(group, np.divide(margin, sums, out=even.astype(np.float64), where=sums > 0))
 
 
-def shrink_merged(table: Floats, mean: Floats, noise: float, columns: Sequence[MergedValues]) -> Floats:
-    """A noisy pair shrunk towards ``mean`` with its rare values as one each, shared out by the one-way tables."""
-    first, second = columns
-    cell = (first.group[:, None] * second.size + second.group[None, :]).ravel()
-    size = first.size * second.size
-    count, expected = np.bincount(cell, minlength=size), np.bincount(cell, mean, size).astype(np.float64)
-    shrunk = shrink(np.bincount(cell, table, size), expected, noise * np.maximum(count, 1.0))
-    return np.asarray(shrunk[cell] * np.outer(first.part, second.part).ravel())
+@final
+@dataclass(frozen=True, eq=False)
+class MergedPair:
+    """A pair of columns, the rare values of each in one group."""
+
+    first: MergedValues
+    second: MergedValues
+
+    @cached_property
+    def cell(self) -> npt.NDArray[np.intp]:
+        """The cell of groups of every cell of the pair, flat."""
+        return np.asarray((self.first.group[:, None] * self.second.size + self.second.group[None, :]).ravel())
+
+    def seen(self, table: Floats, mean: Floats, noise: float) -> tuple[Floats, Floats, Floats]:
+        """The noisy counts of groups with the margins of ``mean``, their mean, and the variance of their noise."""
+        size, shape = self.first.size * self.second.size, (len(self.first.group), len(self.second.group))
+        many = [np.bincount(c.group) for c in (self.first, self.second)]
+        left = np.outer(*(m * (1 - m / m.sum()) for m in many)).ravel()
+        table = with_margins_of(mean, table, shape)
+        counts, expected = (np.bincount(self.cell, t, size).astype(np.float64) for t in (table, mean))
+        return counts, expected, noise * left
+
+    def shrunk(self, table: Floats, mean: Floats, noise: float, like: Moments | None = None) -> Floats:
+        """A noisy pair shrunk towards ``mean`` with its rare values as one each, shared out by the one-way tables."""
+        near = shrink(*self.seen(table, mean, noise), like)
+        return np.asarray(near[self.cell] * np.outer(self.first.part, self.second.part).ravel())

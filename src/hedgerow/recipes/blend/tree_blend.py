@@ -18,6 +18,8 @@ from hedgerow.recipes.blend.bands import BandedPair, Banding
 from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_triples, with_worst_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 
+_TRIPLES = 3  # where the job names no number
+
 
 @final
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class TreeBlend(AbstractBlend):
             the finest bands of which that is true.
         one_way_worth: how much of an error in a one-way table shows in each pair of its column.
         rare: in pairs, values that count less than this many standard deviations of the noise are one; 0: none are.
-        triples: how many paths of three columns in the tree are measured besides, the worst first, if they are quiet.
+        triples: how many paths of three columns in the tree are measured besides, the worst first, if they are quiet
+            and the promise is not kept by Gaussian noise alone (above an epsilon of 1 or so); 3 if nothing is said.
         triple_share: the part of the last look for ``triples``, if their noise is small enough.
     """
 
@@ -41,8 +44,13 @@ class TreeBlend(AbstractBlend):
     bearable: float = 0.4
     one_way_worth: float = 0.5
     rare: float = 1.0
-    triples: int = 3
+    triples: int | None = None
     triple_share: float = 0.03
+
+    @property
+    def draws_from_public(self) -> bool:
+        """Records come from the answers alone."""
+        return False
 
     def rules(self) -> dict[str, bool]:
         """Parts of the budget are parts; numbers are possible ones."""
@@ -57,15 +65,26 @@ class TreeBlend(AbstractBlend):
             "triple_share is above 0, and below 1 together with table_share and figure_share": (
                 self.triple_share > 0 and self.table_share + self.figure_share + self.triple_share < 1
             ),
-            "triples is 0 or more": self.triples >= 0,
+            "triples is 0 or more": self.triples is None or self.triples >= 0,
             "rare is 0 or more": self.rare >= 0,
             "rows is 1 or more": self.rows is None or self.rows >= 1,
         }
 
     @property
     def accounting(self) -> Measure:
-        """Without a choice of triples all its noise is Gaussian."""
-        return "zcdp" if self.triples else "gdp"
+        """All its noise is Gaussian where that buys more; elsewhere triples are chosen, by another law of noise."""
+        return "gdp"
+
+    def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
+        """That triples were asked for in vain, after what is measured for uses."""
+        said = super().remarks(tariff, budget, public)
+        if self.triples and tariff.measure == "gdp":
+            return (
+                *said,
+                f"triples = {self.triples} has no effect: at this epsilon and delta the promise is kept by Gaussian "
+                "noise alone, by which no triple can be chosen (name tables with tables = [[...]])",
+            )
+        return said
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
         """The first request: one-way tables. What follows depends on the answers."""
@@ -115,8 +134,10 @@ class TreeBlend(AbstractBlend):
         wanted = replace(public, figures=tuple(f for f in public.figures if f.formula is None or like))
         figures = self._figures(axes, wanted, like or {}, noisy.margins(), price, float(part))
         kept_figures = part if figures else Fraction(0)
-        each = self._part(self.triple_share) * left / max(self.triples, 1)
-        triples = self.triples if quiet_paths(noisy, price, each) else 0
+        wished = _TRIPLES if self.triples is None else self.triples
+        each = self._part(self.triple_share) * left / max(wished, 1)
+        choosing = gate.tariff.measure != "gdp"  # which has no law but the Gaussian
+        triples = wished if choosing and quiet_paths(noisy, price, each) else 0
         rest = left - kept - kept_figures - triples * each
         if chosen or bands:
             noisy = self._second_look(gate, noisy, rest, first)

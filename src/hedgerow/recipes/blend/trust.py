@@ -7,14 +7,14 @@ one-way tables that are no nearer to the noisy ones than even shares are.
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
-from math import prod
+from math import log, prod, sqrt
 from typing import Literal
 
 import numpy as np
 
 from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records import Records, fixed_stream, stratified
-from hedgerow.model.tables import Drift, Floats, Key, pooled_drifts
+from hedgerow.model.tables import Floats, Key
 
 Doubt = Literal["", "stranger", "unlinked", "few"]
 """Why a public table is not used for pairs: other one-way tables, no association, too few rows; "": it is used."""
@@ -76,54 +76,51 @@ def regression(table: Floats, noise: float, said: Floats, other: Floats | float)
     return float((weight * apart * (table - other)).sum()), float((weight * apart**2).sum())
 
 
-def clipped_slope(above: float, below: float) -> float:
-    """The slope ``above`` / ``below`` of a weighted regression plus two standard errors, clipped to 0 to 1.
+def clipped_slope(above: float, below: float, sure: float = 2.0) -> float:
+    """The slope ``above`` / ``below`` of a weighted regression plus ``sure`` standard errors, clipped to 0 to 1.
 
-    So a share is less than 1 only by what two standard errors do not explain.
+    So a share is less than 1 only by what so many standard errors do not explain.
     """
-    return min(max((above + 2 * below**0.5) / below, 0.0), 1.0) if below > 0 else 1.0
-
-
-def drifts_apart(
-    noisy: Sequence[tuple[Floats, float]], means: Sequence[Floats], unfit: Sequence[bool]
-) -> tuple[Drift, ...]:
-    """The drift of every table from its mean; those that are ``unfit`` are pooled by themselves.
-
-    A column of other people, such as the year, is far off by its nature.  If all were pooled, the noise of the others
-    would be taken for drift.
-
-    >>> far, near = np.array([900.0, 50.0, 50.0]), np.array([400.0, 300.0, 300.0])
-    >>> noisy, means = [(far, 9.0), (near + np.array([3.0, -2.0, 1.0]), 9.0)], [far[::-1].copy(), near]
-    >>> [d.shift > 0 for d in drifts_apart(noisy, means, [True, False])]
-    [True, False]
-    """
-    found: dict[int, Drift] = {}
-    for side in (False, True):
-        if places := [i for i, u in enumerate(unfit) if u == side]:
-            tables, noises = zip(*(noisy[i] for i in places), strict=True)
-            own = pooled_drifts(tables, [means[i] for i in places], noises, least=PUBLIC_BLEND.known_chance)
-            found |= dict(zip(places, own, strict=True))
-    return tuple(found[i] for i in range(len(noisy)))
+    return min(max((above + sure * below**0.5) / below, 0.0), 1.0) if below > 0 else 1.0
 
 
 def shares_of_trust(regressed: Mapping[Key, tuple[float, float]], tree: Collection[Key]) -> dict[Key, float]:
-    """The share that each pair is trusted with: that of its like, but for what two standard errors do not explain.
+    """The share that each pair is trusted with: that of its like, but for what chance does not explain in so many.
 
-    Pairs of the tree, which are regressed beside independence, are judged apart from those that the tree says
-    something of: what is not trusted of a strong pair would become independence.
+    A column all of whose pairs fit less is trusted less, then a single pair.  The largest of m standard normal
+    numbers is about sqrt(2 ln m): pairs are many, and with two standard errors a few of them would lose their public
+    table by chance alone.  Pairs of the tree, which are regressed beside independence, are judged apart from those
+    that the tree says something of: what is not trusted of a strong pair would become independence.  The tree has
+    been chosen by the same noise, which lifts its own pairs and lowers the slope of the others by about a standard
+    error: so much more is chance (``PUBLIC_BLEND.tree_luck``).
 
     >>> shares_of_trust({(0, 1): (98.0, 100.0), (0, 2): (20.0, 100.0), (1, 2): (40.0, 100.0)}, [(0, 1)])[0, 1]
     1.0
     """
-    sums, found = np.zeros((2, 2)), {}
+    sums = np.zeros((2, 2))
     for k, s in regressed.items():
         sums[int(k in tree)] += s
-    for k, (above, below) in regressed.items():
-        pool = clipped_slope(*sums[int(k in tree)].tolist())
-        off = above / max(below, 1e-12) - pool
-        beyond = max(abs(off) - 2 / max(below, 1e-12) ** 0.5, 0.0)
-        found[k] = min(max(pool + (beyond if off > 0 else -beyond), 0.0), 1.0)
+    slopes = [clipped_slope(float(above), float(below), 2 + PUBLIC_BLEND.tree_luck) for above, below in sums]
+    pool = {k: slopes[int(k in tree)] for k in regressed}
+    columns = {i: [k for k in regressed if i in k] for i in {i for k in regressed for i in k}}
+    less = {
+        i: min(_beyond_chance([(regressed[k], pool[k]) for k in own], len(columns)), 0.0)
+        for i, own in columns.items()
+    }
+    found = {}
+    for k, s in regressed.items():
+        like = max(pool[k] + min(less[i] for i in k), 0.0)
+        found[k] = min(max(like + _beyond_chance([(s, like)], len(regressed)), 0.0), 1.0)
     return found
+
+
+def _beyond_chance(regressed: Sequence[tuple[tuple[float, float], float]], many: int) -> float:
+    """How far the slope of regressions, as one, is from those expected of each, less what chance does in ``many``."""
+    below = max(sum(b for (_, b), _ in regressed), 1e-12)
+    off = sum(a - slope * b for (a, b), slope in regressed) / below
+    chance = max(2.0, sqrt(2 * log(many))) + PUBLIC_BLEND.tree_luck
+    beyond = max(abs(off) - chance / sqrt(below), 0.0)
+    return beyond if off > 0 else -beyond
 
 
 def linked(rows: Records, shape: Sequence[int], foreign: Sequence[int], estimates: Mapping[Key, Floats]) -> Records:

@@ -98,6 +98,11 @@ class IntegerCounts(AbstractRecipe):
         return Marginal((*self.groups, *(c for c in self.columns if c not in self.groups)))
 
     @property
+    def draws_from_public(self) -> bool:
+        """Counts come from the answers alone, unless they are shrunk."""
+        return self.prior == "public"
+
+    @property
     def table_settings(self) -> TableSettings:
         """What a plan needs to set it beside the other recipes for tables."""
         return TableSettings(len(self.groups), rows=self.total)

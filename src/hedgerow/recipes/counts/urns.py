@@ -51,6 +51,11 @@ class AbstractUrnRecipe(AbstractRecipe):
         return TableSettings(len(self.groups), self.size, self.alpha, self.copies)
 
     @property
+    def draws_from_public(self) -> bool:
+        """The answers are the release, but a size or weights may be the public table's."""
+        return "public" in (self.size, self.alpha)
+
+    @property
     def paid_copies(self) -> int:
         """Each copy of a drawn table has its price."""
         return self.copies

@@ -166,7 +166,7 @@ class GuidedTree(AbstractRecipe):
         for q, w in zip(request.questions[1:], request.weights[1:], strict=True):
             gets = f"gets {float(w):.0%} of the budget."
             if q in inputs.wanted and q not in own:
-                what = "bands of what a use is read from" if q.tree else "the table"
+                what = "the table of bands" if q.tree else "the table"
                 bands.append(f"For a use, {what} {q} {gets}")
             elif q.tree is not None:
                 what = f"Outcomes ({', '.join(self.outcomes)}): what the other columns leave of it"
@@ -198,7 +198,7 @@ class GuidedTree(AbstractRecipe):
         if inputs.labels is None:
             tables = label_counts(inputs, answers)
             start, _ = trusted(self._start(inputs, request, public), tables)
-            drifted = apply_drift(apply_drift(start, [label_totals(tables)]), tables)
+            drifted = apply_drift(start, [label_totals(tables)], tables)
             guess = posterior_mode(drifted, tables)[slice(None) if inputs.places is None else inputs.places]
             request = best_request(recipe, inputs, guess, gate.tariff, gate.left)
             answers = (*_measured(gate, request, gate.left), *answers)

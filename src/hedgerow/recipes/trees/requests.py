@@ -76,15 +76,14 @@ def corrected(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest
     treed = [i for i, q in enumerate(request.questions) if q.tree is not None]
     leaves, bands = counts[0], [counts[i] for i in treed[1:]]
     tables = [e for i, e in enumerate(counts) if i not in treed]
-    shares = apply_drift(start, [label_totals([e for e in counts if e.label is None])])
     joint, apart = [e for e in tables if e.label is None], [e for e in tables if e.label is not None]
-    for part in ([joint] if joint else []) + [[e] for e in (*apart, *bands)]:  # an outcome strays by itself
-        shares = apply_drift(shares, part)
+    parts = [[label_totals([e for e in counts if e.label is None])], *([joint] if joint else [])]
+    parts += [[e] for e in (*apart, *bands)]  # an outcome strays by itself
     assert request.grown is not None and request.ends is not None
     deepest = int(request.grown.depth[request.ends].max())
-    for level in (n for n in GUIDED_TREE.drift_levels if n < deepest):
-        shares = apply_drift(shares, [merge_groups(leaves, above(request.grown, request.ends, level))])
-    return posterior_mode(apply_drift(shares, [leaves]), [*tables, *bands, leaves])
+    levels = [above(request.grown, request.ends, n) for n in GUIDED_TREE.drift_levels if n < deepest]
+    parts += [[merge_groups(leaves, of_leaf)] for of_leaf in levels]
+    return posterior_mode(apply_drift(start, *parts, [leaves]), [*tables, *bands, leaves])
 
 
 def public_shares(inputs: AttachInputs, shares: Shares, tree: Tree) -> npt.NDArray[np.float64]:

@@ -45,10 +45,17 @@ replicates_in <- function(folder) {
   list(released = released, m = ncol(columns) / length(names), data = beside)
 }
 
+# What `hedgerow sample` wrote beside the replicates of a release that they do not tell all errors of.
+warn_of <- function(formula, folder) {
+  said <- file.path(folder, "WARNING.txt"); columns <- all.vars(formula)
+  if (file.exists(said) && (length(columns) > 1 || "." %in% columns))
+    warning(paste(readLines(said, encoding = "UTF-8"), collapse = " "), call. = FALSE, immediate. = TRUE)
+}
+
 combine <- function(formula, files = copies_of(), rule = "simple", n = NULL, fit = function(f, d) stats::lm(f, data = d),
                     released = copies_of()[1], replicates = NULL, sampling = TRUE) {
   tables <- list(released = released, m = length(files), data = function(i) read_one(files[i]))
-  if (!is.null(replicates)) { tables <- replicates_in(replicates); rule <- "replicates" }
+  if (!is.null(replicates)) { tables <- replicates_in(replicates); rule <- "replicates"; warn_of(formula, replicates) }
   models <- lapply(seq_len(tables$m), function(i) fit(formula, tables$data(i)))
   names <- Reduce(intersect, lapply(models, function(m) names(stats::coef(m))))
   values <- sapply(models, function(m) stats::coef(m)[names])

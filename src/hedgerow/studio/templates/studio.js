@@ -10,6 +10,34 @@
     form.addEventListener("input", () => { begun = true; });
     form.addEventListener("submit", () => { begun = false; });
   }
+  // What was filled in and refused stands in the form again, to be mended; nothing of it was saved.
+  if (body.dataset.refused) {
+    const sent = JSON.parse(body.dataset.refused);
+    const told = (e) => (sent[e.name] || []).includes(e.value);
+    const fits = (f) => [...f.querySelectorAll("input[type=hidden]")].every((e) => e.name === "digest" || told(e)) && [...f.elements].some((e) => e.name in sent && e.type !== "hidden" && e.tagName !== "BUTTON");
+    const shared = (f) => new Set([...f.elements].map((e) => e.name).filter((n) => n in sent)).size;
+    const form = [...document.querySelectorAll("form[method=post]")].filter(fits).sort((a, b) => shared(b) - shared(a))[0];
+    if (form) {
+      const left = {};
+      for (const e of form.elements) {
+        if (!e.name || e.type === "hidden" || e.tagName === "BUTTON") { continue; }
+        const values = sent[e.name] || [];
+        if (e.type === "checkbox" || e.type === "radio") { e.checked = values.includes(e.value); continue; }
+        const i = left[e.name] || 0;
+        if (i < values.length && (e.defaultValue === undefined || e.value === e.defaultValue)) { e.value = values[i]; }  // not over what is typed already
+        left[e.name] = i + 1;
+      }
+      for (let up = form; up; up = up.parentElement) { if (up.tagName === "DETAILS") { up.open = true; } }
+      for (const inner of form.querySelectorAll("details.change")) { inner.open = true; }
+      const reason = document.querySelector("main > .refusal[role=alert]");
+      if (reason) {  // the form may be far below
+        const way = document.createElement("a");
+        form.id = form.id || "again"; way.href = "#" + form.id; way.textContent = "To what you filled in";
+        reason.append(" ", way);
+      }
+      begun = !body.dataset.waiting;  // what waits for tables to be listed is not lost when they are there
+    }
+  }
   for (const form of document.querySelectorAll("form[method=post]")) {
     form.addEventListener("submit", () => { window.setTimeout(() => { for (const b of form.querySelectorAll("button")) { b.disabled = true; } }, 0); });
   }
@@ -25,6 +53,9 @@
   window.addEventListener("pagehide", () => { leaving = true; });
   window.addEventListener("pageshow", () => { leaving = false; });
 
+  // The page as it is now. What answers a form is asked for anew: to reload it would send the form again.
+  const fresh = () => { if (body.dataset.posted) { location.replace(location.pathname + location.search); } else { location.reload(); } };
+
   // Whoever goes by keyboard is not interrupted, and stands at the same place when the page was drawn anew.
   let typed = 0;
   document.addEventListener("keydown", () => { typed = Date.now(); });
@@ -32,7 +63,7 @@
   const again = () => {
     const here = document.activeElement;
     if (here && here !== body) { sessionStorage.setItem("place", location.pathname + "\n" + mark(here)); }
-    location.reload();
+    fresh();
   };
   const [where, what] = (sessionStorage.getItem("place") || "").split("\n");
   sessionStorage.removeItem("place");
@@ -46,9 +77,13 @@
   const follow = async () => {
     let wait = 1500;
     try {
-      const answer = await fetch(at + "state", { cache: "no-store" });
+      const answer = await fetch(at + "state" + (body.dataset.top ? "?top=" + body.dataset.top : ""), { cache: "no-store" });
       if (answer.ok) {
-        const now = await answer.json();
+        const now = await answer.json(), top = document.querySelector("header.top");
+        if (now.top && !top.contains(document.activeElement)) {  // the ticks of the road, which were not known at once
+          top.replaceChildren(...new DOMParser().parseFromString(now.top, "text/html").body.childNodes);
+          delete body.dataset.top;
+        }
         if (news.dataset.gone) { news.textContent = ""; delete news.dataset.gone; }
         for (const work of now.work) {
           const card = document.querySelector('[data-work="' + work.kind + '"]');
@@ -58,17 +93,17 @@
             list.replaceChildren(...work.phases.map((p) => { const li = document.createElement("li"); li.textContent = p; return li; }));
             list.scrollTop = list.scrollHeight;
           }
-          const step = card.querySelector(".step");
-          if (step.textContent !== work.step) { step.textContent = work.step; }
+          const step = card.querySelector(".step"), said = work.step || (work.phases.length ? "" : "It is starting.");
+          if (step.textContent !== said) { step.textContent = said; }
           wait = 700;
         }
-        if (now.state !== body.dataset.state && !leaving) {
+        if ((now.state !== body.dataset.state || document.querySelector("[data-soon]")) && !leaving) {
           if (!begun && Date.now() - typed > 1500) { again(); return; }
           if (begun && !news.firstChild) {
             news.textContent = "A file or the work has changed since this page was drawn. ";
             const press = document.createElement("button");
             press.type = "button"; press.className = "plain"; press.textContent = "Show it as it is now";
-            press.addEventListener("click", () => location.reload());
+            press.addEventListener("click", fresh);
             news.append(press);
           }
         }
@@ -119,7 +154,7 @@
       rows[i].querySelector(".high").textContent = high === null ? "" : show(high);
       const tag = rows[i].querySelector(".tag");
       tag.className = "tag " + (met === null || (met && !sure) ? "open" : met ? "met" : "missed");
-      tag.textContent = beyond ? "beyond what was tried" : met === null ? "not judged" : sure ? (met ? "expected to be met" : "expected to be missed") : met ? "within it so far" : "beyond it so far";
+      tag.textContent = beyond ? "beyond what was tried" : met === null ? "not judged" : sure ? (met ? "expected to be met" : "expected to be missed") : met ? "within it in few runs" : "beyond it in a run";
     });
     for (const figure of document.querySelectorAll(".curve figure")) {
       const low = Number(figure.dataset.low), high = Number(figure.dataset.high), mark = figure.querySelector("line.here");

@@ -18,8 +18,9 @@ import polars as pl
 from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.aggregates import expanded_public
 from hedgerow.public.coding import Coding
-from hedgerow.public.files import STATISTICAL, Source, file_hash
+from hedgerow.public.files import STATISTICAL, Source
 from hedgerow.public.frames import open_public
+from hedgerow.public.pieces import file_hash
 from hedgerow.public.schema.column import BINNED, LISTED, Column
 from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, from_labels, read_codebook, unknown
 from hedgerow.public.schema.drafting.kinds import guess, name_of_people, sketch_entry, with_table

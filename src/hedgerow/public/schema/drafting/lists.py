@@ -31,6 +31,7 @@ def sketch_list(profile: Profile) -> Sketch | Reason:
         values=scale or names.naturally(values),
         type="text" if text else "integer",
         remarks=(_counted(profile, kind),),
+        check=profile.distinct == 1,
     )
     sketch = with_unknown(sketch)
     hints = (*_prefix_hint(profile), *_collapse_hint(profile, sketch.other or _other(values)))
@@ -47,6 +48,8 @@ def with_unknown(sketch: Sketch) -> Sketch:
     'not listed'
     >>> with_unknown(Sketch("race", "categorical", values=("1", "2"), type="integer")).missing
     True
+    >>> with_unknown(Sketch("airport", "categorical", values=("A", "N", "O"), prefix=1)).other
+    '?'
     """
     if sketch.kind in LISTED and sketch.type == "text":
         return sketch if sketch.other is not None else replace(sketch, other=_free_word(sketch))
@@ -60,7 +63,9 @@ def _free_word(sketch: Sketch) -> str:
     taken = {t.casefold() for t in (*sketch.values, *sketch.labels, *sketch.missing_values)}
     cut = {v.casefold() for v in sketch.values} if sketch.prefix else set[str]()
     words = (OTHER, "not listed", *(f"not listed {i}" for i in range(2, len(taken) + 4)))
-    return next(w for w in words if w not in taken and w[: sketch.prefix or None].strip() not in cut)
+    marks = (mark * max(sketch.prefix, 1) for mark in "?-*._#~")  # where every letter begins a value that is cut
+    free = (w for w in (*words, *marks) if w not in taken and w[: sketch.prefix or None].strip() not in cut)
+    return next(free, "\N{SECTION SIGN}" * max(sketch.prefix, 1))
 
 
 def is_open(profile: Profile) -> bool:
@@ -84,8 +89,8 @@ def _other(values: tuple[str, ...]) -> str:
 def _counted(profile: Profile, kind: Kind) -> str:
     if profile.distinct == 1:
         return (
-            f"One value only in all {profile.rows:,} rows. If the confidential table has others, list them too "
-            "(a year, a state); if not, this column can go."
+            f"CHECK: one value only in all {profile.rows:,} rows. If the confidential table has others, list them "
+            "too (a year, a state): they would count as unknown. If not, this column can go."
         )
     codes = kind == "categorical" and are_whole(profile.values)
     return f"{profile.distinct} values{', taken as codes' if codes else ''}."

@@ -291,11 +291,13 @@ def heaps(values: Floats, counts: Counts, unit: float) -> tuple[tuple[int | floa
     """The shares of sorted ``values``, seen ``counts`` times, that were rounded to 5, 10, 50, 100 ... units.
 
     Shares of a rounding are those beyond what finer roundings give by chance: of numbers rounded to 10, a tenth are
-    multiples of 100.
+    multiples of 100.  Where values avoid wider multiples (all are halves) they are still at most 1 together.
 
     >>> one = np.arange(1.0, 5001.0)
     >>> heaps(one, np.where(one % 100 == 0, 101, 1), 1)
     ((100, 0.5),)
+    >>> heaps(one + 0.5, np.ones(5000, int), 0.1)
+    ((0.5, 1.0),)
     """
     whole = np.rint(values / unit).astype(np.int64)
     steps = [1]
@@ -307,11 +309,11 @@ def heaps(values: Floats, counts: Counts, unit: float) -> tuple[tuple[int | floa
         wider = steps[i + 1] if i + 1 < len(steps) else 0
         exactly, chance = (of[i] - of[i + 1], 1 - step / wider) if wider else (of[i], 1.0)
         finer = sum(s * (f / step - (f / wider if wider else 0)) for s, f in zip(shares, steps, strict=False))
-        shares.append(max((exactly - finer) / chance, 0.0))
+        shares.append(min(max((exactly - finer) / chance, 0.0), 1 - sum(shares)))
     exact = Fraction(str(unit))
-    return tuple(
-        (_number(s * exact), round(x, 2)) for s, x in zip(steps[1:], shares[1:], strict=True) if x >= _LEAST_SHARE
-    )
+    told = [round(x, 2) for x in shares]
+    told = told if sum(told) <= 1 else [int(100 * x) / 100 for x in shares]  # together they are at most 1
+    return tuple((_number(s * exact), x) for s, x in zip(steps[1:], told[1:], strict=True) if x >= _LEAST_SHARE)
 
 
 def top_code(values: Floats, counts: Counts) -> float | None:

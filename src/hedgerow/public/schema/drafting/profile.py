@@ -14,6 +14,7 @@ import polars as pl
 from hedgerow.errors import TableMismatch
 from hedgerow.public.coding import as_text
 from hedgerow.public.files import Source
+from hedgerow.public.schema.column import spellings
 
 MOST_VALUES = 200_000
 MOST_ROWS = 50_000
@@ -97,7 +98,7 @@ class Profile:
         if not self.complete and not np.isnan(self.low):
             # The most frequent of very many numbers are no fair picture of all; an even sample is.
             counts = as_text(sample).drop_nulls().rename("value").value_counts(name="n")
-        return replace(self, rows=rows, counts=_most_frequent(counts.cast({"n": pl.Int64})))
+        return replace(self, rows=rows, counts=_most_frequent(_as_whole(counts.cast({"n": pl.Int64}))))
 
 
 @final
@@ -151,6 +152,15 @@ def read_profile(source: Source) -> TableProfile:
 def _most_frequent(counts: pl.DataFrame) -> pl.DataFrame:
     """The most frequent first, equals by their text, so that the same table gives the same draft."""
     return counts.sort(["n", "value"], descending=[True, False])
+
+
+def _as_whole(counts: pl.DataFrame) -> pl.DataFrame:
+    """Whole numbers without the ".0" that a missing value beside them brings into a file: "1.0" is 1, 1.5 stays."""
+    number = counts.filter(pl.col("value").cast(pl.Float64, strict=False).is_not_null())["value"]
+    if number.is_empty() or not all(text.endswith(".0") and len(spellings(text)) > 1 for text in number):
+        return counts
+    whole = pl.when(pl.col("value").is_in(number.implode())).then(pl.col("value").str.strip_suffix(".0"))
+    return counts.with_columns(whole.otherwise("value").alias("value"))
 
 
 def _stored(series: pl.Series) -> Stored:

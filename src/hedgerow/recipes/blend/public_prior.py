@@ -1,0 +1,293 @@
+"""Noisy tables beside public rows: what each says of the other, and records that agree with both."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from hedgerow.model.base import AbstractModel
+from hedgerow.model.constants import BLEND, PUBLIC_BLEND
+from hedgerow.model.records import (
+    BlendModel,
+    PairTargets,
+    Records,
+    SupportModel,
+    fixed_stream,
+    stratified,
+)
+from hedgerow.model.tables import (
+    Drift,
+    Floats,
+    Key,
+    Widths,
+    fit_margins,
+    pooled_drifts,
+    posterior,
+    project_pair,
+    rake_rows,
+    smoothed,
+    smoothed_line,
+    smoothing_widths,
+)
+from hedgerow.public import shares, total_variation
+from hedgerow.recipes.blend.allocation import Stakes
+from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
+from hedgerow.recipes.blend.trust import (
+    clipped_slope,
+    counted,
+    linked,
+    regression,
+    shares_of_trust,
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PublicPrior:
+    """Noisy tables beside the public rows.
+
+    Attributes:
+        noisy: every noisy table so far.
+        public: the public rows in codes.
+        chosen: how public tables of pairs are smoothed, as far as that is known: it does not depend on noise.
+        unlike: further columns that are taken to be of other people.
+        drift: by which share public one-way counts are known to be off, in standard deviations.
+    """
+
+    noisy: NoisyTables
+    public: Records
+    chosen: dict[Key, Widths] = field(default_factory=dict)
+    unlike: tuple[int, ...] = ()
+    drift: float = 0.0
+
+    def without_unlike(self) -> "PublicPrior":
+        """The same without the columns whose public pairs, all together, fit less than the tree's do.
+
+        The worst goes first: weighing rows to its one-way table has moved the pairs of the others too.
+        """
+        found = self
+        while odd := found._least_like():
+            found = replace(found, unlike=(*found.unlike, *odd))
+        return found
+
+    def _least_like(self) -> tuple[int, ...]:
+        """The column whose public pairs fit least, if they fit too little; else none."""
+        sums: dict[int, list[tuple[float, float]]] = {}
+        for k, s in self._regressed.items():
+            for i in k:
+                sums.setdefault(i, []).append(s)
+        slopes = {i: clipped_slope(*np.sum(s, axis=0)) for i, s in sums.items()}
+        odd = min(slopes, key=lambda i: slopes[i], default=None)
+        return () if odd is None or slopes[odd] >= PUBLIC_BLEND.unlike_trust else (odd,)
+
+    def stakes(self, predicted: frozenset[int] = frozenset()) -> Stakes:
+        """What the tilted public table expects of every table, and how far the truth seems to be from it."""
+        e = self.noisy
+        drifts = self._drifts
+        means = {k: self._means[k] for k in self._keys if len(k) > 1}
+        spread = {k: drifts[k].variance(m) + 1e-3 * m for k, m in means.items()}
+        alone = [d.variance(m) + 1e-3 * m for d, m in zip(self._margin_drifts, self._public_margins, strict=True)]
+        return Stakes(e.shape, means, spread, self.margins, alone, predicted)
+
+    def model(self, tail: float, *, refine: bool) -> AbstractModel:
+        """Public rows and a tail, raked to the estimates; records of a tree of these where few rows are trusted."""
+        e, keys = self.noisy, self._keys
+        estimates = self.estimates
+        pairs = {k: estimates[k] for k in keys if len(k) == 2}
+        targets = PairTargets(e.shape, pairs, float(e.total), BLEND.descent_power) if refine and pairs else None
+        trusted = self._trust_of_all * min(1.0, len(self.rows) / e.total)
+        alike = 1 - len(self._strange) / max(len(pairs), 1)
+        if targets is not None and trusted * alike < PUBLIC_BLEND.support_trust:
+            return BlendModel(e.total, e.axes.names, e.axes.coding, estimated_tree(e, estimates), targets)
+        rows, start = linked(self.rows, e.shape, self._foreign, estimates), self._tilted
+        extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
+        if extra and len(e.axes.names) > 1:
+            rows = np.concatenate([rows, estimated_tree(e, estimates).draw(extra, fixed_stream())])
+            new = max(PUBLIC_BLEND.tail_weight, 1 - trusted)
+            start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
+        sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
+        raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
+        stay = tuple(0.0 if i in self._foreign else PUBLIC_BLEND.stay for i in range(len(e.shape)))
+        return SupportModel(e.total, e.axes.names, e.axes.coding, rows, raked, targets, stay=stay)
+
+    @cached_property
+    def estimates(self) -> dict[Key, Floats]:
+        """Every table, shrunk from its noisy counts towards the public one."""
+        e = self.noisy
+        found: dict[Key, Floats] = {k: self.margins[k[0]] for k in self._keys if len(k) == 1}
+        for k in (k for k in self._keys if len(k) == 2):
+            table, noise = e.pooled[k]
+            mean = self._means[k]
+            square = posterior(table, mean, noise, self._drifts[k]).reshape(e.shape[k[0]], e.shape[k[1]])
+            square = project_pair(square, self.margins[k[0]], self.margins[k[1]], lending=False)
+            square = square + 1e-9 * mean.reshape(square.shape)
+            found[k] = fit_margins(
+                square * e.allowed((k[0], k[1])), {(a,): self.margins[i] for a, i in enumerate(k)}, sweeps=8
+            ).ravel()
+        return found
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """How many of the first values of each column stand in order."""
+        return self.noisy.axes.steps
+
+    @property
+    def _keys(self) -> list[Key]:
+        return [k for k in self.noisy.tables if len(k) < 3]
+
+    @cached_property
+    def rows(self) -> Records:
+        """The public rows. A column whose public values are of other people (other places) gets the measured ones.
+
+        Such a column is independent of the others then: its groups are taken to be alike until their tables differ.
+        Most of its rows have values that are rare here.  Shares that crossed one half, such as those of women, are no
+        reason to forget what goes with them.
+        """
+        rows = self.public.copy(order="F")  # read column by column
+        for i in self._foreign:
+            rows[:, i] = stratified(self.margins[i], len(rows), fixed_stream())
+        return rows
+
+    @cached_property
+    def _foreign(self) -> list[int]:
+        """The columns whose public values are of other people."""
+        apart = [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
+        far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
+        return sorted({*far, *self.unlike})
+
+    @cached_property
+    def _strange(self) -> list[Key]:
+        """The pairs with such a column."""
+        return [k for k in self._keys if len(k) == 2 and set(k) & set(self._foreign)]
+
+    @cached_property
+    def _margin_trust(self) -> list[float]:
+        """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
+        found = []
+        for said, (table, noise) in zip(self.said_alone, self.noisy.noisy_margins, strict=True):
+            even = float(said.sum()) / len(said)
+            found.append(clipped_slope(*regression(table, noise, said, even)))
+        return found
+
+    @cached_property
+    def said_alone(self) -> list[Floats]:
+        """The public one-way tables, smoothed and scaled to the number of records."""
+        total, shape = float(self.noisy.total), self.noisy.shape
+        each = np.ones(len(self.public))
+        plain = [counted(self.public, each, shape, (i,)) for i in range(len(shape))]
+        counts = [smoothed_line(m, steps=s) + 1 / len(m) for m, s in zip(plain, self.steps, strict=True)]
+        return [m * (total / float(m.sum())) for m in counts]
+
+    @cached_property
+    def _public_margins(self) -> list[Floats]:
+        """What is expected of each one-way table before its own noisy counts."""
+        return [t * m + (1 - t) * m.sum() / len(m) for t, m in zip(self._margin_trust, self.said_alone, strict=True)]
+
+    @cached_property
+    def _margin_drifts(self) -> tuple[Drift, ...]:
+        tables, noises = zip(*self.noisy.noisy_margins, strict=True)
+        found = pooled_drifts(tables, self._public_margins, noises, least=PUBLIC_BLEND.known_chance)
+        return tuple(replace(d, shift=max(d.shift, self.drift**2)) for d in found)
+
+    @cached_property
+    def margins(self) -> list[Floats]:
+        """The estimated one-way tables: the public ones, as far as the noisy ones do not differ beyond chance."""
+        total, noisy, found = float(self.noisy.total), self.noisy.noisy_margins, []
+        tails = self.noisy.quiet_margins()
+        for i, ((t, v), m, d) in enumerate(zip(noisy, self._public_margins, self._margin_drifts, strict=True)):
+            nobody = np.isnan(tails[i]) & (np.bincount(self.public[:, i], minlength=len(m)) == 0)
+            found.append(project_known(np.where(nobody, np.nan, posterior(t, m, v, d)), total))
+        return found
+
+    @cached_property
+    def _tilted(self) -> Floats:
+        """Weights of the public rows, raked to the estimated one-way tables."""
+        start = np.full(len(self.rows), float(self.noisy.total) / len(self.rows))
+        alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self.margins)}
+        return rake_rows(self.rows, self.noisy.shape, alone, start, sweeps=20)
+
+    @cached_property
+    def _means(self) -> dict[Key, Floats]:
+        """What is expected of each table before its own noisy counts: the public tables and the tree, in between."""
+        found = dict(self._said)
+        for k, share in self._trust.items():
+            found[k] = share * self._said[k] + (1 - share) * self._alone[k]
+        return found
+
+    @cached_property
+    def _said(self) -> dict[Key, Floats]:
+        """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
+        e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
+        found = {k: counted(self.rows, weights, e.shape, k) for k in self._keys}
+        margins = self.margins
+        for k in (k for k in self._keys if len(k) == 2):
+            square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
+            steps = (self.steps[k[0]], self.steps[k[1]])
+            even = smoothed(square, total / len(self.rows), steps=steps, widths=self._widths(k, steps))
+            mixed = (1 - PUBLIC_BLEND.public_trace) * even
+            mixed = mixed + PUBLIC_BLEND.public_trace * outer(margins, k[0], k[1]).reshape(square.shape)
+            found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
+        return found
+
+    def _widths(self, pair: Key, steps: tuple[int, int]) -> Widths | None:
+        """How the public table of a pair is smoothed: chosen once, on the public rows as they are.
+
+        None where a column was replaced: then the weighted rows themselves decide.
+        """
+        if set(pair) & set(self._foreign):
+            return None
+        if pair not in self.chosen:
+            shape = self.noisy.shape
+            counts = counted(self.public, np.ones(len(self.public)), shape, pair)
+            self.chosen[pair] = smoothing_widths(counts.reshape([shape[i] for i in pair]), steps=steps)
+        return self.chosen[pair]
+
+    @cached_property
+    def _alone(self) -> dict[Key, Floats]:
+        """What would be expected of each pair without a public table: what a tree of the noisy pairs says of it."""
+        e, margins = self.noisy, self.margins
+        tree = e.tree()
+        said = tree_pairs(tree, e.pairs())
+        found: dict[Key, Floats] = {}
+        for p in e.pairs():
+            alone = outer(margins, *p)
+            table = (
+                alone if p in tree.tables else (1 - BLEND.tree_trace) * e.total * said[p] + BLEND.tree_trace * alone
+            )
+            square = table.reshape(e.shape[p[0]], e.shape[p[1]])
+            found[p] = fit_margins(square + 1e-9, {(a,): margins[i] for a, i in enumerate(p)}, sweeps=5).ravel()
+        return found
+
+    @cached_property
+    def _trust(self) -> dict[Key, float]:
+        """How much of the expectation of each pair is the public table's: the share that fits its noisy counts best.
+
+        A regression of y - tree on public - tree, weighted by precision; see ``shares_of_trust``.
+        """
+        return shares_of_trust(self._regressed, self.noisy.tree().tables) | dict.fromkeys(self._strange, 0.0)
+
+    @property
+    def _trust_of_all(self) -> float:
+        """The same for all pairs together; less than 1 only by what two standard errors do not explain."""
+        sums = list(self._regressed.values())
+        return clipped_slope(float(sum(above for above, _ in sums)), float(sum(below for _, below in sums)))
+
+    @cached_property
+    def _regressed(self) -> dict[Key, tuple[float, float]]:
+        """For every pair of columns that are of the same people, the two sums of its regression."""
+        pairs = (k for k in self._keys if len(k) == 2 and k not in self._strange)
+        return {k: regression(*self.noisy.pooled[k], self._said[k], self._alone[k]) for k in pairs}
+
+    @cached_property
+    def _drifts(self) -> dict[Key, Drift]:
+        """How far each table is from what is expected; pairs of other people's columns are a kind of their own."""
+        found: dict[Key, Drift] = {}
+        for keys in ([k for k in self._keys if k not in self._strange], self._strange):
+            known = [self.noisy.pooled[k] for k in keys]
+            means = [self._means[k] for k in keys]
+            drifts = pooled_drifts(
+                [t for t, _ in known], means, [v for _, v in known], least=PUBLIC_BLEND.known_chance
+            )
+            found |= dict(zip(keys, drifts, strict=True))
+        return found
