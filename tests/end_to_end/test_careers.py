@@ -100,16 +100,18 @@ def test_people_count_once_and_steps_as_often_as_the_statement_says(folder: Path
     assert said["careers"]["time"] == "year" and "at most rows_per_person - 1 steps" in said["careers"]["counted"]
     truth = pl.read_parquet(folder / "secret.parquet")
     tables = [a for event in said["events"] for a in event["asked"]]
-    names = [(*a["columns"], *a.get("tree", {}).get("columns", ())) for a in tables]  # bands of moves: a tree's leaves
+    # Moves are counted in bands, the leaves of a tree.
+    names = [(*a["columns"], *a.get("tree", {}).get("columns", ())) for a in tables]
     kinds = [any(c == "gap" or c.startswith("move ") for c in n) for n in names]
     assert [Fraction(a["scale"]) * Fraction(a["cost"]) for a in tables] == [3 if steps else 1 for steps in kinds]
-    people, steps = truth["person"].n_unique(), len(truth) - truth["person"].n_unique()  # nobody has more than four rows
+    people = truth["person"].n_unique()
+    steps = len(truth) - people  # nobody has more than four rows
     answers = pl.read_parquet(release / "measurements.parquet")["count"].to_numpy()
     counted = np.split(answers, np.cumsum([a["cells"] for a in tables]))
     assert len(counted.pop()) == 0, "the answers are not the tables that the statement names"
     noise = [float(Fraction(a["scale"])) * np.sqrt(2 * a["cells"]) for a in tables]  # of a sum of Laplace noise
     off = [abs(c.sum() - (steps if kind else people)) for c, kind in zip(counted, kinds, strict=True)]
-    assert all(o < 10 * n + 1 for o, n in zip(off, noise, strict=True)), "noisy counts do not add up to people and steps"
+    assert all(o < 10 * n + 1 for o, n in zip(off, noise, strict=True)), "counts are not of people and steps"
     told = [n < abs(steps - people) / 20 for n in noise]  # tables that tell the one sum from the other
     assert {kind for kind, tells in zip(kinds, told, strict=True) if tells} == {True, False}
 
