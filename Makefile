@@ -22,11 +22,12 @@ demo: $(VENV)/.core  ## install, then run the main job end to end on simulated p
 	$(BIN)/hedgerow demo demo --force
 
 # Three at once on two cores: tests wait for servers, browsers and processes. Neighbours share the fixtures of their file.
-# Noise has no seed and a machine may be loaded: what fails is run once more, and named at the end. Tests of privacy are not.
-PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist worksteal -q --reruns 1 -raR
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist worksteal -q -ra
+# Noise has no seed and a machine may be loaded: what failed is run once more, with fixtures of its own. Tests of privacy are not.
+AGAIN := ! grep -q '"tests/privacy' .pytest_cache/v/cache/lastfailed && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -q -ra
 
 test: $(VENV)/.dev  ## install, then run the tests; of slow statistics and large tables a small part
-	$(PYTEST)
+	$(PYTEST) || { $(AGAIN); }
 
 thorough: $(VENV)/.dev  ## the rest of the slow statistics and large tables
 	$(PYTEST) -m thorough

