@@ -127,6 +127,33 @@ def test_a_frame_whose_rows_look_at_others_by_subqueries_or_places_is_refused(sp
     must_be_rows(spark.sql("SELECT sex, age + 1 AS age FROM looked_at WHERE age > 3"))
 
 
+def test_a_frame_whose_rows_say_how_others_are_read_is_refused(spark: Any, tmp_path: Path) -> None:
+    """One row more of text makes text of a column of numbers, "1.50" of 1.5; a quote may swallow other lines."""
+    (tmp_path / "rows.json").write_text('{"pay": 1.50}\n')
+    (tmp_path / "rows.csv").write_text("pay,sex\n1.50,F\n")
+    for state in ("01", "02"):
+        (tmp_path / "folder" / f"state={state}").mkdir(parents=True)
+        pl.DataFrame({"pay": [1]}).write_parquet(tmp_path / "folder" / f"state={state}" / "rows.parquet")
+    json, text, folder = (str(tmp_path / name) for name in ("rows.json", "rows.csv", "folder"))
+    spark.read.json(json).createOrReplaceTempView("guessed")
+    odd = [
+        module.table_of(spark, f"spark:json.`{json}`"),
+        module.table_of(spark, "spark:guessed"),
+        spark.read.json(json).where("pay > 1").select("pay"),
+        spark.read.csv(text, header=True, inferSchema=True),
+        spark.read.csv(text, header=True, multiLine=True),
+    ]
+    inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    spark.conf.set(inference, "true")  # as it is in a session that is not ours
+    odd.append(spark.read.parquet(folder))
+    for frame in odd:
+        with pytest.raises(TableMismatch, match="a look at all rows"):
+            must_be_rows(frame)
+    assert module.session().conf.get(inference) == "false"
+    assert must_be_rows(module.table_of(spark, folder)).schema["state"].dataType.typeName() == "string"
+    must_be_rows(spark.read.csv(text, header=True))
+
+
 def test_an_absent_table_is_refused(spark: Any, tmp_path: Path) -> None:
     for name in (tmp_path / "nowhere", "spark:no.such"):
         with pytest.raises(JobError, match="Spark finds no table"):

@@ -64,7 +64,7 @@ def rooms(batches: Iterable[Any], rows: int, types: Mapping[str, Any]) -> Iterat
     """Each batch with a part that has room for its codes, and from which row on: some batches share one."""
     rows, at, room, wide = min(rows, _PART), _PART, Part(), [np.dtype(k).itemsize for k in types.values()]
     for batch in batches:
-        if at + len(batch) > rows:
+        if at + len(batch) > rows or not room:
             at, size = 0, max(rows, len(batch)) + 7 & ~7
             block = np.empty(size * sum(wide), np.uint8)  # one for all columns: a large block has large pages
             lines = zip(types.items(), np.split(block, size * np.cumsum(wide)[:-1]), strict=True)

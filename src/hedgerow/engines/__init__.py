@@ -4,6 +4,7 @@ sql.py          coding and counting in SQL, the same for every database
 duckdb.py       how DuckDB is spoken to
 postgresql.py   how PostgreSQL is spoken to
 spark.py        coding and counting on the workers of Spark, by the kernel of files
+frames.py       which Spark frames are taken: those whose rows are read each by itself
 shards.py       records drawn on the workers of Spark; no confidential row is touched
 """
 

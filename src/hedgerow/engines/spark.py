@@ -24,8 +24,9 @@ import polars as pl
 from polars import selectors as cs
 
 from hedgerow.counting import TIMES, UNIT, CountPlan, Lookup, coded, digits, hash_rows, keys, ties
+from hedgerow.engines.frames import must_be_rows as must_be_rows
 from hedgerow.engines.sql import must_have_order
-from hedgerow.errors import NOTHING, JobError, MissingExtra, TableMismatch
+from hedgerow.errors import NOTHING, JobError, MissingExtra
 from hedgerow.public import Coding, Counts, Guarantee, Source, as_text, code_type, records
 
 _ROWS = 1 << 17  # of one piece of codes
@@ -39,10 +40,8 @@ _SETTINGS = {
     "spark.eventLog.enabled": "false",
     "spark.io.encryption.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a row's folder would decide for all
 }
-_PLAIN = ("Project", "Filter", "SubqueryAlias", "View", "Repartition", "RepartitionByExpression", "Sort")
-_SOURCES = ("Relation", "LogicalRelation", "LogicalRDD", "LocalRelation")
-"""Steps of a Spark frame that make each row of one other, or drop it."""
 _Lines = dict[str, npt.NDArray[Any]]
 _Work = Callable[[Iterator[Any]], Iterator[Any]]
 
@@ -253,23 +252,6 @@ def table_of(spark: Any, table: str | Path) -> Any:
     except Exception:  # of many kinds; a text of Spark's goes no further
         pass
     raise JobError(f"Spark finds no table or Parquet at {name}. Check the name and who may read it. {NOTHING}")
-
-
-def must_be_rows(frame: Any) -> Any:
-    """The frame; refused if its rows are made of several others, as by a join, a window, a subquery or a sample."""
-    plans, odd = [frame._jdf.queryExecution().analyzed()], list[str]()  # noqa: SLF001  the only way to see it
-    while plans:
-        plan = plans.pop()
-        odd += [plan.nodeName()] * (plan.nodeName() not in _PLAIN + _SOURCES)
-        odd += ["a subquery"] * bool(plan.subqueries().size()) + ["the place of a row"] * (not plan.deterministic())
-        plans += [plan.children().apply(i) for i in range(plan.children().size())]
-    if odd:
-        raise TableMismatch(
-            f"The Spark frame is the result of {', '.join(dict.fromkeys(odd))}: a row of it may be made of\n"
-            "several others; what is protected is one row of what is read. Write it out as a table whose rows are\n"
-            "the units to protect (frame.write.parquet(...)), and name that. No row was read, and nothing was spent."
-        )
-    return frame
 
 
 def header(frame: Any) -> tuple[str, ...]:

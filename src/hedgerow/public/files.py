@@ -167,7 +167,7 @@ def _scan(scan: Callable[..., pl.LazyFrame], name: str) -> Opened:
 
 def _parquet(name: str) -> Opened:
     """A Parquet file by row groups, as Polars reads; where one is large, by pages, as PyArrow can if it is there."""
-    kinds, by_groups = _scan(pl.scan_parquet, name)
+    kinds, by_groups = _scan(partial(pl.scan_parquet, hive_schema=_named_by_folders(name)), name)
 
     def read(names: list[str], rows: int) -> Iterable[pl.DataFrame]:
         if not find_spec("pyarrow") or Path(name).is_dir() or not {kinds[n] for n in names} <= _ALIKE:
@@ -186,6 +186,12 @@ def _parquet(name: str) -> Opened:
     return kinds, read
 
 
+def _named_by_folders(name: str) -> dict[str, Any] | None:
+    """The columns that folders like ``state=01`` name, as text: else one row's ``state=XX`` makes 01 of others' 1."""
+    folders = (p for p in Path(name).rglob("*=*") if p.is_dir())  # below a file there are none
+    return {p.name.partition("=")[0]: pl.String for p in folders} or None
+
+
 def _by_reference(page: Any) -> pl.DataFrame:
     """What PyArrow read, as Polars reads it: a text in a dictionary is referred to."""
     page.validate(full=True)  # a text that is not UTF-8 would break Polars
@@ -198,11 +204,13 @@ def _statistical(kind: str, name: str) -> Opened:
 
     reader = partial(getattr(pyreadstat, f"read_{kind}"), name, output_format="polars")
 
-    def page(names: list[str], at: int, rows: int) -> pl.DataFrame:
-        frame: pl.DataFrame = reader(usecols=names, row_offset=at, row_limit=rows)[0]
-        return frame.with_columns((cs.numeric() | cs.by_dtype(pl.Null)).cast(pl.Float64))  # on every page
+    def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        at = 0
+        while (page := reader(usecols=names, row_offset=at, row_limit=rows)[0]).height:
+            yield page.with_columns((cs.numeric() | cs.by_dtype(pl.Null)).cast(pl.Float64))  # on every page
+            at += rows
 
-    return reader(metadataonly=True)[0].schema, _paged(page)
+    return reader(metadataonly=True)[0].schema, read
 
 
 def _excel(name: str) -> Opened:
@@ -227,18 +235,6 @@ def _excel(name: str) -> Opened:
 
     titles = [*sheet(n_rows=1)[1].values()]
     return dict.fromkeys(titles, pl.String) if len(set(titles)) == len(titles) else {}, read
-
-
-def _paged(page: Callable[[list[str], int, int], pl.DataFrame]) -> Read:
-    """Reads pages of (columns, first row, number of rows) until one is empty."""
-
-    def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:
-        at = 0
-        while (frame := page(names, at, rows)).height:
-            yield frame
-            at += rows
-
-    return read
 
 
 STATISTICAL = {f".{kind}": kind for kind in ("dta", "sav", "por", "sas7bdat")} | {".zsav": "sav", ".xpt": "xport"}
@@ -287,7 +283,9 @@ def _blocks(file: gzip.GzipFile | BufferedReader, size: int) -> Iterator[bytes]:
 
 def _rows(block: bytes, separator: str, width: int, places: dict[str, int]) -> pl.DataFrame:
     """One row per line. Lines are sorted by how they must be read, each by itself, and put back in order."""
-    text = block.replace(b"\r", b"").decode("utf-8", "replace")
+    text = (
+        (block.removesuffix(b"\n") + b"\n").replace(b"\r", b"").decode("utf-8", "replace")
+    )  # the last is a line, too
     if '"' not in text:
         return _parsed(text, separator, width, places, None)
     lines = pl.DataFrame({"text": text.removesuffix("\n").split("\n")}).with_row_index("line")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hedgerow.counting import encode as module
 from hedgerow.counting.encode import Lookup, distinct, encode
+from hedgerow.counting.parts import filled, rooms
 from hedgerow.public.coding import CodedColumn, as_text, code_type
 from tests.unit.counting.worlds import World, worlds
 
@@ -126,3 +127,15 @@ def test_whole_numbers_are_looked_up_wherever_batches_lie() -> None:
     lookup.writer(column.clear())(0, 0, line[:0])  # a batch may be empty
     near = [v for v in asked if -5 <= v <= 3010]
     assert len(near) == len(set(near)) >= 47, "each is worked out once"
+
+
+def test_batches_have_rooms_of_their_own_and_an_empty_one_needs_none() -> None:
+    sizes = [0, 5, 0, 1 << 20, 3, 2]
+    given_rooms = list(
+        rooms([pl.DataFrame({"x": range(n)}) for n in sizes], 1 << 20, {"x": np.uint8, "y": np.uint16})
+    )
+    assert all(len(line) >= at + len(batch) for batch, room, at in given_rooms for line in room.values())
+    parts = list(filled((room, len(batch)) for batch, room, _ in given_rooms))
+    assert [{n: len(line) for n, line in part.items()} for part in parts] == [
+        {"x": n, "y": n} for n in (5, 1 << 20, 5)
+    ]

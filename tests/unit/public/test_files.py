@@ -22,6 +22,7 @@ from polars.testing import assert_frame_equal
 
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.public import files as csv_text
+from hedgerow.public.coding import as_text
 from hedgerow.public.files import Source, open_source
 from hedgerow.public.views import open_confidential
 
@@ -435,3 +436,35 @@ def test_a_view_is_not_read_as_confidential_because_its_rows_may_be_made_of_othe
         with pytest.raises(TableMismatch, match="is a view: it may join rows.*\none row of what is read"):
             open_confidential(name)
     assert open_confidential(f"duckdb:{tmp_path / 'd.duckdb'}#pay").columns == ("sex", "pay")
+
+
+def in_folders(rows: list[tuple[str, int]], place: Path) -> Path:
+    """Rows as engines write them: a folder for each value of a column."""
+    for state in {state for state, _ in rows}:
+        (place / f"state={state}").mkdir(parents=True)
+        pl.DataFrame({"n": [n for s, n in rows if s == state]}).write_parquet(place / f"state={state}" / "p.parquet")
+    return place
+
+
+def states(table: Path) -> list[str | None]:
+    """The states of all rows but those of the one person, n = 0, who may be there or not."""
+    rows = pl.concat(open_confidential(str(table)).batches(["state", "n"])).filter(pl.col("n") > 0)
+    return as_text(rows.sort("n")["state"]).to_list()
+
+
+@pytest.mark.parametrize("odd", ["XX", "1.5", "2020-01-01", "__HIVE_DEFAULT_PARTITION__"])
+def test_one_row_in_a_folder_of_its_own_does_not_change_how_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str
+) -> None:
+    """The planted bug: types by what all folders are called, so that "01" is 1 unless somebody is in "XX"."""
+    one = in_folders([("01", 1), ("02", 2), ("01", 3)], tmp_path / "one")
+    other = in_folders([("01", 1), ("02", 2), ("01", 3), (odd, 0)], tmp_path / "other")
+    assert states(one) == states(other) == ["01", "02", "01"]
+    monkeypatch.setattr(csv_text, "_named_by_folders", lambda name: None)
+    assert (states(one) != states(other)) == (odd in ("XX", "2020-01-01")) and states(one) == ["1", "2", "1"]
+
+
+def test_the_last_line_is_a_line_whatever_follows_it(tmp_path: Path) -> None:
+    for text, rows in (("a\n1\n\r", 2), ("a\n1\n\r\n", 2), ("a\n1\n", 1), ("a\n1", 1), ('a\n"1"\n\r', 2)):
+        (tmp_path / "t.csv").write_text(text, newline="")
+        assert pl.concat(open_source(tmp_path / "t.csv").batches(["a"])).height == rows, repr(text)

@@ -130,7 +130,7 @@ class Statement:
 
     @property
     def failing(self) -> float:
-        """The chance that the odds move further than the promised epsilon: an upper bound, valid before the answers.
+        """The chance that the odds of what is true grow past the promised epsilon: a bound, valid before the answers.
 
         It is no delta, which weighs every failure by how far it goes.  Somebody may stop asking, or ask in another
         way, once the odds have moved far enough; so it is worked out from all that the promise allows, never from
