@@ -283,9 +283,8 @@ def _blocks(file: gzip.GzipFile | BufferedReader, size: int) -> Iterator[bytes]:
 
 def _rows(block: bytes, separator: str, width: int, places: dict[str, int]) -> pl.DataFrame:
     """One row per line. Lines are sorted by how they must be read, each by itself, and put back in order."""
-    text = (
-        (block.removesuffix(b"\n") + b"\n").replace(b"\r", b"").decode("utf-8", "replace")
-    )  # the last is a line, too
+    ended = block.removesuffix(b"\n") + b"\n"  # the last is a line, too
+    text = ended.replace(b"\r", b"").decode("utf-8", "replace")
     if '"' not in text:
         return _parsed(text, separator, width, places, None)
     lines = pl.DataFrame({"text": text.removesuffix("\n").split("\n")}).with_row_index("line")
