@@ -153,6 +153,13 @@ class PublicBlendConstants(BlendConstants):
     )
     bearable: float = chosen(0.5, "of the rows", "the most that the noise of a table for a use or of groups may move")
     support_rows: int = chosen(1 << 20, "rows", "up to so many records the support has a row for each", _WORK)
+    told_rows: int = chosen(1 << 14, "rows", "the most that tell how the cells of all pairs go together", _WORK)
+    together_steps: int = chosen(
+        8, "steps", "of finding all pairs together", "chosen among 4, 8, 16 and 40 on acs_ma and nltcs, one run each"
+    )
+    group_cells: int = chosen(
+        5_000_000, "cells", "of all pairs within groups; with more, groups are not fitted one by one", _WORK
+    )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ is laid out as one square array over all (column, value), so that the scores of 
 record are one sum of contiguous rows.  A few sweeps give an error that gradual updates never reach.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -94,6 +94,47 @@ class PairTargets:
             return 0.0
         gap = _excess(records, self.design, self.shares * len(records))
         return float(np.abs(gap).sum() / len(records) / len(self.design))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GroupTargets:
+    """The two-way tables that the records of every group should have; groups are the values of the first column.
+
+    Attributes:
+        sizes: how many codes each further column of a record has.
+        tables: the wanted counts of each pair of them (0 is the first after the group), by group.
+        power: see ``PairTargets``.
+    """
+
+    sizes: tuple[int, ...]
+    tables: Mapping[Pair, npt.NDArray[np.float32]]
+    power: float = 0.0
+
+    def of(self, group: int) -> PairTargets:
+        """Those of one group."""
+        own = {k: t[group].astype(np.float64) for k, t in self.tables.items()}
+        total = float(next(iter(own.values())).sum()) if own else 1.0
+        return PairTargets(self.sizes, own, max(total, 1e-300), self.power)
+
+    def descend(
+        self, records: Records, rng: np.random.Generator, *, sweeps: int, stay: float | Sequence[float]
+    ) -> Records:
+        """The records, which stand in order of their groups, each moved within its group; see ``descend``.
+
+        What the groups before have too much, less than a record in most cells, the next makes up for: so the pairs of
+        all groups together are met as well.
+        """
+        cuts, found = np.flatnonzero(np.diff(records[:, 0])) + 1, []
+        toll = stay if isinstance(stay, float) else stay[1:]
+        over: npt.NDArray[np.float32] | None = None
+        for part in np.split(records, cuts) if len(records) else ():
+            targets = self.of(int(part[0, 0]))
+            over = targets.nothing_over() if over is None else over
+            rest = np.ascontiguousarray(part[:, 1:])
+            fitted = descend(rest, targets, rng, sweeps=sweeps, over=over, stay=toll)
+            found.append(np.concatenate([part[:, :1], fitted], axis=1))
+        return np.concatenate(found) if found else records
 
 
 @final

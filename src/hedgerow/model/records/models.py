@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hedgerow.counting.plan import leaf_of
 from hedgerow.model.base import SHARD, AbstractModel, Expected, shard_sizes
 from hedgerow.model.constants import BLEND
-from hedgerow.model.records.descent import PairTargets, Records, descend
+from hedgerow.model.records.descent import GroupTargets, PairTargets, Records, descend
 from hedgerow.model.records.tree import JunctionModel, TreeModel
 from hedgerow.model.tables import Floats, pooled_total, project, rake_rows, systematic_counts, systematic_shards
 from hedgerow.public import Codes, Coding, Marginal, Measurement, code_type, law_of
@@ -160,6 +160,7 @@ class SupportModel(AbstractDrawnModel):
         targets: what drawn records are fitted to at last; None: they stay rows of the support.
         sweeps: how often every record is looked at then.
         stay: by how many records cells must gain before a value of a row is changed; see ``descend``.
+        by_group: what the records of each value of the first column are fitted to, instead of ``targets``.
     """
 
     total: int
@@ -170,6 +171,7 @@ class SupportModel(AbstractDrawnModel):
     targets: PairTargets | None = None
     sweeps: int = 12
     stay: float | Sequence[float] = 0.0
+    by_group: GroupTargets | None = None
     most_drawn: ClassVar[float] = 2 * SHARD
 
     def draw(self, n: int, rng: np.random.Generator) -> Mapping[str, Codes]:
@@ -182,7 +184,7 @@ class SupportModel(AbstractDrawnModel):
 
     def draw_shard(self, part: Any, rng: np.random.Generator, over: Any = None) -> tuple[Mapping[str, Codes], Any]:
         """These rows, then as ``BlendModel``."""
-        if self.targets is None:
+        if self.targets is None or self.by_group is not None:
             return self._drawn(part, rng, None), None
         residual = self.targets.nothing_over() if over is None else over.copy()
         return self._drawn(part, rng, residual), residual
@@ -192,7 +194,9 @@ class SupportModel(AbstractDrawnModel):
     ) -> Mapping[str, Codes]:
         """So many copies of each row of the sorted support, fitted to the targets."""
         drawn = self.rows[np.repeat(self._sorted, copies)]
-        if self.targets is not None:
+        if self.by_group is not None:
+            drawn = self.by_group.descend(drawn, rng, sweeps=self.sweeps, stay=self.stay)
+        elif self.targets is not None:
             drawn = descend(drawn, self.targets, rng, sweeps=self.sweeps, over=over, stay=self.stay)
         return coded(rng.permutation(drawn), self.attributes, self.coding)
 

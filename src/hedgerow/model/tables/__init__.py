@@ -43,3 +43,4 @@ from hedgerow.model.tables.shrinkage import (
     smoothed_line,
     smoothing_widths,
 )
+from hedgerow.model.tables.together import NoisyPair, posteriors_together

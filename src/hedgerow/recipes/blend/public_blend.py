@@ -152,7 +152,7 @@ class PublicBlend(AbstractBlend):
     def _made(self, asked: AskedTables, public: PublicData) -> AbstractModel:
         """Records that agree with the public rows and all answers."""
         prior = self._prior(asked.noisy, public)
-        model = prior.without_unlike().model(self.tail, refine=self.refine)
+        model = prior.without_unlike().model(self.tail, refine=self.refine, grouped=bool(self.groups))
         return self.with_tables(model, asked.noisy, asked.required, asked.figures)
 
     def _prior(self, noisy: NoisyTables, public: PublicData) -> PublicPrior:

@@ -20,10 +20,13 @@ from hedgerow.model.tables import (
     Drift,
     Floats,
     Key,
+    NoisyPair,
+    Pair,
     Widths,
     fit_margins,
     pooled_drifts,
     posterior,
+    posteriors_together,
     project_pair,
     rake_rows,
     smoothed,
@@ -32,6 +35,7 @@ from hedgerow.model.tables import (
 )
 from hedgerow.public import shares, total_variation
 from hedgerow.recipes.blend.allocation import Stakes
+from hedgerow.recipes.blend.group_tables import within_groups
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
 from hedgerow.recipes.blend.trust import (
     clipped_slope,
@@ -90,8 +94,11 @@ class PublicPrior:
         alone = [d.variance(m) + 1e-3 * m for d, m in zip(self._margin_drifts, self._public_margins, strict=True)]
         return Stakes(e.shape, means, spread, self.margins, alone, predicted)
 
-    def model(self, tail: float, *, refine: bool) -> AbstractModel:
-        """Public rows and a tail, raked to the estimates; records of a tree of these where few rows are trusted."""
+    def model(self, tail: float, *, refine: bool, grouped: bool = False) -> AbstractModel:
+        """Public rows and a tail, raked to the estimates; records of a tree of these where few rows are trusted.
+
+        ``grouped``: the values of the first column are groups, each of which is fitted by itself.
+        """
         e, keys = self.noisy, self._keys
         estimates = self.estimates
         pairs = {k: estimates[k] for k in keys if len(k) == 2}
@@ -109,23 +116,36 @@ class PublicPrior:
         sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
         raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
         stay = tuple(0.0 if i in self._foreign else PUBLIC_BLEND.stay for i in range(len(e.shape)))
-        return SupportModel(e.total, e.axes.names, e.axes.coding, rows, raked, targets, stay=stay)
+        by_group = within_groups(estimates, e.shape, rows, raked) if grouped and targets is not None else None
+        return SupportModel(e.total, e.axes.names, e.axes.coding, rows, raked, targets, stay=stay, by_group=by_group)
 
     @cached_property
     def estimates(self) -> dict[Key, Floats]:
         """Every table, shrunk from its noisy counts towards the public one."""
         e = self.noisy
         found: dict[Key, Floats] = {k: self.margins[k[0]] for k in self._keys if len(k) == 1}
-        for k in (k for k in self._keys if len(k) == 2):
-            table, noise = e.pooled[k]
+        for k, drawn in self._posteriors.items():
             mean = self._means[k]
-            square = posterior(table, mean, noise, self._drifts[k]).reshape(e.shape[k[0]], e.shape[k[1]])
+            square = drawn.reshape(e.shape[k[0]], e.shape[k[1]])
             square = project_pair(square, self.margins[k[0]], self.margins[k[1]], lending=False)
             square = square + 1e-9 * mean.reshape(square.shape)
             found[k] = fit_margins(
                 square * e.allowed((k[0], k[1])), {(a,): self.margins[i] for a, i in enumerate(k)}, sweeps=8
             ).ravel()
         return found
+
+    @property
+    def _posteriors(self) -> dict[Pair, Floats]:
+        """Every pair drawn from its noisy counts towards what is expected; all tell of each other, as rows go."""
+        e, keys = self.noisy, [(k[0], k[1]) for k in self._keys if len(k) == 2]
+        known = [
+            NoisyPair(k, e.pooled[k][0], self._means[k], self._drifts[k].variance(self._means[k]), e.pooled[k][1])
+            for k in keys
+        ]
+        if not known:
+            return {}
+        drawn = posteriors_together(self.rows, self._tilted, e.shape, known, like=self._trust_of_all)
+        return dict(zip(keys, drawn, strict=True))
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
