@@ -308,8 +308,10 @@ class _Asked:
         apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
         if second is not None and moments.given:  # what records leave of a label, or public rows
             apart = (first.told_beside(second, table) - told.value) / sqrt(2)
-        whole = isinstance(self.use, Coefficient) and not self.evidence.given  # given columns are no model's
-        more = float(np.clip(first.further_than_played(table), *_MODEL_CAUTION)) if whole else 1.0
+        more = 1.0
+        if isinstance(self.use, Coefficient):  # how far given rows are off nobody asks: they are the table's own
+            far = 0.0 if self.evidence.given else first.further_than_played(table)
+            more = float(np.clip(far, *_MODEL_CAUTION))
         recipe = sqrt((more * played) ** 2 + apart**2)
         noise = sqrt(told.noise**2 + self._placing(first, table) ** 2)
         chance = told.sampling
