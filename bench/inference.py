@@ -355,14 +355,16 @@ def student(share: float, freedom: float) -> float:
     return z + a / n + b / n**2 + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / n**3
 
 
-def measured(world: World, recipe: str, epsilon: str, seed: int, replicates: int) -> list[dict[str, Any]]:
-    """An entry for every use."""
+def measured(
+    world: World, recipe: str, epsilon: str, seed: int, replicates: int, some: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """An entry for every use, or for those of these names."""
     if recipe.startswith(PEER):
         made = copies_in(world, recipe.removeprefix(PEER), epsilon, seed)
         return [entry_of_copies(made, u.on(world.schema), world) for u in (*world.declared, *world.other)]
     release = release_in(world, recipe, epsilon, seed)
     other = () if recipe == "integer_counts" else tuple(u.on(world.schema) for u in world.other)
-    uses = (*release.declared, *other)
+    uses = tuple(u for u in (*release.declared, *other) if not some or u.name in some)
     if replicates:
         made = release.replicates(replicates, seed)
         return [entry_of_replicates(release.evidence.records, made, u, world) for u in uses]
@@ -440,6 +442,9 @@ def main() -> None:
     parser.add_argument(
         "--replicates", type=int, default=0, help="so many, and the intervals that they give, not those of answers"
     )
+    parser.add_argument(
+        "--uses", default="", help='names of the uses to measure, parted by ";"; all, if none is named'
+    )
     parser.add_argument("--commit", default="", help="written to every line")
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("--page", action="store_true", help="the summary as docs/inference.md shows it")
@@ -466,7 +471,8 @@ def main() -> None:
                     world = world or world_of(name, relative, options.rows)
                     began = time.process_time()
                     number = int(name) if name.isdigit() else int(name.partition(":")[2] or 0)
-                    uses = measured(world, recipe, epsilon, number, options.replicates)
+                    some = options.uses.split(";") if options.uses else ()
+                    uses = measured(world, recipe, epsilon, number, options.replicates, some)
                     line = dict(zip(("world", "recipe", "epsilon", "relative", "rows"), key, strict=True))
                     with options.out.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(line | {"commit": options.commit, "uses": uses}) + "\n")

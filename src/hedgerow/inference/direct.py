@@ -15,20 +15,18 @@ most of how the figure varies from row to row.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
-from hedgerow.evaluate.base import DoesNotApply
-from hedgerow.evaluate.least_squares import DesignMatrix, designs, score_parts
 from hedgerow.inference.evidence import NoisyTable
+from hedgerow.inference.moments import Moments, RowMoments
 from hedgerow.inference.reference import Reference
 from hedgerow.public import CodedTable, Floats, Places
 from hedgerow.stand_in import DRIFT, drift_score, split_rows
-from hedgerow.uses import Coefficient
 
 SPLITS = 12
 """Times that the reference is split to see what the cells leave out."""
@@ -42,110 +40,6 @@ _FEWEST = 30
 
 @final
 @dataclass(frozen=True, eq=False)
-class RowMoments:
-    """Moments of every row of a table, or of every person, a line for each, and the figure that sums of them give."""
-
-    lines: Floats
-    value: Callable[[Floats], float]
-
-
-class Moments(Protocol):
-    """A figure by its moments; ``tells`` is the share of the variance of a row's effect that cells must tell."""
-
-    @property
-    def tells(self) -> float:
-        """How much cells must tell."""
-
-    def of(self, table: CodedTable) -> RowMoments | None:
-        """The moments of the rows of ``table``; None where they do not determine the figure."""
-
-    def in_parts(self, table: CodedTable) -> Callable[[Places], RowMoments | None]:
-        """What ``of`` gives for some rows of ``table``, in their order; what they share is worked out once."""
-
-
-@final
-@dataclass(frozen=True)
-class RatioMoments:
-    """A mean of numbers over the rows that have one."""
-
-    numbers: Callable[[CodedTable], Floats]
-    tells: float = 0.5
-
-    def of(self, table: CodedTable) -> RowMoments | None:
-        """The number, and whether there is one."""
-        y = self.numbers(table)
-        known = np.isfinite(y)
-        return (
-            RowMoments(np.stack([np.where(known, y, 0.0), known.astype(np.float64)]), _ratio) if known.any() else None
-        )
-
-    def in_parts(self, table: CodedTable) -> Callable[[Places], RowMoments | None]:
-        """The same for some rows."""
-        whole = self.of(table)
-
-        def of(rows: Places) -> RowMoments | None:
-            lines = None if whole is None else whole.lines[:, rows]
-            return RowMoments(lines, _ratio) if lines is not None and lines[1].any() else None
-
-        return of
-
-
-def _ratio(sums: Floats) -> float:
-    return float(sums[0] / sums[1]) if sums[1] > 0 else float("nan")
-
-
-@final
-@dataclass(frozen=True)
-class ScoreMoments:
-    """A coefficient by the moments of the residuals that a reference leaves of its term and of the response."""
-
-    use: Coefficient
-    tells: float = 0.7
-
-    def of(self, table: CodedTable) -> RowMoments | None:
-        """Products and means of both residuals, so that neither need have mean 0 where it is applied."""
-        return self.in_parts(table)(np.arange(table.rows))
-
-    def in_parts(self, table: CodedTable) -> Callable[[Places], RowMoments | None]:
-        """The same for some rows: the columns are read once, and the model is fitted to the rows alone."""
-        formula, name = self.use.bound(table.schema)
-        try:
-            (whole,) = designs(formula, [table], table.schema)
-        except DoesNotApply:
-            return lambda rows: None
-
-        def of(rows: Places) -> RowMoments | None:
-            place = np.full(table.rows, -1, np.int64)
-            place[rows] = np.arange(len(rows))
-            at = place[whole.origin]
-            return self._of(whole.where(at >= 0), at[at >= 0], name, len(rows))
-
-        return of
-
-    def _of(self, design: DesignMatrix, at: Places, name: str, rows: int) -> RowMoments | None:
-        """The moments of a design whose rows stand ``at`` these places of so many."""
-        try:
-            found = score_parts(design, name) if design.rows > 1 else None
-        except DoesNotApply:
-            return None
-        if found is None:
-            return None
-        d, e, term = found.alone, found.left, found.term
-        lines = np.zeros((6, rows))
-        lines[:, at] = d * e, d, e, d * term, term, np.ones(len(d))
-
-        def value(sums: Floats) -> float:
-            if sums[5] <= 0:
-                return float("nan")
-            de, mean_d, mean_e, dt, mean_t = sums[:5] / sums[5]
-            below = dt - mean_d * mean_t
-            return float(found.value + (de - mean_d * mean_e) / below) if below > 0 else float("nan")
-
-        return RowMoments(lines, value)
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class Told:
     """What one table tells of the figure of a group.
 
@@ -154,6 +48,7 @@ class Told:
         noise, sampling: standard deviations.
         unseen: the share of the variance of a row's effect within cells, that the table does not see.
         table: the table.
+        effect: what a row more in each cell of the table does to the estimate.
     """
 
     value: float
@@ -161,6 +56,7 @@ class Told:
     sampling: float
     unseen: float
     table: NoisyTable
+    effect: Floats
 
     @property
     def loss(self) -> float:
@@ -207,18 +103,14 @@ class GroupFigure:
         total, spread = float(counts.sum()), sqrt(table.variance * len(here))
         if total < max(_SURE * spread, 1.0) or self.part.units.rows < _FEWEST or self.found is None:
             return None
-        found, cells = self.found, _position(here, table.cells(self.part.units))
-        means = _cell_means(found.lines, cells, len(here))
-        sums = means @ counts
-        value, slope = found.value(sums), _slope(found.value, sums)
-        effect, own = slope @ found.lines, slope @ means
-        whole = float(effect @ effect) / len(effect)
-        seen = float((own[cells] ** 2).mean())
+        cells = _position(here, table.cells(self.part.units))
+        value, own, whole, unseen = _told(self.found, _cell_means(self.found.lines, cells, len(here)), cells, counts)
         if not np.isfinite(value) or whole <= 0:
             return None
-        unseen = max(1 - seen / whole, 0.0)
         noise = sqrt(table.variance * float(own @ own))
-        told = Told(value, noise, sqrt(total * whole), unseen, table)
+        each = np.zeros(len(table.counts))
+        each[here] = own
+        told = Told(value, noise, sqrt(total * whole), unseen, table, each)
         return told if unseen <= 1 - self.moments.tells and noise <= _DROWNED * told.sampling else None
 
     def best(self, tables: Iterable[NoisyTable]) -> Told | None:
@@ -229,6 +121,20 @@ class GroupFigure:
                 told = self.told_by(t)
                 found += [told] if told is not None else []
         return min(found, key=lambda f: f.loss, default=None)
+
+    def beside_all(self, table: NoisyTable, known: Told) -> Told | None:
+        """What ``table`` tells of a column that is none of its own, held against all rows.
+
+        Then reference rows alone link cells and values, and may have drifted: pay within grades rises from year to
+        year.  The same cells and rows give the figure of all rows, too, which a table of the column has ``known``; by
+        what they miss of that the figure of a group is moved, as surveys are benchmarked.
+        """
+        mine, every = self.told_by(table), GroupFigure(self.moments, self.reference, (), 0).told_by(table)
+        if mine is None or every is None:
+            return None
+        apart = mine.effect - every.effect
+        noise = sqrt(table.variance * float(apart @ apart) + known.noise**2)
+        return replace(mine, value=mine.value - every.value + known.value, noise=noise, effect=apart)
 
     def placing(self, table: NoisyTable, codes: CodedTable, counts: Floats, variance: Floats) -> float:
         """The noise in where rows lie within cells, where records say so: these were placed by noisy answers.
@@ -260,7 +166,9 @@ class GroupFigure:
             if true is None or known is None:
                 continue
             means = _cell_means(known.lines, cells[theirs], len(here))
-            found = known.value(means @ np.bincount(cells[ours], minlength=len(here)))
+            means[: self.moments.given] = _cell_means(true.lines, cells[ours], len(here))[: self.moments.given]
+            counts = np.bincount(cells[ours], minlength=len(here)).astype(np.float64)
+            found = _told(known, means, cells[theirs], counts)[0]
             errors.append(found - true.value(true.lines.sum(axis=1)))
         return float(np.sqrt(np.mean(np.square(errors)))) if errors else float("nan")
 
@@ -280,6 +188,17 @@ class GroupFigure:
             ours, theirs = (np.bincount(cells[rows], minlength=size) / len(rows) for rows in halves)
             near.append(float(((ours - theirs) ** 2 / share).sum()))
         return sqrt(max(far, 0.0) / max(float(np.mean(near)), 1e-12))
+
+    def told_beside(self, other: "GroupFigure", table: NoisyTable) -> float:
+        """The figure by the lines of moments that are given here, and for the rest by the rows of ``other``."""
+        if self.found is None or other.found is None:
+            return float("nan")
+        here, means = self.here(table), []
+        for figure in (other, self):
+            cells = _position(here, table.cells(figure.part.units))
+            means.append(_cell_means(figure.found.lines, cells, len(here)) if figure.found else np.empty(0))
+        means[0][: self.moments.given] = means[1][: self.moments.given]
+        return self.found.value(means[0] @ table.counts[here])
 
     def told_apart(self, table: NoisyTable, needed: Iterable[str]) -> bool:
         """Whether cells of people tell each of the labels that the figure needs."""
@@ -301,6 +220,18 @@ class GroupFigure:
         part = reference.members(self.by, self.group)
         found = _moments_of(part, self.moments, self.by, self.group) if part.units.rows else None
         return float("nan") if found is None else found.value(found.lines.sum(axis=1))
+
+
+def _told(rows: RowMoments, means: Floats, cells: Places, counts: Floats) -> tuple[float, Floats, float, float]:
+    """A figure by counts of cells and the means of moments in them, with what a row more in each cell does to it.
+
+    Then the mean square of a row's effect, and the share of it within cells.
+    """
+    sums = means @ counts
+    value, slope = rows.value(sums), _slope(rows.value, sums)
+    effect, own = slope @ rows.lines, slope @ means
+    whole, seen = float(effect @ effect) / len(effect), float((own[cells] ** 2).mean())
+    return value, own, whole, max(1 - seen / whole, 0.0) if whole > 0 else 1.0
 
 
 def _dealt_anew(reference: Reference, table: NoisyTable) -> list[Reference]:

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import HedgerowError, JobError
-from hedgerow.inference.direct import SPLITS, GroupFigure, Moments, RatioMoments, ScoreMoments, exactly
+from hedgerow.inference.direct import SPLITS, GroupFigure, exactly
 from hedgerow.inference.estimate import Estimate, EstimateTable, normal, refused, with_interval
 from hedgerow.inference.evidence import Evidence, NoisyTable
+from hedgerow.inference.moments import LabelMoments, Moments, RatioMoments, ScoreMoments, below, inside, last_row_in
 from hedgerow.inference.reference import Reference
 from hedgerow.public import LISTED, CodedTable, Floats, Places
 from hedgerow.uses import AbstractUse, Coefficient, Mean, PersonRate, Quantile, Rate, Table, cell_names
 
-_GIVEN = 0.2  # of a coefficient's variance, where most of it lies in columns that are known row by row
 _OWN = 0.5  # of a coefficient's variance, in bands that were cut for its model: few public rows blur it
 _FEW = 2  # records for each public row: with more, public rows alone do not say how far they err
-_MODEL_CAUTION = (1.25, 2.0)  # times what splits leave out of a model: as far as answers are off (docs/inference.md)
+_MODEL_CAUTION = (1.25, 1.75)  # times what splits leave out of a model: as far as answers are off (docs/inference.md)
 _DEALT_CAUTION = 2.0  # times what labels dealt anew among people leave out (docs/inference.md)
 _MOST_BY_PEOPLE = 400  # cells: each is played by itself
 _REPLICATES = "hedgerow sample --replicates shows how far the file's own figure moves with the noise"
@@ -123,8 +123,7 @@ class _Asked:
             return self.by_moments(self.ratio(use.of_last_rows))
         in_file = self._in_file()
         return [
-            self._moments(self.ratio(_last_row_in(use, g)), (), 0, name, _at(in_file, g))
-            for g, name in self._groups()
+            self._moments(self.ratio(last_row_in(use, g)), (), 0, name, _at(in_file, g)) for g, name in self._groups()
         ]
 
     def ratio(self, numbers: Callable[[CodedTable], Floats]) -> RatioMoments:
@@ -153,7 +152,7 @@ class _Asked:
         known = tuple(c for c in columns if c in self.evidence.given)
         can = _can_be(self._rows[0].rows, columns, known)
         return [
-            self._moments(self.ratio(_inside(columns, i)), (), 0, n, _at(in_file, i))
+            self._moments(self.ratio(inside(columns, i)), (), 0, n, _at(in_file, i))
             if can[i]
             else self._none(known, n)
             for i, n in enumerate(names)
@@ -182,13 +181,13 @@ class _Asked:
         y = y[np.isfinite(y)]
         if len(y) < 2:
             return refused(use.name, name, self.level, "the rows that it leans on have no number there", in_file)
-        near = self.ratio(_below(use.of, float(np.quantile(y, share))))
-        told = GroupFigure(near, rows, use.groups, g).best(e.tables)
+        near = self.ratio(below(use.of, float(np.quantile(y, share))))
+        told = GroupFigure(near, rows, use.groups, g).best(t for t in e.tables if self._holds(t))
         if told is None:
             return self._unmeasured(name, in_file)
         curve = _curve(told.table, rows, use, g)
         value = _inverse(curve, share)
-        found = self._parts(self.ratio(_below(use.of, value)), told.table, (rows, other), use.groups, g)
+        found = self._parts(self.ratio(below(use.of, value)), told.table, (rows, other), use.groups, g)
         if found is None:
             return self._unmeasured(name, in_file)
         _, parts = found
@@ -209,7 +208,9 @@ class _Asked:
         if isinstance(use, Coefficient) and e.people is not None:
             return refused(use.name, name, self.level, _NO_MODEL_OF_PEOPLE, in_file)
         if isinstance(use, Coefficient) and e.given:
-            moments, tables = ScoreMoments(use, tells=_GIVEN), self._asked_for(use)
+            if not (own := self._asked_for(use)):
+                return self._unmeasured(name, in_file)
+            moments, tables = LabelMoments(use, own[0]), own
         elif isinstance(use, Coefficient):
             if e.relative is None:  # records of a model need not have the association of any three columns
                 why = "without a public table nothing says how the other columns of the model go together"
@@ -259,9 +260,11 @@ class _Asked:
         return tuple(t for t, tree in asked if tree is not None and set(tree.columns) == columns)
 
     def _asked_for(self, use: Coefficient) -> tuple[NoisyTable, ...]:
-        """The tables that were asked for a coefficient of this model: bands of its given columns with one label."""
-        given = {c for c in use.bound(self.evidence.schema)[0].columns if c in self.evidence.given}
-        asked = ((t, t.question.tree) for t in self.evidence.tables if len(t.question.columns) == 1)
+        """The table that was asked for a model's coefficient: the term's label in bands of the given columns."""
+        (formula, name), schema = use.bound(self.evidence.schema), self.evidence.schema
+        given = {c for c in formula.columns if c in self.evidence.given}
+        labels = {t.column for t in formula.terms for n in t.coefficients(schema.column(t.column)) if name in n}
+        asked = ((t, t.question.tree) for t in self.evidence.tables if set(t.question.columns) == labels)
         return tuple(t for t, tree in asked if tree is not None and set(tree.columns) == given)
 
     @cached_property
@@ -293,18 +296,35 @@ class _Asked:
         rows, other = references
         first, second = (r and GroupFigure(moments, r, by, g) for r in (rows, other))
         assert first is not None
-        told, again = first.told_by(table), second and second.told_by(table)
+        if self._holds(table):
+            told, again = first.told_by(table), second and second.told_by(table)
+        else:
+            known = GroupFigure(moments, rows, (), 0).best(t for t in self.evidence.tables if self._holds(t))
+            told, again = (f and known and f.beside_all(table, known) for f in (first, second))
         if told is None:
             return None
         public = second if self.evidence.given and again is not None else first
         played = self._played(public or first, first, table)
         apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
-        whole = isinstance(self.use, Coefficient) and not self.evidence.given  # given columns are no model's
-        more = float(np.clip(first.further_than_played(table), *_MODEL_CAUTION)) if whole else 1.0
+        if second is not None and moments.given:  # what records leave of a label, or public rows
+            apart = (first.told_beside(second, table) - told.value) / sqrt(2)
+        more = 1.0
+        if isinstance(self.use, Coefficient):  # how far given rows are off nobody asks: they are the table's own
+            far = 0.0 if self.evidence.given else first.further_than_played(table)
+            more = float(np.clip(far, *_MODEL_CAUTION))
         recipe = sqrt((more * played) ** 2 + apart**2)
         noise = sqrt(told.noise**2 + self._placing(first, table) ** 2)
-        parts = {"sampling": told.sampling * self.sampling, "noise": noise, "recipe": recipe}
+        chance = told.sampling
+        if isinstance(moments, LabelMoments):  # bands have no part in it
+            chance = (exactly(ScoreMoments(moments.use), rows, by, g) or (0.0, float("nan")))[1]
+        parts = {"sampling": chance * self.sampling, "noise": noise, "recipe": recipe}
         return told.value, parts
+
+    def _holds(self, table: NoisyTable) -> bool:
+        """Whether cells tell values of the figure's own column, or rows do that are known with it."""
+        e, of, tree = self.evidence, getattr(self.use, "of", ""), table.question.tree
+        known = not of or of in e.given or e.people is not None
+        return known or of in table.columns or (tree is not None and of in tree.columns)
 
     def _played(self, public: GroupFigure, known: GroupFigure, table: NoisyTable) -> float:
         """What the cells leave out, played with halves of public rows.
@@ -345,6 +365,8 @@ class _Asked:
         split = "the public table" if self.evidence.relative is not None else rows
         what = "answers" if self.evidence.people is None else "counts of people"
         told = f"From the noisy {what} about {table.question}; within their cells from {rows}."
+        if not self._holds(table):
+            told = f"{told[:-1]}, held against the answers about {getattr(self.use, 'of', '')} of all rows."
         dealt = "" if self.evidence.people is None else ", and by dealing out labels anew where these were counted"
         return f"{told} What that leaves out was played with {SPLITS} splits of {split} that drift apart{dealt}."
 
@@ -434,26 +456,6 @@ def _chance(share: Floats, rows: Floats | float) -> Floats:
 def _codes(e: Evidence, use: Rate) -> Floats:
     wanted = pl.DataFrame({use.of: pl.Series(use.values, dtype=pl.String)})
     return np.asarray(e.schema.coding.encode(wanted, [use.of])[use.of])
-
-
-def _inside(columns: tuple[str, ...], cell: int) -> Callable[[CodedTable], Floats]:
-    """Whether a row lies in a cell."""
-    return lambda table: (table.cells(columns) == cell).astype(np.float64)
-
-
-def _last_row_in(use: PersonRate, group: int) -> Callable[[CodedTable], Floats]:
-    """Of people whose last row lies in a group, whether it is ever true of them."""
-    return lambda table: np.where(table.cells(use.groups) == group, use.of_last_rows(table), np.nan)
-
-
-def _below(of: str, value: float) -> Callable[[CodedTable], Floats]:
-    """Whether a row lies at or below a value."""
-
-    def numbers(table: CodedTable) -> Floats:
-        y = table.numbers(of)
-        return np.where(np.isfinite(y), (y <= value).astype(np.float64), np.nan)
-
-    return numbers
 
 
 Curve = tuple[Floats, Floats]

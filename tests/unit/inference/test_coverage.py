@@ -8,10 +8,11 @@ import pytest
 
 from hedgerow.answers import StandInGate
 from hedgerow.inference import Evidence, estimates
-from hedgerow.inference.direct import GroupFigure, ScoreMoments
+from hedgerow.inference.direct import GroupFigure
+from hedgerow.inference.moments import ScoreMoments
 from hedgerow.inference.reference import Reference
 from hedgerow.public import Budget, CodedTable, Guarantee, Marginal, Measurement, Schema, Statistic, Tariff
-from hedgerow.recipes.statistics import additive_points, question_of
+from hedgerow.recipes.statistics import additive_points, question_of, response_bands
 from hedgerow.uses import AbstractUse, Coefficient, Mean, Quantile, Rate, Table
 
 SCHEMA = Schema.loads("""
@@ -175,6 +176,40 @@ def test_a_coefficient_is_the_wider_the_further_the_answers_lie_from_the_public_
             ratios.append(figure.further_than_played(told.table))
         wide.append(max(ratios) if drift == 0 else min(ratios))
     assert wide[0] < 1.25 < 1.75 < wide[1], wide
+
+
+def test_the_coefficient_of_an_attached_label_does_not_lean_on_the_labels_that_were_drawn() -> None:
+    """A third of the labels are dealt anew within grades, so that the file's own coefficient is a third too small."""
+    rng, budget = np.random.default_rng(10), Budget(100.0)
+    secret, public = rows(40_000, rng), rows(40_000, rng)
+    sex, grade = secret.frame["sex"].to_numpy().copy(), secret.frame["grade"].to_numpy()
+    for g in "abcde":
+        some = np.flatnonzero((grade == g) & (rng.random(len(sex)) < 1 / 3))
+        sex[some] = sex[rng.permutation(some)]
+    drawn = secret.with_frame(secret.frame.with_columns(pl.Series("sex", sex)))
+    use = Coefficient(MODEL, "sex[F]", tolerance=1)
+    tree = response_bands(SCHEMA, use.bound(SCHEMA)[0], ("sex",), public.codes(SCHEMA.attributes))
+    gate = StandInGate(Tariff(SCHEMA.coding, Guarantee(), budget.measure), budget, secret, secret.rows, rng)
+    answers = gate.measure([Marginal(("sex",), tree)], budget.total)
+    (found,) = estimates(Evidence(SCHEMA, answers, drawn, public, ("grade", "pay")), use)
+    own, file = (_figures(t, "coefficient")[0] for t in (secret, drawn))
+    assert abs(file - own) > 0.3 * abs(own)
+    assert found.estimate is not None and abs(found.estimate - own) < 0.03 * abs(own)
+
+
+def test_a_mean_that_cells_of_other_columns_tell_is_held_against_the_mean_of_all() -> None:
+    """Pay within grades was lower when the public rows were made; answers about pay say by how much."""
+    rng, budget = np.random.default_rng(11), Budget(50.0)
+    secret, public = rows(20_000, rng), rows(20_000, rng)
+    old = public.with_frame(public.frame.with_columns((pl.col("pay") - 8).clip(0)))
+    gate = StandInGate(Tariff(SCHEMA.coding, Guarantee(), budget.measure), budget, secret, secret.rows, rng)
+    answers = gate.measure([Marginal(("grade", "sex")), Marginal(("pay",))], budget.total)
+    use, figures = USES["mean"]
+    for e, true in zip(estimates(Evidence(SCHEMA, answers, old, old), use), figures(secret), strict=True):
+        assert e.estimate is not None and abs(e.estimate - true) < 2, e
+        assert "held against the answers about pay" in e.basis
+    for e in estimates(Evidence(SCHEMA, answers[:1], old, old), use):
+        assert e.estimate is None and "cannot tell" in e.basis
 
 
 def test_public_rows_are_tilted_to_the_records_of_each_release() -> None:
