@@ -16,9 +16,10 @@ from hedgerow.recipes.blend.axes import axes_of
 from hedgerow.recipes.blend.signs import Signs, in_threes, sides_of, sign_question
 
 COLUMNS = 12
-SIDES = [np.arange(4 - 2 * (i % 2)) % 2 for i in range(3)]
+SIZES = [4, 2] * 6
+SIDES = [np.arange(size) % 2 for size in SIZES[:3]]
 SCHEMA = "".join(
-    f'[columns.c{i}]\nkind = "{"ordered" if i % 2 else "categorical"}"\nvalues = {[*map(str, range(4 - 2 * (i % 2)))]}\n'
+    f'[columns.c{i}]\nkind = "{"ordered" if i % 2 else "categorical"}"\nvalues = {[*map(str, range(SIZES[i]))]}\n'
     for i in range(COLUMNS)
 ).replace("'", '"')
 
@@ -26,7 +27,7 @@ SCHEMA = "".join(
 def table(rows: int) -> pl.DataFrame:
     """Columns 1 and 3, of two values each, are the same, 2 is near 0; all others go with nothing."""
     rng = np.random.default_rng(5)
-    codes = [rng.integers(0, 4 - 2 * (i % 2), rows) for i in range(COLUMNS)]
+    codes = [rng.integers(0, size, rows) for size in SIZES]
     codes[3] = codes[1]
     codes[2] = np.where(rng.random(rows) < 0.9, codes[0], codes[2])
     return pl.DataFrame({f"c{i}": c.astype(str) for i, c in enumerate(codes)})
