@@ -7,6 +7,8 @@ from itertools import combinations
 from math import erfc, sqrt
 from typing import Any, ClassVar, final
 
+import numpy as np
+
 from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import TREE_BLEND
@@ -123,7 +125,9 @@ class TreeBlend(AbstractBlend):
         first = self._predicted(axes, public)
         chosen, bands = self._resolutions(axes, margins, price, float(cost), first)
         every = len(axes.names) * (len(axes.names) - 1) // 2
-        if 0 < len(chosen) + len(bands) < every and axes.crossed is None and min(axes.shape) > 1:
+        if 0 < len(chosen) + len(bands) < every and self._signs_help(
+            axes, float(margins[0].sum()), price, float(cost)
+        ):
             noisy = noisy_signs(gate, noisy, cost)
         elif chosen or bands:
             questions = [axes.question(p) for p in chosen]
@@ -165,7 +169,8 @@ class TreeBlend(AbstractBlend):
 
         Every pair makes the noise of all larger, so that those which two bands of each column do not make bearable
         are left out, the noisiest first, and those with a column that a use predicts last.  Where some are, all pairs
-        are looked at by signs instead.  None left is the low-budget regime: no pair is worth its noise.
+        are looked at by signs instead, if that can be borne.  None left is the low-budget regime: no pair is worth
+        its noise.
         """
         pairs = list(combinations(range(len(axes.names)), 2))
         plain = [len(parts) == 1 for parts in axes.parts]  # a cross of groups has no bands
@@ -183,6 +188,13 @@ class TreeBlend(AbstractBlend):
                 rest = (p for p in order[:many] if p not in chosen)
                 return chosen, {p: banding.bearable(p, sd, self.bearable) for p in rest}
         return [], {}
+
+    def _signs_help(self, axes: Axes, rows: float, price: Price, cost: float) -> bool:
+        """Whether all pairs can be looked at by signs, and their noise can be borne: as of four even cells."""
+        if axes.crossed is not None or min(axes.shape) < 2:
+            return False
+        counts = sum(2 ** (len(k) - 1) for k in in_threes(len(axes.names)))
+        return moved(np.full(4, rows / 4), sqrt(price.variance(4 * cost / counts))) <= self.bearable
 
     def _second_look(
         self, gate: Answers, noisy: NoisyTables, cost: Fraction, predicted: Collection[int] = ()
