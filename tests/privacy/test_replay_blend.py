@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hedgerow.public.costs.accounting import Guarantee
+from hedgerow.recipes import TreeBlend
 from hedgerow.release.bundle import BundleReader
 from tests.privacy.checks import check_run, quick_folder
 from tests.privacy.recipe_world import write_blend
@@ -81,3 +82,20 @@ def test_every_byte_is_the_same_where_declared_uses_are_measured_and_estimated(
         asked, told = [m.question for _, m in made.answers], {e.name for e in made.contents.estimates}
     assert any(q.tree for q in asked), "no bands of the coefficient were asked"
     assert told >= {"mean pay", "a coefficient"}
+
+
+@given(data=st.data())
+@FEW
+def test_every_byte_is_the_same_where_pairs_are_looked_at_by_signs(data: st.DataObject) -> None:
+    guarantee, others = next(iter(GUARANTEES.values())), _others(1)
+    pair = data.draw(neighbours(guarantee))
+
+    def write(folder: Path, given: Guarantee, *, delta: str) -> Path:
+        return write_blend(folder, given, "tree_blend", delta=delta)
+
+    with quick_folder() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TreeBlend, "_resolutions", lambda *_: ([(0, 1)], {}))  # noise leaves the other pairs out
+        check_run(Path(folder), guarantee, "1e-6", Pair(others + pair.here, others + pair.there), write)
+        made = BundleReader(Path(folder) / "here" / "release")
+        trees = [m.question.tree for _, m in made.answers if m.question.tree]
+    assert any(t.leaves == 4 and len(t.columns) == 3 for t in trees), "nothing was looked at by signs"

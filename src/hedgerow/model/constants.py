@@ -14,6 +14,7 @@ _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
 _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"
 _LINES = "chosen on acs_ma, adult_halves and personnel at epsilon 0.1 and 1, with pretended noise"
+_SIGNS = "taken over from an earlier trial on acs_ma and adult_halves at epsilon 0.1; no other value was compared"
 _DESCENT = "chosen on adult, acs_ma and personnel at epsilon 1, and on personnel at 10, with pretended noise"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
@@ -92,6 +93,9 @@ class TreeBlendConstants(BlendConstants):
         0.06, "of the rows", "the same for the middle one of all paths; above, no path is measured", _TRIPLES
     )
     choice_part: Fraction = chosen(Fraction(1, 5), "of a path's cost", "for choosing it")
+    false_pairs: float = chosen(
+        0.3, "of the pairs", "that a look by signs picks out which chance may have made", _SIGNS
+    )
     most_bands: int = chosen(40, "bands", "the most of a column in a pair that is measured in bands", _WORK)
 
 

@@ -30,6 +30,7 @@ from hedgerow.public import Measurement, impossible, law_of
 from hedgerow.recipes.base import drawable
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.bands import BandedPair, noise_beyond, with_margins_of
+from hedgerow.recipes.blend.signs import Signs
 
 Variance = float | Floats
 _K = TypeVar("_K", Key, Pair)
@@ -54,6 +55,7 @@ class NoisyTables:
     )
     bands: Mapping[Pair, BandedPair] = field(default_factory=dict)  # of the pairs that are measured in bands
     banded: dict[Pair, list[Measurement]] = field(default_factory=dict)  # what was measured of them
+    signs: Signs | None = None  # a first look at all pairs, where their cells would drown in noise
 
     def plus(self, more: Mapping[Key, Measurement]) -> "NoisyTables":
         """The same with further answers."""
@@ -66,7 +68,9 @@ class NoisyTables:
     def changed(self, change: Callable[[Measurement], Measurement]) -> "NoisyTables":
         """The same with every answer changed."""
         tables = {k: list(map(change, v)) for k, v in self.tables.items()}
-        return replace(self, tables=tables, banded={p: list(map(change, v)) for p, v in self.banded.items()})
+        banded = {p: list(map(change, v)) for p, v in self.banded.items()}
+        signs = self.signs and replace(self.signs, answers={k: change(m) for k, m in self.signs.answers.items()})
+        return replace(self, tables=tables, banded=banded, signs=signs)
 
     @cached_property
     def pooled(self) -> dict[Key, tuple[Floats, float]]:
@@ -92,6 +96,23 @@ class NoisyTables:
             counts = np.stack([m.counts.astype(np.float64) for m in answers])
             pooled[pair] = np.asarray(weights @ counts / weights.sum()), float(1 / weights.sum())
         return pooled
+
+    @cached_property
+    def signed(self) -> dict[Pair, tuple[BandedPair, Floats, float]]:
+        """For each pair whose signs were looked at: its sides, a table of them, and the variance of its noise.
+
+        How many rows are on the same side follows in part from how many are on each side of either column, so that
+        an error in these passes for association: it counts as noise.
+        """
+        if self.signs is None:
+            return {}
+        sides, margins = self.signs.sides, self.margins()
+        uneven = [1 - 2 * float(m[s > 0].sum() / max(m.sum(), 1.0)) for m, s in zip(margins, sides, strict=True)]
+        doubt = [v * s.sum() * (s == 0).sum() / len(s) for (_, v), s in zip(self.noisy_margins, sides, strict=True)]
+        return {
+            (i, j): (bands, table, noise + float(uneven[j] ** 2 * doubt[i] + uneven[i] ** 2 * doubt[j]))
+            for (i, j), (bands, table, noise) in self.signs.tables().items()
+        }
 
     def _summed(self, m: Measurement, key: Key, to: Key) -> tuple[Floats, float]:
         """What a noisy table says of a smaller one within it, and the variance of its noise."""
@@ -150,11 +171,8 @@ class NoisyTables:
         return [quiet_tails(c, v, steps=s, hidden=hidden, most=most) for (c, v), s in told]
 
     def pairs(self) -> list[Pair]:
-        """The pairs that were measured, in bands or not."""
-        return [
-            *((k[0], k[1]) for k in self.tables if len(k) == 2),
-            *(p for p in self.banded if p not in self.tables),
-        ]
+        """The pairs that were measured, in bands, by signs or cell by cell."""
+        return list(dict.fromkeys([*((k[0], k[1]) for k in self.tables if len(k) == 2), *self.banded, *self.signed]))
 
     def spread(self, pairs: Sequence[Pair]) -> list[Floats]:
         """The variance of the true cells of ``pairs`` around what the tree says of them."""
@@ -200,7 +218,10 @@ class NoisyTables:
         return BlendModel(self.total, self.axes.names, self.axes.coding, start, layout)
 
     def _shrunk(self, pair: Pair, mean: Floats, margins: Sequence[Floats], like: Moments | None) -> Floats:
-        """A noisy pair shrunk towards ``mean``, first in its bands; its rare values, if they are merged, as one."""
+        """A noisy pair shrunk towards ``mean``, the coarsest look first; its rare values, if merged, as one."""
+        if pair in self.signed:
+            bands, table, noise = self.signed[pair]
+            mean = bands.shrunk(table, noise, mean, like)
         if pair in self.banded:
             mean = self.bands[pair].shrunk(*self.pooled_bands[pair], mean, like)
         if pair not in self.tables:
@@ -219,6 +240,9 @@ class NoisyTables:
 
     def _cells(self, pair: Pair, mean: Floats) -> tuple[Floats, Floats, float]:
         """The noisy cells of a pair, or of its bands, with the margins of ``mean``; their mean and noise."""
+        if pair not in self.tables and pair not in self.banded:
+            bands, table, noise = self.signed[pair]
+            return bands.seen(table, mean, noise)
         if pair not in self.tables:
             table, noise = self.pooled_bands[pair]
             return self.bands[pair].seen(table, mean, noise)

@@ -4,19 +4,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from math import sqrt
+from math import erfc, sqrt
 from typing import Any, ClassVar, final
+
+import numpy as np
 
 from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.model.base import AbstractModel
+from hedgerow.model.constants import TREE_BLEND
 from hedgerow.model.records import Triple
-from hedgerow.model.tables import Floats, Key, Pair
+from hedgerow.model.tables import Floats, Key, Pair, drift_of
 from hedgerow.public import Budget, Measure, Measurement, PublicData, Spend, Tariff
 from hedgerow.recipes.blend.allocation import Price, moved, shares_by_gain, worth_of
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.bands import BandedPair, Banding
 from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_triples, with_worst_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
+from hedgerow.recipes.blend.signs import Signs, beyond_chance, in_threes, sides_of, sign_question
 
 _TRIPLES = 3  # where the job names no number
 
@@ -120,7 +124,12 @@ class TreeBlend(AbstractBlend):
         margins = noisy.margins()
         first = self._predicted(axes, public)
         chosen, bands = self._resolutions(axes, margins, price, float(cost), first)
-        if chosen or bands:
+        every = len(axes.names) * (len(axes.names) - 1) // 2
+        if 0 < len(chosen) + len(bands) < every and self._signs_help(
+            axes, float(margins[0].sum()), price, float(cost)
+        ):
+            noisy = noisy_signs(gate, noisy, cost)
+        elif chosen or bands:
             questions = [axes.question(p) for p in chosen]
             questions += [axes.banded_question(p, b.first, b.second) for p, b in bands.items()]
             answers = gate.measure(questions, cost)
@@ -139,7 +148,9 @@ class TreeBlend(AbstractBlend):
         choosing = gate.tariff.measure != "gdp"  # which has no law but the Gaussian
         triples = wished if choosing and quiet_paths(noisy, price, each) else 0
         rest = left - kept - kept_figures - triples * each
-        if chosen or bands:
+        if noisy.signs is not None:
+            noisy = self._sharper_look(gate, noisy, rest, first)
+        elif chosen or bands:
             noisy = self._second_look(gate, noisy, rest, first)
         elif rest > 0:
             again = gate.measure(ones, rest, weights=one_way_weights(axes))
@@ -157,8 +168,9 @@ class TreeBlend(AbstractBlend):
         """The pairs that are measured cell by cell, and those that are measured in bands, and which.
 
         Every pair makes the noise of all larger, so that those which two bands of each column do not make bearable
-        are left out, the noisiest first, and those with a column that a use predicts last.  None left is the
-        low-budget regime: no pair is worth its noise.
+        are left out, the noisiest first, and those with a column that a use predicts last.  Where some are, all pairs
+        are looked at by signs instead, if that can be borne.  None left is the low-budget regime: no pair is worth
+        its noise.
         """
         pairs = list(combinations(range(len(axes.names)), 2))
         plain = [len(parts) == 1 for parts in axes.parts]  # a cross of groups has no bands
@@ -177,6 +189,13 @@ class TreeBlend(AbstractBlend):
                 return chosen, {p: banding.bearable(p, sd, self.bearable) for p in rest}
         return [], {}
 
+    def _signs_help(self, axes: Axes, rows: float, price: Price, cost: float) -> bool:
+        """Whether all pairs can be looked at by signs, and their noise can be borne: as of four even cells."""
+        if axes.crossed is not None or min(axes.shape) < 2:
+            return False
+        counts = sum(2 ** (len(k) - 1) for k in in_threes(len(axes.names)))
+        return moved(np.full(4, rows / 4), sqrt(price.variance(4 * cost / counts))) <= self.bearable
+
     def _second_look(
         self, gate: Answers, noisy: NoisyTables, cost: Fraction, predicted: Collection[int] = ()
     ) -> NoisyTables:
@@ -191,19 +210,52 @@ class TreeBlend(AbstractBlend):
         noise += [(noisy.pooled[p] if p in noisy.tables else noisy.pooled_bands[p])[1] for p in pairs]
         worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of(pairs, predicted)
         shares = shares_by_gain(spread, noise, worth, Price(gate.tariff), float(cost))
-        weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
-        asked = [(k, w) for k, w in zip([*singles, *pairs], weights, strict=True) if w > 0]
-        asked.sort(key=lambda a: a[1])  # like scales of noise together: each is prepared once
+        asked = shared_out([*singles, *pairs], shares)
         bands = {k: b for k, b in noisy.bands.items() if k not in noisy.tables}
         questions = [
             noisy.axes.banded_question(k, bands[k].first, bands[k].second) if k in bands else noisy.axes.question(k)
-            for k, _ in asked
+            for k in asked
         ]
-        told = dict(
-            zip((k for k, _ in asked), gate.measure(questions, cost, weights=[w for _, w in asked]), strict=True)
-        )
+        told = dict(zip(asked, gate.measure(questions, cost, weights=list(asked.values())), strict=True))
         noisy = noisy.plus({k: m for k, m in told.items() if k not in bands})
         return noisy.plus_bands({}, {k: m for k, m in told.items() if k in bands})
+
+    def _sharper_look(
+        self, gate: Answers, noisy: NoisyTables, cost: Fraction, predicted: Collection[int] = ()
+    ) -> NoisyTables:
+        """What is left after a look by signs: one-way tables, and the pairs that chance does not explain.
+
+        These, and those with a column that a use predicts, are asked for in the finest bands that can be borne.
+        """
+        axes, margins, price = noisy.axes, noisy.margins(), Price(gate.tariff)
+        chances = dict[Pair, float]()
+        for p, (bands, table, noise) in noisy.signed.items():
+            seen, mean, left = bands.seen(table, outer(margins, *p), noise)
+            chances[p] = erfc(abs(float(seen[0] - mean[0])) / sqrt(2 * left))
+        kept = beyond_chance(chances, TREE_BLEND.false_pairs)
+        kept += [p for p in chances if p not in kept and set(p) & set(predicted)]
+        sd = sqrt(price.variance(float(cost) / max(len(kept), 1)))
+        banding = Banding(margins, axes.steps)
+        finer = {p: banding.bearable(p, sd, self.bearable) for p in kept}
+        spread, noise_of = [m**2 for m in margins], [v for _, v in noisy.noisy_margins]
+        for p, fine in finer.items():
+            bands, table, noise = noisy.signed[p]
+            seen, mean, left = bands.seen(table, outer(margins, *p), noise)
+            drift = drift_of([seen], [mean], [left])
+            spread.append(drift.variance(fine.independent(p, margins)))
+            noise_of.append(noise * bands.size / fine.size)
+        singles = [(i,) for i in range(len(axes.names))]
+        worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of(kept, predicted)
+        asked = shared_out([*singles, *kept], shares_by_gain(spread, noise_of, worth, price, float(cost)))
+        questions = [
+            axes.banded_question((k[0], k[1]), finer[k[0], k[1]].first, finer[k[0], k[1]].second)
+            if len(k) == 2
+            else axes.question(k)
+            for k in asked
+        ]
+        told = dict(zip(asked, gate.measure(questions, cost, weights=list(asked.values())), strict=True))
+        noisy = noisy.plus({k: m for k, m in told.items() if len(k) == 1})
+        return noisy.plus_bands(finer, {(k[0], k[1]): m for k, m in told.items() if len(k) == 2})
 
     @staticmethod
     def _part(share: float) -> Fraction:
@@ -238,6 +290,22 @@ def records_of(asked: AskedTables) -> AbstractModel:
     """Records that agree with all answers, without a public table."""
     model = asked.model or with_triples(asked.noisy, asked.triples)
     return AbstractBlend.with_tables(model, asked.noisy, asked.required, asked.figures)
+
+
+def noisy_signs(gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
+    """A first look at all pairs by signs, each with the same noise: a question of three columns has four counts."""
+    axes, told = noisy.axes, zip(noisy.margins(), noisy.axes.steps, strict=True)
+    sides = [sides_of(m, steps=s) for m, s in told]
+    keys = in_threes(len(axes.names))
+    questions = [sign_question(axes, k, sides) for k in keys]
+    answers = gate.measure(questions, cost, weights=[Fraction(q.leaves) for q in questions])
+    return replace(noisy, signs=Signs(sides, dict(zip(keys, answers, strict=True))))
+
+
+def shared_out(keys: Sequence[Key], shares: Floats) -> dict[Key, Fraction]:
+    """The tables that get a share of a cost, like shares together: each scale of noise is prepared once."""
+    weights = [Fraction(float(s)).limit_denominator(10**6) for s in shares]
+    return dict(sorted(((k, w) for k, w in zip(keys, weights, strict=True) if w > 0), key=lambda a: a[1]))
 
 
 def one_way_weights(axes: Axes) -> list[Fraction]:
