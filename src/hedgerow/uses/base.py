@@ -341,7 +341,7 @@ class AbstractUse(ABC):
 
     @classmethod
     def needed(cls) -> tuple[str, ...]:
-        """The keys that a use of this kind must have in a job file, besides its name and tolerance."""
+        """The keys that a use of this kind must have in a job file, besides its tolerance."""
         return tuple(f.name for f in fields(cls) if f.default is MISSING)
 
     @classmethod
@@ -352,9 +352,8 @@ class AbstractUse(ABC):
     @classmethod
     def mistakes(cls, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """What is wrong with a ``[[use]]`` of this kind: the key, and what to say of it."""
-        for key in ("name", "tolerance"):
-            if key not in data:
-                yield key, "is needed and is not there"
+        if "tolerance" not in data:
+            yield "tolerance", "is needed and is not there"
         if absent := sorted(set(cls.needed()) - set(data)):
             yield "", f"kind = {cls.kind!r} needs {', '.join(absent)}"
         for extra in sorted(set(data) - set(cls.allowed())):
