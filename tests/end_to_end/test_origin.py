@@ -154,7 +154,9 @@ def test_of_a_point_in_time_the_pages_say_that_the_day_alone_is_given(tmp_path: 
     """A drafted format with the hour broke a plan off when records were decoded, and "as in the target" was false."""
     n = 300
     seen = pl.datetime_range(pl.datetime(2017, 1, 1, 6), pl.datetime(2017, 6, 30, 6), "37m", eager=True).head(n)
-    rows = pl.DataFrame({"seen": seen.dt.to_string("%Y-%m-%dT%H:%M:%SZ"), "sex": ["FM"[i % 3 == 0] for i in range(n)]})
+    rows = pl.DataFrame(
+        {"seen": seen.dt.to_string("%Y-%m-%dT%H:%M:%SZ"), "sex": ["FM"[i % 3 == 0] for i in range(n)]}
+    )
     job = hr.Job(
         confidential=hr.Confidential(rows, name="stops"),
         public=hr.Public(rows.head(n - 60), provenance="made up"),
@@ -168,7 +170,9 @@ def test_of_a_point_in_time_the_pages_say_that_the_day_alone_is_given(tmp_path: 
     release = job.run(tmp_path / "release", forecast=False)
     assert release.verify() and release.records["seen"].to_list() == seen.dt.date().to_list()
     assert release.contents.given["seen"] == 0
-    assert "Of seen the day alone is given, not the hour." in flat((release.folder / "report.html").read_text("utf-8"))
+    assert "Of seen the day alone is given, not the hour." in flat(
+        (release.folder / "report.html").read_text("utf-8")
+    )
 
 
 @pytest.mark.parametrize("writing", ["text", "float"])

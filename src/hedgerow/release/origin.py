@@ -131,7 +131,8 @@ def _attached(contents: Contents) -> str:
         f"{which}, with synthetic values of {listed(drawn)}{_once(contents)}. Only {these} "
         f"synthetic: drawn from {_from_what(contents)}. Everything else is given, row by row as in {target}: "
         f"{listed(list(contents.given))}{instead * (outside > 0)}."
-        + f" Of {listed(timed)} the day alone is given, not the hour." * bool(timed)
+        + f" Of {listed(timed)} the day alone is given, not the hour."
+        * bool(timed)
     )
 
 

@@ -294,7 +294,10 @@ class AbstractUse(ABC):
 
     def from_noise(self, size: float, cells: int, rows: int | None) -> tuple[float | None, str]:
         """The error to expect where the noise on a cell has this mean size, and what that rests on."""
-        return None, "say assumed_rows (a public guess), or name a public table, to judge this use"
+        return (
+            None,
+            "no forecast: the job says no number of rows (assumed_rows, a public guess) and names no public table",
+        )
 
     # Names of cells and groups -------------------------------------------------------------------------------------
 

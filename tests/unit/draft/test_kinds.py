@@ -159,7 +159,9 @@ def test_points_in_time_are_dates_and_neither_names_nor_free_text(written: str, 
     table = frame(seen=when.dt.to_string(written) if written else when)
     drawn = drafted(table, tmp_path, "public.csv" if written else "public.parquet")
     found = next(c for c in drawn.columns if c.name == "seen")
-    assert isinstance(found, Sketch) and found.kind == "date" and found.bins is not None and found.bins.unit == "month"
+    assert (
+        isinstance(found, Sketch) and found.kind == "date" and found.bins is not None and found.bins.unit == "month"
+    )
     assert found.format == (written or "%Y-%m-%d")
     said = " ".join(found.remarks)
     assert ("the day is kept, not the hour" in said) == bool(written) and "swapped" not in said
@@ -173,7 +175,6 @@ def test_a_date_after_all_that_the_public_table_has_is_not_published_as_the_last
     _, found = fits(drawn, frame(hired=day.dt.offset_by("3y")))
     assert (found["hired"].clamped, found["hired"].outside) == (0, N)
     assert any(isinstance(c, Sketch) and c.name == "hired" and c.check for c in drawn.columns)
-
 
 
 def test_days_that_could_be_months_ask_for_a_look(tmp_path: Path) -> None:

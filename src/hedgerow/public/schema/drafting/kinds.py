@@ -147,7 +147,11 @@ def _share(part: int, of: int) -> str:
 FORMATS = (
     *("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%Y%m%d", "%d%b%Y", "%d-%b-%Y"),
     *(f"%Y-%m-%d{t}%H:%M{s}" for s in (":%S", "", ":%SZ", ":%S%z", ":%S%.f", ":%S%.fZ", ":%S%.f%z") for t in "T "),
-    *(f"{day} {time}" for time in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p") for day in ("%d/%m/%Y", "%m/%d/%Y")),
+    *(
+        f"{day} {time}"
+        for time in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+        for day in ("%d/%m/%Y", "%m/%d/%Y")
+    ),
     *("%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"),
 )
 """The ways of writing a day, alone or with the time: what is tried first is what most files have."""
