@@ -164,7 +164,7 @@ def test_of_a_point_in_time_the_pages_say_that_the_day_alone_is_given(tmp_path: 
         schema=hr.Schema.draft(rows),
         budget=hr.Budget(epsilon=5),
         recipe=hr.recipes.GuidedTree(columns=["sex"]),
-        formats=["csv"],
+        formats=("csv",),
         ledger=str(tmp_path / "ledger.db"),
     )
     release = job.run(tmp_path / "release", forecast=False)

@@ -26,8 +26,8 @@ _MOST_BY_PEOPLE = 400  # cells: each is played by itself
 _REPLICATES = "hedgerow sample --replicates shows how far the file's own figure moves with the noise"
 _STEPS = f"people were counted by first records and steps, which tell no figure of rows. {_REPLICATES}"
 _DRAWN = (
-    "the counts were drawn from urns, and no noise was added to them. How far one may be from the true one is said by "
-    "the law of the draw, with the prior weights of the statement"
+    "the counts were drawn from urns, and no noise was added to them. How far one may be from the true one is said "
+    "by the law of the draw, with the prior weights of the statement"
 )
 _NO_MODEL_OF_PEOPLE = (
     "people were counted by facts about all of their rows, and no such fact tells a coefficient of a model of rows. "

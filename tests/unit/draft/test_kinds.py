@@ -154,7 +154,7 @@ def test_dates_are_read_as_written_and_binned_by_the_calendar(
     ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", ""],
 )
 def test_points_in_time_are_dates_and_neither_names_nor_free_text(written: str, tmp_path: Path) -> None:
-    """As text in any usual way of writing, or as the file's own type; of a text the draft says that the day is kept."""
+    """As text in any usual way of writing, or as the file's own type; of a text the draft says what is kept."""
     when = pl.Series(np.linspace(1.4e15, 1.5e15, N).astype(np.int64)).cast(pl.Datetime("us"))
     table = frame(seen=when.dt.to_string(written) if written else when)
     drawn = drafted(table, tmp_path, "public.csv" if written else "public.parquet")
