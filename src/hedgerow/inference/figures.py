@@ -378,7 +378,7 @@ class _Asked:
         asked = _asked(self.use)
         if self.evidence.people is not None:
             return f"Where people are counted only facts about them are measured, no use by itself. {_REPLICATES}"
-        if any(_asked(u) == asked for u in self.evidence.declared):
+        if any(_asked(u) == asked or u.name == self.use.name for u in self.evidence.declared):  # but for references
             return "It was declared: the next job needs a larger epsilon for it, larger groups, or fewer uses"
         said = ", ".join(f"{k} = {_toml(v)}" for k, v in asked.items())
         return f"Declare it in the next job, [[use]] {said}, and the recipe measures it if the budget allows"
