@@ -139,7 +139,7 @@ def _as_markdown(value: object) -> object:
 
 
 _MOST_TABLES, _MOST_CELLS, _MOST_LISTED = 200, 200, 200
-_MOST_JOINTS, _MOST_ROWS, _MOST_DOTS, _MOST_FIELDS, _MOST_GROUPS = 12, 60, 400, 600, 40
+_MOST_JOINTS, _MOST_ROWS, _MOST_DOTS, _MOST_GROUPS = 12, 60, 400, 40
 _STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
 """From which share on the noise of a cell makes its field darker."""
 
@@ -293,7 +293,7 @@ def _sections(contents: Contents) -> dict[str, Any]:
         "curves": () if contents.rehearsal is None else curves(contents.rehearsal),
         "rehearsed": None if contents.rehearsal is None else rehearsal_words(contents.rehearsal),
         "joints": tuple(_joint(contents, j) for j in found[:_MOST_JOINTS]),
-        "joint_maps": any(map(_has_map, found[:_MOST_JOINTS])),
+        "joint_maps": any(j.is_mapped for j in found[:_MOST_JOINTS]),
         "joint_many": many(len(found), "table"),
         "joint_rows": tuple(_joint_row(j) for j in found[:_MOST_LISTED]),
         "joints_more": f"{len(found) - _MOST_JOINTS:,}" if len(found) > _MOST_JOINTS else "",
@@ -329,7 +329,7 @@ def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
     ]
     axes = ("noisy count", "synthetic count")
     extra: list[Markup] = [log_scatter(dots, j.band, said=f"Noisy against synthetic counts of {j.name}", axes=axes)]
-    if _has_map(j):
+    if j.is_mapped:
         extra.append(_noise_map(contents, j))
     return figures.ReportPanel(
         name=j.name,
@@ -340,11 +340,6 @@ def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
         more=f"{len(j.noisy) - len(rows):,}" if len(j.noisy) > len(rows) else "",
         extra=tuple(extra),
     )
-
-
-def _has_map(j: figures.JointTable) -> bool:
-    """Whether a map of the noise is drawn of a table."""
-    return len(j.shape) == 2 and len(j.noisy) <= _MOST_FIELDS and j.shape[1] <= 40
 
 
 def _noise_map(contents: Contents, j: figures.JointTable) -> Markup:

@@ -124,7 +124,7 @@ def test_a_coefficient_that_was_not_measured_is_refused_with_the_use_to_declare(
 
 
 def test_a_use_that_was_declared_is_not_said_to_need_declaring() -> None:
-    """A run settles what a coefficient is compared with: the use on record is no longer the declared one, word by word."""
+    """A run settles what a coefficient is compared with, so the use on record is another, word by word."""
     rng = np.random.default_rng(5)
     evidence = answered(rows(3000, rng), rows(3000, rng), 1.0, rng)
     declared = Coefficient("pay ~ sex | grade", "sex[F]", tolerance=0.1, name="gap")
