@@ -1,6 +1,7 @@
 """Every kind of use: read from a job file and built in Python it is the same; it judges what it says it judges."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -184,10 +185,16 @@ def test_a_wrong_value_or_key_is_refused_with_the_cure(use: AbstractUse, key: st
 
 @each
 def test_what_is_needed_must_be_there(use: AbstractUse) -> None:
-    for key in (*use.needed(), "name", "tolerance"):
+    for key in (*use.needed(), "tolerance"):
         data = {k: v for k, v in use.to_toml().items() if k != key}
         ((where, said),) = use_mistakes(data)
         assert where == key or said == f"kind = {use.kind!r} needs {key}"
+
+
+@each
+def test_a_use_of_a_job_file_needs_no_name_as_in_python(use: AbstractUse) -> None:
+    nameless = {k: v for k, v in use.to_toml().items() if k != "name"}
+    assert use_from_toml(nameless) == replace(use, name="")
 
 
 def test_lists_are_kept_as_tuples_and_a_tolerance_is_said_once() -> None:

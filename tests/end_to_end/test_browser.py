@@ -1,5 +1,6 @@
 """The pages in a real Chromium: nothing fetched, nothing complained of; choosing, pointing, sorting, dark, print."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,6 +137,20 @@ def test_at_400_pixels_every_verdict_is_seen_beside_its_use(pages: Path, browser
         or "no public table" in words
     )
     assert "tolerance" in words.lower()
+
+
+@pytest.mark.parametrize("name", [REPORT, "personnel/report.html"])
+def test_at_400_pixels_a_name_in_a_table_has_room_and_no_line_begins_with_a_percent_sign(
+    pages: Path, browser: Chromium, name: str
+) -> None:
+    """A name of three columns took five lines, while the numbers beside it can be scrolled to."""
+    browser.open(pages / name, wide=400)
+    wide = browser.run(
+        "[...document.querySelectorAll('.scroll tbody th')].map(t => t.getBoundingClientRect().width).filter(w => w)"
+    )
+    assert wide and min(wide) >= 130
+    prose = browser.run("[...document.querySelectorAll('p, td, th, figcaption')].map(p => p.textContent).join()")
+    assert "\u00a0%" in prose and not re.search(r"\d %", prose)
 
 
 def test_long_tables_of_noise_fold_away_in_print_unless_opened(pages: Path, browser: Chromium) -> None:

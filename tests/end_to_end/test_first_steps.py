@@ -1,5 +1,7 @@
 """What a newcomer types first, and mistypes: named at once, with the cure, before anything is done."""
 
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,6 +42,19 @@ def test_every_mistyped_table_and_key_of_a_job_is_named_with_the_nearest(hedgero
     ):
         assert wrong in said.err, said.err
     assert "see docs" not in said.err and "nothing was spent" in said.err
+
+
+def test_the_command_that_sets_a_cap_works_as_a_run_prints_it(hedgerow: Command, job: Path) -> None:
+    """Also before there is a ledger, when it takes --new."""
+    for _ in range(2):
+        quoted = hedgerow("run", job)
+        assert quoted.code == 2, "nobody said yes"
+        command = re.search(r"To set one: hedgerow (.*)", quoted.err)
+        assert command is not None
+        before, where = shlex.split(command.group(1)), hr.Job.load(job).ledger
+        assert ("--new" in before) == (not Path(where).exists())
+        assert hedgerow(*before).code == 0
+        job.write_text(job.read_text("utf-8").replace("name = ", "name = 'other'  # ", 1), "utf-8")
 
 
 def test_a_key_outside_of_its_table_is_told_where_it_belongs(hedgerow: Command, job: Path) -> None:

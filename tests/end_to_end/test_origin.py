@@ -150,6 +150,31 @@ def test_values_that_the_schema_does_not_allow_are_counted_in_the_sentence(tmp_p
     assert f"but for {contents.given['pay']} values that the schema does not allow" in said
 
 
+def test_of_a_point_in_time_the_pages_say_that_the_day_alone_is_given(tmp_path: Path) -> None:
+    """A drafted format with the hour broke a plan off when records were decoded, and "as in the target" was false."""
+    n = 300
+    seen = pl.datetime_range(pl.datetime(2017, 1, 1, 6), pl.datetime(2017, 6, 30, 6), "37m", eager=True).head(n)
+    rows = pl.DataFrame(
+        {"seen": seen.dt.to_string("%Y-%m-%dT%H:%M:%SZ"), "sex": ["FM"[i % 3 == 0] for i in range(n)]}
+    )
+    job = hr.Job(
+        confidential=hr.Confidential(rows, name="stops"),
+        public=hr.Public(rows.head(n - 60), provenance="made up"),
+        target=hr.Target(rows.drop("sex")),
+        schema=hr.Schema.draft(rows),
+        budget=hr.Budget(epsilon=5),
+        recipe=hr.recipes.GuidedTree(columns=["sex"]),
+        formats=("csv",),
+        ledger=str(tmp_path / "ledger.db"),
+    )
+    release = job.run(tmp_path / "release", forecast=False)
+    assert release.verify() and release.records["seen"].to_list() == seen.dt.date().to_list()
+    assert release.contents.given["seen"] == 0
+    assert "Of seen the day alone is given, not the hour." in flat(
+        (release.folder / "report.html").read_text("utf-8")
+    )
+
+
 @pytest.mark.parametrize("writing", ["text", "float"])
 def test_a_whole_number_that_the_target_writes_otherwise_is_its_own_value(tmp_path: Path, writing: str) -> None:
     """1.0 for 1: it was published as the target has it, failed verify, or was counted as another value."""

@@ -8,7 +8,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.public import Marginal
 from hedgerow.release.words import Promise, promise_more, promise_of, promise_sentence
-from tests.end_to_end.test_printed_commands import KINDS, a_job
+from tests.end_to_end.test_printed_commands import KINDS, PUBLIC, a_job
 from tests.unit.release.made import a_release
 
 OF_RECORDS = ("any match is an accident", "come from the model", "SPSS files", "combine.R", "the synthetic records")
@@ -43,9 +43,14 @@ def test_limits_are_those_of_the_kind(made: tuple[str, hr.Release]) -> None:
     assert "pay" not in limits and "area" not in limits, "columns that the table does not have"
     assert ("noise" in limits) == (not kind.startswith("draws")) == ("prior weight" not in limits)
     report = page(release, "report.html")
-    assert "counted records, divided by the cells" in report
-    if kind.startswith("draws"):
+    drawn = kind.startswith("draws")
+    assert f"{'drawn counts' if drawn else 'counted records'}, divided by the cells" in report
+    assert ("estimated from the noisy answers" in report) == (not drawn) == ("can move twice as far" in report)
+    if drawn:
         assert "noise on every cell" not in report and "mostly noise" not in report
+        assert "the same epsilon covers replace-one" in report, "so that no guess moves twice as far"
+        (cannot,) = release.estimate(table=["race", "sex"])
+        assert "drawn from urns" in repr(cannot) and "larger epsilon" not in repr(cannot)
         assert "noisy" not in card.split("## What is in this folder")[1].split("##")[0]
 
 
@@ -53,7 +58,23 @@ def test_where_nothing_was_foretold_no_page_speaks_of_a_forecast_that_there_is(m
     _, release = made
     for name in ("report.html", "DATACARD.md"):
         assert "Expected errors are forecasts" not in page(release, name), name
-    assert "Nothing was foretold: no forecast was asked for." in page(release, "report.html")
+    report = page(release, "report.html")
+    assert "Nothing was foretold." in report and report.count("no forecast was asked for") == 1, "each use says why"
+
+
+def test_why_a_use_has_no_forecast_is_a_reason_and_no_order_to_the_reader(tmp_path: Path) -> None:
+    """The published report told its readers to set a key of the job."""
+    job = a_job(tmp_path, "draws alone")
+    job.write_text(job.read_text("utf-8").replace(PUBLIC, ""), "utf-8")
+    release = hr.Job.load(job).run(tmp_path / "release")
+    report = page(release, "report.html")
+    assert "no forecast: " in report and "to judge this use" not in report and " say assumed_rows" not in report
+
+
+def test_a_map_is_explained_only_where_there_is_one(made: tuple[str, hr.Release]) -> None:
+    _, release = made
+    report = (release.folder / "report.html").read_text("utf-8")
+    assert ("In the map a field says" in report) == ("Noise in percent of each cell of" in report)
 
 
 def test_a_table_without_a_title_is_called_a_table(made: tuple[str, hr.Release]) -> None:

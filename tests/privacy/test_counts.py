@@ -170,5 +170,5 @@ def test_a_person_and_a_count_do_not_go_together() -> None:
 
 def test_the_gate_takes_no_column_both_for_a_value_and_for_the_count() -> None:
     """One record more would move all records of its line from one value to the next."""
-    with pytest.raises(TableMismatch, match="no column pay, or it is count and in the schema"):
+    with pytest.raises(TableMismatch, match="no column pay; or the job counts by it"):
         ConfidentialRows(open_source(frame((("F", "A", "5", "n", "a"),))), CODING, Guarantee(count="pay"))

@@ -141,9 +141,11 @@ def quote(prepared: "PreparedJob", plan: "Plan") -> str:
     if unknown := [one_line(v.use.name) for v in plan.verdicts if v.expected_met is None]:
         lines.append(f"Without a forecast: {', '.join(unknown)}.")
     if left is None:
+        here = "" if "://" in job.ledger else f" --url {shlex.quote(job.ledger)}"  # an address may hold a password
+        begun = "" if not here or Path(job.ledger).exists() else " --new"
         lines.append(
-            f"No cap is set on {job.table!r}. To set one: {program()} ledger cap {shlex.quote(job.table)} --epsilon 3"
-            + ("" if "://" in job.ledger else f" --url {shlex.quote(job.ledger)}")  # an address may hold a password
+            f"No cap is set on {job.table!r}. To set one: {program()} ledger cap {shlex.quote(job.table)} "
+            f"--epsilon 3{here}{begun}"
         )
     else:
         lines.append(f"Left under the cap{_like(prepared)}: {_around(left)}.")

@@ -6,6 +6,7 @@ And what a value shows of itself in a notebook: a caption and a plain table, in 
 import base64
 import hashlib
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,28 @@ if TYPE_CHECKING:
 
 def render(package: str, template: str, names: Mapping[str, Any]) -> str:
     """The page of ``template``, which stands in the templates of ``package`` and may build on those of this room."""
-    return _environment(package).get_template(template).render({"script": script(), "policy": policy(), **names})
+    text = _environment(package).get_template(template).render({"script": script(), "policy": policy(), **names})
+    return _held_together(text)
+
+
+_AS_IT_IS = re.compile(r"(<(script|style|pre|code|textarea)\b.*?</\2>|<[^>]*>)", re.DOTALL)
+"""What is not prose: what people copy, what machines read, and tags."""
+
+
+def _held_together(text: str) -> str:
+    """The page with no line that begins with the sign of a percentage.
+
+    >>> _held_together('<p title="a 5 %">17 % of <code>5 %</code></p>')
+    '<p title="a 5 %">17\\xa0% of <code>5 %</code></p>'
+    """
+    parts, at = [], 0
+    for found in _AS_IT_IS.finditer(text):
+        parts += [_PERCENT.sub("\u00a0%", text[at : found.start()]), found.group()]
+        at = found.end()
+    return "".join([*parts, _PERCENT.sub("\u00a0%", text[at:])])
+
+
+_PERCENT = re.compile(r"(?<=\d) %")
 
 
 @cache

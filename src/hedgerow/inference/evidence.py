@@ -103,6 +103,11 @@ class Evidence:
     people: CountedPeople | None = None
     steps: bool = False
 
+    @property
+    def drawn(self) -> bool:
+        """Whether all that was answered was drawn from urns."""
+        return bool(self.answers) and all(a.noise.law == "urn" for a in self.answers)
+
     @cached_property
     def tables(self) -> tuple[NoisyTable, ...]:
         """Every table that was counted with noise added, several answers to one question as one.

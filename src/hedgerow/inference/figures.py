@@ -25,6 +25,10 @@ _DEALT_CAUTION = 2.0  # times what labels dealt anew among people leave out (doc
 _MOST_BY_PEOPLE = 400  # cells: each is played by itself
 _REPLICATES = "hedgerow sample --replicates shows how far the file's own figure moves with the noise"
 _STEPS = f"people were counted by first records and steps, which tell no figure of rows. {_REPLICATES}"
+_DRAWN = (
+    "the counts were drawn from urns, and no noise was added to them. How far one may be from the true one is said "
+    "by the law of the draw, with the prior weights of the statement"
+)
 _NO_MODEL_OF_PEOPLE = (
     "people were counted by facts about all of their rows, and no such fact tells a coefficient of a model of rows. "
     + _REPLICATES
@@ -396,14 +400,15 @@ class _Asked:
         asked = _asked(self.use)
         if self.evidence.people is not None:
             return f"Where people are counted only facts about them are measured, no use by itself. {_REPLICATES}"
-        if any(_asked(u) == asked for u in self.evidence.declared):
+        if any(_asked(u) == asked or u.name == self.use.name for u in self.evidence.declared):  # but for references
             return "It was declared: the next job needs a larger epsilon for it, larger groups, or fewer uses"
         said = ", ".join(f"{k} = {_toml(v)}" for k, v in asked.items())
         return f"Declare it in the next job, [[use]] {said}, and the recipe measures it if the budget allows"
 
     def _unmeasured(self, name: str, in_file: float | None = None) -> Estimate:
         why = f"no answer of the gate tells it well enough. {self._cure}"
-        return refused(self.use.name, name, self.level, _STEPS if self.evidence.steps else why, in_file)
+        why = _STEPS if self.evidence.steps else _DRAWN if self.evidence.drawn else why
+        return refused(self.use.name, name, self.level, why, in_file)
 
 
 def _asked(use: AbstractUse) -> dict[str, object]:

@@ -396,7 +396,10 @@ def _from_scales(use: AbstractUse, requests: Sequence[Spend], tariff: Tariff, ro
     )
     if not sizes:
         return Verdict(
-            use, None, None, "not measured directly: say assumed_rows, or name a public table, to judge this use"
+            use,
+            None,
+            None,
+            "no forecast: it is not measured directly, and the job says no assumed_rows and names no public table",
         )
     error, note = use.from_noise(min(sizes), cells, rows)
     return Verdict(use, error, None, note)

@@ -56,8 +56,8 @@ class ConfidentialRows:
         there = self._counter.columns
         if absent := {c for c in needed if c not in there or (c == guarantee.count and needed.count(c) > 1)}:
             raise TableMismatch(
-                f"The confidential table has no column {', '.join(absent)}, or it is count and in the schema\n"
-                "too. Columns are called alike in table, schema and job. Only the header was read; nothing was spent."
+                f"The confidential table has no column {', '.join(absent)}; or the job counts by it, and the schema\n"
+                "has it. Names are the same in table, schema and job. Only the header was read; nothing was spent."
             )
 
     def count(self, plan: CountPlan) -> tuple[Counts, ...]:

@@ -24,6 +24,7 @@ from polars.io.plugins import register_io_source
 from hedgerow.errors import JobError, MissingExtra
 from hedgerow.public.pieces import PIECE, Table, pieces
 from hedgerow.public.schema import LISTED, Column, Schema
+from hedgerow.public.schema.column import written_days
 
 Pieces = Iterator[pl.DataFrame]
 Write = Callable[[Pieces, Path, Schema | None], None]
@@ -115,7 +116,7 @@ def _dated(frame: pl.DataFrame, schema: Schema | None) -> pl.DataFrame:
     """The table with dates written as the schema says."""
     formats = {c.name: c.format for c in schema.columns if c.kind == "date"} if schema is not None else {}
     dates = [n for n, kind in frame.schema.items() if kind == pl.Date and n in formats]
-    return frame.with_columns(pl.col(n).dt.strftime(formats[n]) for n in dates)
+    return frame.with_columns(written_days(frame[n], formats[n]) for n in dates)
 
 
 def _parquet(rows: Pieces, path: Path, schema: Schema | None) -> None:

@@ -174,6 +174,11 @@ class JointTable(MeasuredTable):
         """The columns that are crossed."""
         return " x ".join(self.columns)
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether a map of the noise is drawn of it: two columns that fit on a page."""
+        return len(self.shape) == 2 and len(self.noisy) <= 600 and self.shape[1] <= 40
+
     def named(self, schema: Schema, places: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Labels of the cells at ``places``."""
         return cell_names(schema, self.columns, places)

@@ -126,10 +126,13 @@ def _attached(contents: Contents) -> str:
     which = f"The {many(rows, 'row')} of {target}" + f", in {copies} copies" * (copies > 1)
     instead = f", but for {many(outside, 'value')} that the schema does not allow, replaced by others of their cell"
     these = "this is" if len(drawn) == 1 else "these are"
+    timed = [c.name for c in contents.schema.columns if c.name in contents.given and c.has_hours]
     return (
         f"{which}, with synthetic values of {listed(drawn)}{_once(contents)}. Only {these} "
         f"synthetic: drawn from {_from_what(contents)}. Everything else is given, row by row as in {target}: "
         f"{listed(list(contents.given))}{instead * (outside > 0)}."
+        + f" Of {listed(timed)} the day alone is given, not the hour."
+        * bool(timed)
     )
 
 

@@ -139,7 +139,7 @@ def _as_markdown(value: object) -> object:
 
 
 _MOST_TABLES, _MOST_CELLS, _MOST_LISTED = 200, 200, 200
-_MOST_JOINTS, _MOST_ROWS, _MOST_DOTS, _MOST_FIELDS, _MOST_GROUPS = 12, 60, 400, 600, 40
+_MOST_JOINTS, _MOST_ROWS, _MOST_DOTS, _MOST_GROUPS = 12, 60, 400, 40
 _STEPS = (0.02, 0.05, 0.1, 0.25, 0.5)
 """From which share on the noise of a cell makes its field darker."""
 
@@ -202,7 +202,7 @@ def _rows(contents: Contents) -> int:
 def _row_name(contents: Contents) -> str:
     """What one unit that was counted is called."""
     if contents.counts is not None:
-        return "counted record"
+        return "drawn count" if contents.drawn else "counted record"
     return "person" if contents.counted else "row" if contents.given else "synthetic record"
 
 
@@ -293,12 +293,13 @@ def _sections(contents: Contents) -> dict[str, Any]:
         "curves": () if contents.rehearsal is None else curves(contents.rehearsal),
         "rehearsed": None if contents.rehearsal is None else rehearsal_words(contents.rehearsal),
         "joints": tuple(_joint(contents, j) for j in found[:_MOST_JOINTS]),
+        "joint_maps": any(j.is_mapped for j in found[:_MOST_JOINTS]),
         "joint_many": many(len(found), "table"),
         "joint_rows": tuple(_joint_row(j) for j in found[:_MOST_LISTED]),
         "joints_more": f"{len(found) - _MOST_JOINTS:,}" if len(found) > _MOST_JOINTS else "",
         "relations": _relations(related),
         "groups": groups(contents.verdicts),
-        "intervals": tuple(_interval_panel(*use) for use in contents.estimates.by_name.items()),
+        "intervals": tuple(_interval_panel(*use) for use in contents.estimates.by_name.items() if not contents.drawn),
         "replicated": bool(commands.replicates(contents)),
         "use_figures": tuple(_use_figures(contents)),
         "validity": _validity(contents),
@@ -328,7 +329,7 @@ def _joint(contents: Contents, j: figures.JointTable) -> figures.ReportPanel:
     ]
     axes = ("noisy count", "synthetic count")
     extra: list[Markup] = [log_scatter(dots, j.band, said=f"Noisy against synthetic counts of {j.name}", axes=axes)]
-    if len(j.shape) == 2 and len(j.noisy) <= _MOST_FIELDS and j.shape[1] <= 40:
+    if j.is_mapped:
         extra.append(_noise_map(contents, j))
     return figures.ReportPanel(
         name=j.name,

@@ -70,6 +70,9 @@ def promise_of(statement: Statement) -> Promise:
     """The promise of ``statement`` in words."""
     g, b = statement.guarantee, statement.budget
     two_steps = g.relation == "add-remove"
+    one_urn = bool(statement.spends) and all(
+        s.verb == "draw" and not Urn.loads(s.detail).groups for s in statement.spends
+    )
     epsilon = float(b.epsilon)
     return Promise(
         epsilon=decimal(b.epsilon),
@@ -79,7 +82,7 @@ def promise_of(statement: Statement) -> Promise:
         neighbours=_neighbours(g),
         guess="you are in the table" if two_steps else _fact(g),
         odds=tuple(Odds(p, grown(p, epsilon)) for p in PRIORS),
-        value_odds=tuple(Odds(p, grown(p, 2 * epsilon)) for p in PRIORS) if two_steps else (),
+        value_odds=tuple(Odds(p, grown(p, 2 * epsilon)) for p in PRIORS) if two_steps and not one_urn else (),
         unprotected=_unprotected(statement),
     )
 

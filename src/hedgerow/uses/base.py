@@ -294,7 +294,10 @@ class AbstractUse(ABC):
 
     def from_noise(self, size: float, cells: int, rows: int | None) -> tuple[float | None, str]:
         """The error to expect where the noise on a cell has this mean size, and what that rests on."""
-        return None, "say assumed_rows (a public guess), or name a public table, to judge this use"
+        return (
+            None,
+            "no forecast: the job says no number of rows (assumed_rows, a public guess) and names no public table",
+        )
 
     # Names of cells and groups -------------------------------------------------------------------------------------
 
@@ -341,7 +344,7 @@ class AbstractUse(ABC):
 
     @classmethod
     def needed(cls) -> tuple[str, ...]:
-        """The keys that a use of this kind must have in a job file, besides its name and tolerance."""
+        """The keys that a use of this kind must have in a job file, besides its tolerance."""
         return tuple(f.name for f in fields(cls) if f.default is MISSING)
 
     @classmethod
@@ -352,9 +355,8 @@ class AbstractUse(ABC):
     @classmethod
     def mistakes(cls, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """What is wrong with a ``[[use]]`` of this kind: the key, and what to say of it."""
-        for key in ("name", "tolerance"):
-            if key not in data:
-                yield key, "is needed and is not there"
+        if "tolerance" not in data:
+            yield "tolerance", "is needed and is not there"
         if absent := sorted(set(cls.needed()) - set(data)):
             yield "", f"kind = {cls.kind!r} needs {', '.join(absent)}"
         for extra in sorted(set(data) - set(cls.allowed())):

@@ -106,7 +106,10 @@ class Table(AbstractUse):
             return size / self.cell_size, "noise scale; the smallest cell that counts"
         if self.within == "total-variation" and rows:
             return min(1.0, size * cells / 2 / rows), "noise scale; before projection"
-        return None, "say assumed_rows (a public guess) or cell_size to judge this use"
+        return (
+            None,
+            "no forecast: the job says no number of rows (assumed_rows, a public guess), and the use no cell_size",
+        )
 
 
 def _shares(counts: Floats) -> Floats:

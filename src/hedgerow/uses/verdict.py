@@ -25,6 +25,8 @@ def use_from_toml(data: Mapping[str, Any]) -> AbstractUse:
 
     >>> use_from_toml({"name": "pay", "kind": "mean", "of": "pay", "tolerance": 2}).what
     'mean of pay: difference'
+    >>> use_from_toml({"columns": ["sex", "race"], "tolerance": 0.01}).name
+    'sex x race'
     """
     if wrong := [f"{key}: {said}" if key else said for key, said in use_mistakes(data)]:
         raise JobError(f"[[use]] cannot be read: {'; '.join(wrong)}. {NOTHING}")

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from hedgerow.public.schema import Bins
-from tests.unit.draft.drafting_tools import column, drafted, left_out
+from hedgerow.public.schema.drafting.sketch import Sketch
+from tests.unit.draft.drafting_tools import column, drafted, fits, left_out
 
 N = 400
 rng = np.random.default_rng(5)
@@ -146,6 +147,34 @@ def test_dates_are_read_as_written_and_binned_by_the_calendar(
     found = column(frame(hired=day), tmp_path, "hired")
     assert found.kind == "date" and found.bins is not None and found.bins.unit == unit
     assert found.format == written
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S%.fZ", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", ""],
+)
+def test_points_in_time_are_dates_and_neither_names_nor_free_text(written: str, tmp_path: Path) -> None:
+    """As text in any usual way of writing, or as the file's own type; of a text the draft says what is kept."""
+    when = pl.Series(np.linspace(1.4e15, 1.5e15, N).astype(np.int64)).cast(pl.Datetime("us"))
+    table = frame(seen=when.dt.to_string(written) if written else when)
+    drawn = drafted(table, tmp_path, "public.csv" if written else "public.parquet")
+    found = next(c for c in drawn.columns if c.name == "seen")
+    assert (
+        isinstance(found, Sketch) and found.kind == "date" and found.bins is not None and found.bins.unit == "month"
+    )
+    assert found.format == (written or "%Y-%m-%d")
+    said = " ".join(found.remarks)
+    assert ("the day is kept, not the hour" in said) == bool(written) and "swapped" not in said
+    schema, _ = fits(drawn, table)
+    assert schema.column("seen").missing
+
+
+def test_a_date_after_all_that_the_public_table_has_is_not_published_as_the_last_of_them(tmp_path: Path) -> None:
+    day = pl.Series(range(17_000, 17_000 + N)).cast(pl.Date)
+    drawn = drafted(frame(hired=day), tmp_path)
+    _, found = fits(drawn, frame(hired=day.dt.offset_by("3y")))
+    assert (found["hired"].clamped, found["hired"].outside) == (0, N)
+    assert any(isinstance(c, Sketch) and c.name == "hired" and c.check for c in drawn.columns)
 
 
 def test_days_that_could_be_months_ask_for_a_look(tmp_path: Path) -> None:

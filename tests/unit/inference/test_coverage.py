@@ -1,6 +1,7 @@
 """Intervals hold the truth as often as they say, in a small world drawn over and over; ``make coverage`` has more."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -121,6 +122,16 @@ def test_a_coefficient_that_was_not_measured_is_refused_with_the_use_to_declare(
     (lost,) = estimates(plain, USES["coefficient"][0])
     assert lost.estimate is None and lost.low is None
     assert "This release cannot tell" in lost.basis and 'formula = "pay ~ C(sex, ref=M) | grade"' in lost.basis
+
+
+def test_a_use_that_was_declared_is_not_said_to_need_declaring() -> None:
+    """A run settles what a coefficient is compared with, so the use on record is another, word by word."""
+    rng = np.random.default_rng(5)
+    evidence = answered(rows(3000, rng), rows(3000, rng), 1.0, rng)
+    declared = Coefficient("pay ~ sex | grade", "sex[F]", tolerance=0.1, name="gap")
+    plain = Evidence(SCHEMA, evidence.answers[:1], evidence.records, evidence.relative, declared=(declared,))
+    (lost,) = estimates(plain, replace(declared, reference="M"))
+    assert "It was declared" in lost.basis and "Declare it" not in lost.basis
 
 
 def test_where_records_alone_place_values_within_cells_the_noise_that_placed_them_counts() -> None:

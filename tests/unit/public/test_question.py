@@ -49,6 +49,7 @@ def test_what_is_no_question_is_refused(data: Any) -> None:
 def test_questions_say_what_they_are() -> None:
     assert str(Marginal(("sex",), TREE)) == "3 leaves x sex"
     assert str(Marginal((), TREE, "sex")) == "3 leaves x first sex"
+    assert str(Marginal((), TREE)) == f"3 leaves of {', '.join(TREE.columns)}"
 
 
 def test_a_tree_is_known_by_all_it_does() -> None:

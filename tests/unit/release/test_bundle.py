@@ -300,7 +300,7 @@ def test_the_report_opens_with_what_matters_and_has_a_table_behind_every_figure(
     assert places == sorted(places)
     for word in ("expected to be met", "expected to be missed", "not judged"):
         assert f">{word}<" in text, word
-    assert "like a sample of 62 %<" in text and "Error 8.1 %; tolerance 5.0 %" in text
+    assert "like a sample of 62\u00a0%<" in text and "Error 8.1\u00a0%; tolerance 5.0\u00a0%" in text
     assert ">Expected: about 113 in 10,000 records counted in a wrong cell; allowed: 200 in 10,000<" in text
     cards = re.findall(r'<section class="card" data-name.*?</section>', text, re.DOTALL)
     drawn = [c for c in cards if "<svg" in c]

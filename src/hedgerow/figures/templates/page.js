@@ -95,7 +95,7 @@
   // A table sorts by the column whose head is pressed.
   const value = (row, i) => {
     const words = row.cells[i].textContent.trim();
-    const number = Number(words.replace(/[, %]/g, "").replace("below", ""));
+    const number = Number(words.replace(/[,\s%]/g, "").replace("below", ""));
     return words !== "" && !Number.isNaN(number) ? number : words.toLowerCase();
   };
   for (const table of document.querySelectorAll("table.sorts")) {

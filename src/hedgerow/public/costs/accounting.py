@@ -74,15 +74,15 @@ class Budget:
 
     def __init__(self, epsilon: Fraction | float | str = 0, delta: Fraction | float | str = 0, **odd: object) -> None:
         try:  # the number as typed: 0.1 is one tenth, not the nearest binary float
-            object.__setattr__(self, "epsilon", Fraction(str(epsilon)))
-            object.__setattr__(self, "delta", Fraction(str(delta)))
+            vars(self).update(epsilon=Fraction(str(epsilon)), delta=Fraction(str(delta)))
         except (ValueError, ZeroDivisionError):
-            object.__setattr__(self, "epsilon", Fraction(0))
+            vars(self).update(epsilon=Fraction(0))
         if odd or not 0 < self.epsilon <= 10**6 or not 0 <= self.delta < 1:
+            given = {"epsilon": epsilon, "delta": delta, **odd}.items()
             raise JobError(
-                "epsilon must be a finite number above 0, at most a million, and delta 0 or between 0 and 1;\n"
-                f"got {[x if isinstance(x, str | int | float) else type(x) for x in (epsilon, delta)]}"
-                f"{' and what a budget does not have: ' * bool(odd)}{', '.join(odd)}. {NOTHING}"
+                "epsilon must be a finite number above 0, at most a million, and delta 0 or between 0 and 1; got\n"
+                + ", ".join(f"{n} = {x if isinstance(x, str | int | float) else type(x)}" for n, x in given)
+                + f". {NOTHING}"
             )
 
     @property

@@ -1,9 +1,7 @@
-"""Questions that may be put to a table, and the noisy answers that come back.
+"""Questions to a table, from public knowledge or from earlier answers, and noisy answers: both public, data, no code.
 
-Both are public.  A question follows from public knowledge or from earlier answers, and is data, never code.
-
-    >>> str(Marginal(("sex", "race"))), str(TOTAL)
-    ('sex x race', 'total')
+>>> str(Marginal(("sex", "race"))), str(TOTAL)
+('sex x race', 'total')
 """
 
 import hashlib
@@ -60,6 +58,7 @@ class Marginal:
 
     def __str__(self) -> str:
         leaves = f"{self.leaves:,} lea{'f' if self.leaves == 1 else 'ves'}" * bool(self.tree)
+        leaves += f" of {', '.join(self.tree.columns)}" if self.tree and not (self.columns or self.only) else ""
         return " x ".join(filter(None, (leaves, *self.columns, f"first {self.only}" * bool(self.only)))) or "total"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from hedgerow.public.schema.bins import PERIODS, Bins, Edge, as_number
-from hedgerow.public.schema.column import BINNED, LISTED, Column
+from hedgerow.public.schema.column import BINNED, LISTED, Column, written_days
 from hedgerow.public.schema.structure import Condition, Declaration, Join, OrderRule, Zero
 
 MOST_COMBINATIONS = MOST_BINS = 1_000_000
@@ -382,9 +382,9 @@ def _date_format(c: Column) -> Iterator[Fault]:
 
 
 def _reads_back(form: str, days: Sequence[date]) -> bool:
-    """Whether dates written in this format are read again as the same dates."""
+    """Whether dates written in this format are read again as the same dates; times of day and zones may be there."""
     try:
-        texts = pl.Series([d.strftime(form) for d in days])
+        texts = written_days(pl.Series(days), form)
         return texts.str.to_date(form, strict=False).to_list() == [*days]
     except (ValueError, pl.exceptions.PolarsError):
         return False

@@ -12,7 +12,7 @@ it: no job may use such a column, because an unknown value would be published as
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -20,6 +20,7 @@ from math import ceil, inf, isnan, nan, nextafter
 from typing import Literal, final
 
 import numpy as np
+import polars as pl
 
 from hedgerow.public.coding import CodedColumn
 from hedgerow.public.schema.bins import BinnedKind, Bins, BinValues, Edge, Floats, Number, as_date, as_number
@@ -288,10 +289,15 @@ class Column:
     def _missing(self, text: str) -> tuple[str, ...]:
         return (text,) if self.missing else ()
 
+    @property
+    def has_hours(self) -> bool:
+        """Whether the file has points in time, of which the day alone is kept."""
+        return self.kind == "date" and any(hour in self.format for hour in ("%H", "%I"))
+
     def text_of(self, number: float) -> str:
         """A number of this column as it might be written in the file."""
         if self.kind == "date":
-            return as_date(number).strftime(self.format)
+            return str(written_days(pl.Series([as_date(number)]), self.format).item())
         return repr(int(number)) if float(number).is_integer() and abs(number) < 2**53 else repr(number)
 
     def number_of(self, text: str) -> float | None:
@@ -299,9 +305,19 @@ class Column:
         if self.kind != "date":
             return as_float(text)
         try:
-            return as_number(datetime.strptime(text, self.format).date())
-        except ValueError:
-            return None
+            day = pl.Series([text]).str.to_date(self.format, strict=False).item()
+        except pl.exceptions.PolarsError:
+            return None  # of a format that is none
+        return None if day is None else as_number(day)
+
+
+def written_days(days: pl.Series, form: str) -> pl.Series:
+    """Days as texts; a format that has the hour too writes the day's first.
+
+    >>> written_days(pl.Series([date(2017, 6, 30)]), "%Y-%m-%dT%H:%M:%SZ").item()
+    '2017-06-30T00:00:00Z'
+    """
+    return days.cast(pl.Datetime("us", "UTC")).dt.to_string(form)
 
 
 def bin_labels(column: Column) -> tuple[str, ...]:

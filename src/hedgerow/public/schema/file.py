@@ -384,8 +384,8 @@ Read it through once and change what you know better:
 they count or measure something, say kind = "integer" with bins = {{ low = 0, high = 9, width = 1 }}.
  * What is not listed here has a cell of its own in every column: `other`, or missing where a column keeps its \
 type. So no value that this schema does not know is published as one that it knows.
- * Numbers and dates beyond the outer edges are counted in the outer bins. If the confidential table is of \
-a later year, raise `high`; if it has values that are not listed here, list them.
+ * Numbers beyond the outer edges are counted in the outer bins, years and dates as missing (beyond = "unknown"). If \
+the confidential table is of a later year, raise `high`; if it has values that are not listed here, list them.
  * A commented key below a column, such as `# prefix = 2`, is a suggestion: remove the # to use it.
  * CHECK marks a guess that needs you.
  * A column without a block of its own is not read and not published."""

@@ -30,7 +30,7 @@ import polars as pl
 
 from hedgerow.errors import SchemaError
 from hedgerow.public.schema.bins import Floats, as_number
-from hedgerow.public.schema.column import BINNED, LISTED, Column
+from hedgerow.public.schema.column import BINNED, LISTED, Column, written_days
 from hedgerow.public.schema.schema import Schema
 from hedgerow.public.schema.structure import Condition
 
@@ -198,12 +198,11 @@ def _number_series(column: Column, codes: Places, numbers: Floats, beyond: list[
         inside, beyond = inside.fill_null(pl.Series([None, *named], dtype=pl.Float64).gather(place)), []
     if column.kind == "date":
         typed = inside.cast(pl.Int32).cast(pl.Date)
-        text = typed.dt.strftime(column.format)
     else:
         typed = inside.cast(pl.Int64 if column.kind == "integer" else pl.Float64)
-        text = typed.cast(pl.String)
     if not beyond:
         return typed
+    text = written_days(typed, column.format) if column.kind == "date" else typed.cast(pl.String)
     return text.fill_null(pl.Series([None, *beyond], dtype=pl.String).gather(place))
 
 

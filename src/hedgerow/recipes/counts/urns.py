@@ -233,10 +233,10 @@ class UrnPlan:
             return tuple(int(n) for n in public_counts(public.relative, by))
         listed = (size,) if isinstance(size, int) else () if isinstance(size, str) else tuple(size)
         if len(listed) not in (1, groups) or not all(type(s) is int and s >= 0 for s in listed) or not sum(listed):
+            each = f" one for each of the {groups} groups," * (groups > 1)
             raise JobError(
-                f"[{self.recipe}] needs size, the public number of counts to draw: one number, one for each of the\n"
-                f"{groups} groups, or 'public' with a [public] table. The true number of rows is not public.\n"
-                f"{NOTHING}"
+                f"[{self.recipe}] needs size, the public number of counts to draw: one number (size = 5000),{each}\n"
+                f"or 'public' with a [public] table. The true number of rows is not public.\n{NOTHING}"
             )
         return listed
 

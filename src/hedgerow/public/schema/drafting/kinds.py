@@ -4,6 +4,8 @@
 ('%d/%m/%Y', False)
 >>> date_format(["12/11/2019", "01/02/2020"])
 ('%d/%m/%Y', True)
+>>> date_format(["2013-01-01T10:00:00Z", "2013-01-02T06:00:42Z"])
+('%Y-%m-%dT%H:%M:%SZ', False)
 >>> date_format(["17-202"]) is None
 True
 >>> sketch_entry(CodeBookEntry("sex", pairs=(("1", "Male"), ("2", "Female")))).labels
@@ -82,6 +84,9 @@ def _dates(profile: Profile) -> Sketch | None:
     if not written or not days:
         return None
     sketch = sketch_dates(profile.name, *days, written=written[0])
+    sketch = _doubted(sketch, "CHECK: does the confidential table have other dates? Widen low and high.")
+    if any(hour in written[0] for hour in ("%H", "%I")):
+        sketch = replace(sketch, remarks=(*sketch.remarks, "Of a point in time the day is kept, not the hour."))
     return _doubted(sketch, "CHECK: day and month could be swapped: set format.") if written[1] else sketch
 
 
@@ -141,8 +146,15 @@ def _share(part: int, of: int) -> str:
 
 FORMATS = (
     *("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%Y%m%d", "%d%b%Y", "%d-%b-%Y"),
-    *("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"),
+    *(f"%Y-%m-%d{t}%H:%M{s}" for s in (":%S", "", ":%SZ", ":%S%z", ":%S%.f", ":%S%.fZ", ":%S%.f%z") for t in "T "),
+    *(
+        f"{day} {time}"
+        for time in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+        for day in ("%d/%m/%Y", "%m/%d/%Y")
+    ),
+    *("%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"),
 )
+"""The ways of writing a day, alone or with the time: what is tried first is what most files have."""
 _LOOKED_AT, _EARLIEST, _LATEST = 1_000, date(1800, 1, 1), date(2199, 12, 31)
 
 
@@ -152,13 +164,14 @@ def date_format(values: Sequence[str]) -> tuple[str, bool] | None:
     if not texts.len() or texts.str.len_chars().min() < 8:  # type: ignore[operator]
         return None
     fits = [f for f in FORMATS if _share_written(texts, f) >= 0.99]
-    return (fits[0], len(fits) > 1) if fits else None
+    meant = [texts.str.to_date(f, strict=False) for f in fits]
+    return (fits[0], any(not m.equals(meant[0]) for m in meant)) if fits else None
 
 
 def sketch_dates(name: str, low: date, high: date, *, written: str = "%Y-%m-%d") -> Sketch:
     """Bins by the calendar: days, months, quarters or years, whichever gives about a hundred or fewer."""
     bins = date_bins(low, high)
-    said = f"Dates from {low} to {high}, one bin per {bins.unit}. Earlier and later ones go to the outer bins."
+    said = f"Dates from {low} to {high}, one bin per {bins.unit}. Earlier and later ones are taken as missing."
     hint = "bins = { quantiles = 20 }    # instead: 20 bins of about equal size"
     return Sketch(name, "date", bins=bins, format=written, remarks=(said,), hints=(hint,))
 

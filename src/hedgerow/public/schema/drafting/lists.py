@@ -42,7 +42,8 @@ def with_unknown(sketch: Sketch) -> Sketch:
     """The sketch with a cell for what it does not know, which nobody can take for a value.
 
     A list of texts has the cell ``other``.  Whole numbers, dates, yes and no are taken as missing when they are not
-    known, so that the column keeps its type; so is a year beyond the bins, where a larger number is in the last bin.
+    known, so that the column keeps its type; so is a year or a date beyond the bins, where a larger number is in the
+    last bin: somebody hired next year was not hired in the last month of this one.
 
     >>> with_unknown(Sketch("state", "categorical", values=("TX", "Other"))).other
     'not listed'
@@ -55,7 +56,8 @@ def with_unknown(sketch: Sketch) -> Sketch:
         return sketch if sketch.other is not None else replace(sketch, other=_free_word(sketch))
     alone = sketch.bins is not None and sketch.bins.width == 1
     year = sketch.kind == "integer" and alone and names.says(sketch.name, names.YEAR)
-    return replace(sketch, missing=True, other=None, beyond="unknown" if year else sketch.beyond)
+    timed = year or sketch.kind == "date"
+    return replace(sketch, missing=True, other=None, beyond="unknown" if timed else sketch.beyond)
 
 
 def _free_word(sketch: Sketch) -> str:
