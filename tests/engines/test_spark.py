@@ -13,7 +13,7 @@ from polars import selectors as cs
 
 from hedgerow.counting import CountPlan
 from hedgerow.engines import spark as module
-from hedgerow.engines import sql
+from hedgerow.engines import spark_rows, sql
 from hedgerow.engines.duckdb import DuckDb
 from hedgerow.engines.spark import SparkCounter, must_be_rows
 from hedgerow.engines.sql import SqlCounter
@@ -45,11 +45,13 @@ def test_plain_files_are_read_by_the_workers_themselves_and_count_alike(
 ) -> None:
     table = TABLE.with_columns(cs.temporal().cast(pl.String))
     frame = spark.read.parquet(str(world.in_folder(table, tmp_path / "a folder")))
-    monkeypatch.setattr(module, "_PART", 300)  # rows: several parts to a file
-    assert module.plain_files(frame, table.columns) == []  # a group of rows is larger
+    monkeypatch.setattr(spark_rows, "PART", 300)  # rows: several parts to a file
+    assert spark_rows.plain_files(frame, table.columns) == []  # a group of rows is larger
     monkeypatch.undo()
-    assert [rows for _, _, rows in module.plain_files(frame, table.columns)] == [len(table[i::3]) for i in range(3)]
-    monkeypatch.setattr(module, "_merged", None)  # what Spark itself reads would come that way
+    assert [rows for _, _, rows in spark_rows.plain_files(frame, table.columns)] == [
+        len(table[i::3]) for i in range(3)
+    ]
+    monkeypatch.setattr(module, "merged", None)  # what Spark itself reads would come that way
     for promise, order in ((world.RECORDS, ""), (world.COUNTS, "")):
         assert agree(SparkCounter(frame, world.CODING, promise, order), local(promise, order, table))
     key = b"k" * 16
@@ -60,11 +62,11 @@ def test_plain_files_are_read_by_the_workers_themselves_and_count_alike(
 def test_groups_of_rows_come_to_tasks_whole_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, kinds = tmp_path / "t.parquet", {"a": pl.Int64}
     pl.DataFrame({"a": range(1000)}).write_parquet(path, row_group_size=150)
-    monkeypatch.setattr(module, "_PART", 400)
+    monkeypatch.setattr(spark_rows, "PART", 400)
     due = [(str(path), low, rows) for low, rows in ((0, 300), (300, 300), (600, 400))]
-    assert module._parts(path.as_uri(), kinds) == due
+    assert spark_rows._parts(path.as_uri(), kinds) == due
     batch = pl.DataFrame({"id": [2, 0]}).to_arrow()
-    found = pl.concat(module._opened(due, iter([batch]), ["a"]))["a"].to_list()
+    found = pl.concat(spark_rows.opened(due, iter([batch]), ["a"]))["a"].to_list()
     assert found == [*range(600, 1000), *range(300)]
 
 
@@ -72,7 +74,7 @@ def test_what_spark_may_see_otherwise_than_the_files_say_is_read_by_spark(spark:
     table, folder = TABLE.select("sex", "age", "born"), tmp_path / "folder"
     plain = spark.read.parquet(str(world.in_folder(table, folder)))
     some = ["sex", "age"]
-    assert module.plain_files(plain, some)
+    assert spark_rows.plain_files(plain, some)
     plain.write.partitionBy("sex").parquet(str(tmp_path / "by sex"))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.parquet").write_bytes((folder / "part-0.parquet").read_bytes())
@@ -87,7 +89,7 @@ def test_what_spark_may_see_otherwise_than_the_files_say_is_read_by_spark(spark:
         (spark.read.parquet(str(tmp_path / "by sex")), some),
         (spark.read.parquet(str(tmp_path / "other")), some),
     ):
-        assert module.plain_files(frame, columns) == []
+        assert spark_rows.plain_files(frame, columns) == []
 
 
 @pytest.mark.thorough

@@ -4,22 +4,18 @@ What reaches the driver are sums of counts, which Spark takes from one attempt o
 begun.  A cap on the rows of people brings the rows of a person together first, coded, and keeps those that come first
 in the declared order: by number, by text, then by codes, so that nothing but that person's rows decides.
 
-Rows of plain Parquet files that have a path on the workers' machines are read there by Polars: Spark would write them
-row by row for Python, which takes several times as long as to count them.
-
 Functions that run on workers end in one fixed sentence when they fail: Spark writes an error's text into logs.
 """
 
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, final
-from urllib.parse import unquote, urlsplit
 from weakref import finalize
 
 import numpy as np
@@ -29,12 +25,11 @@ from polars import selectors as cs
 
 from hedgerow.counting import TIMES, UNIT, CountPlan, Lookup, coded, digits, hash_rows, keys, ties
 from hedgerow.engines.frames import must_be_rows as must_be_rows
+from hedgerow.engines.spark_rows import merged, opened, plain_files
 from hedgerow.engines.sql import must_have_order
 from hedgerow.errors import NOTHING, JobError, MissingExtra
 from hedgerow.public import Coding, Counts, Guarantee, Source, as_text, code_type, records
 
-_ROWS = 1 << 17  # of one piece of codes
-_PART = 1 << 20  # of a file that one task reads
 _CELLS = 1 << 16  # of one piece of counts
 _FEW = 1 << 18  # counts of a plan up to which the driver adds up those of all partitions by itself
 _PIECE, _ROW = "rows long, codes binary", "person string, number double, text string, codes binary"
@@ -47,8 +42,6 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a row's folder would decide for all
 }
-_KINDS = {"string": pl.String, "int": pl.Int32, "bigint": pl.Int64, "double": pl.Float64, "boolean": pl.Boolean}
-_Part = tuple[str, int, int]  # of a file: its path, the first row, and how many
 _Lines = dict[str, npt.NDArray[Any]]
 _Work = Callable[[Iterator[Any]], Iterator[Any]]
 
@@ -157,7 +150,7 @@ class _Coder:
     def cap(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Of sorted rows the first of every person, in pieces that hold people whole."""
         held, last, seen = pl.DataFrame(schema={"codes": pl.Binary, "run": pl.Int64}), None, 0
-        for frame in _merged(batches):
+        for frame in merged(batches):
             person = frame["person"]
             begins = (person != person.shift(1)).fill_null(True).to_numpy().copy()
             begins[0] = person[0] != last
@@ -271,7 +264,8 @@ def _quoted(name: str) -> str:
 
 
 def _forget(frame: Any) -> None:
-    frame.unpersist()
+    with suppress(Exception):  # a session that has ended holds nothing
+        frame.unpersist()
 
 
 @contextmanager
@@ -294,58 +288,9 @@ def _of_rows(
     """What ``work`` makes of some columns of the rows of every partition, as a frame."""
     if parts := plain_files(frame, columns):
         places = frame.sparkSession.range(0, len(parts), 1, len(parts))
-        return _mapped(places, lambda batches: work(_read(_opened(parts, batches, columns), columns)), gives)
+        return _mapped(places, lambda batches: work(_read(opened(parts, batches, columns), columns)), gives)
     rows = frame.select(*map(_quoted, columns))
-    return _mapped(rows, lambda batches: work(_read(_merged(batches), columns)), gives)
-
-
-def plain_files(frame: Any, columns: Sequence[str]) -> list[_Part]:
-    """The parts of a frame that is nothing but plain Parquet files, all whole; none where it is or may be more.
-
-    Spark may see something else than the rows of files in a table of a catalog, in folders that name a column, with
-    options or extensions, and in types of which two readers may make two things.  Footers are read, no row.
-    """
-    try:
-        plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  the only way to see it
-        if plan.nodeName() != "LogicalRelation" or not plan.catalogTable().isEmpty():
-            return []
-        of = plan.relation()
-        made = [x.getClass().getSimpleName() for x in (of, of.location(), of.fileFormat())]
-        plain = made == ["HadoopFsRelation", "InMemoryFileIndex", "ParquetFileFormat"]
-        plain = plain and of.partitionSchema().isEmpty() and of.bucketSpec().isEmpty()
-        plain = plain and {*of.options().keys().mkString(",").split(",")} <= {"", "path", "paths"}
-        if not plain or frame.sparkSession.conf.get("spark.sql.extensions", ""):
-            return []
-        kinds = {n: _KINDS[frame.schema[n].dataType.simpleString()] for n in columns}
-        return [part for address in frame.inputFiles() for part in _parts(address, kinds)]
-    except Exception:  # of many kinds: then Spark reads, and tells what is wrong
-        return []
-
-
-def _parts(address: str, kinds: Mapping[str, Any]) -> list[_Part]:
-    """Whole groups of rows of a file, as many at a time as a task reads; an error if it is not what is expected."""
-    from pyarrow import parquet
-
-    where, found = urlsplit(address), list[_Part]()
-    path = unquote(where.path)
-    if where.scheme != "file" or where.netloc or kinds.items() - pl.read_parquet_schema(path).items():
-        raise ValueError(address)
-    about, low, end = parquet.read_metadata(path), 0, 0
-    for rows in (about.row_group(g).num_rows for g in range(about.num_row_groups)):
-        if rows > _PART:  # a reader would hold it whole for each of its parts
-            raise ValueError(rows)
-        if end + rows - low > _PART:
-            found.append((path, low, end - low))
-            low = end
-        end += rows
-    return [*found, (path, low, end - low)] if end > low else found
-
-
-def _opened(parts: Sequence[_Part], batches: Iterator[Any], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """The rows of the parts whose numbers Spark gives."""
-    for path, low, rows in (parts[i] for batch in batches for i in batch.column(0).to_pylist()):
-        wanted = pl.scan_parquet(path, glob=False).slice(low, rows).select(cs.by_name(*columns))
-        yield from wanted.collect_batches(chunk_size=_ROWS)
+    return _mapped(rows, lambda batches: work(_read(merged(batches), columns)), gives)
 
 
 def _quiet(work: _Work) -> _Work:
@@ -376,21 +321,6 @@ def _added(pieces: Any) -> Any:
     return pa.table(
         {"piece": pieces["piece"].slice(0, 1).combine_chunks(), "counts": pa.array([sums.tobytes()], pa.binary())}
     )
-
-
-def _merged(batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
-    """Arrow batches as frames of many rows each: Spark's are small."""
-    import pyarrow as pa
-
-    held, rows = list[Any](), 0
-    for batch in batches:
-        held.append(batch)
-        rows += batch.num_rows
-        if rows >= _ROWS:
-            yield pl.DataFrame(pa.Table.from_batches(held))
-            held, rows = [], 0
-    if rows:
-        yield pl.DataFrame(pa.Table.from_batches(held))
 
 
 def _read(frames: Iterator[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
