@@ -109,7 +109,7 @@ class Job:
             f"[job]\nseed = 7\nmemory_gb = 4\ntitle = {json.dumps(self.name)}",
             f'recipe = "{recipe}"' if recipe else "",
             self.job,
-            f'[schema]\nfile = "../tables/{self.schema}.toml"',
+            f'[schema]\nfile = "../tables/{self.schema}.toml"\noutside = 0.6',  # some leave values out on purpose
             f'[confidential]\ntable = "{self.table}"\nname = "staff"',
             self.secret,
             f'[public]\ntable = "../tables/{self.public}"\nprovenance = "an earlier year"' if self.public else "",

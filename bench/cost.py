@@ -2,6 +2,7 @@
 
     python -m bench.cost [--cases tree_blend:100000x30,...] [--out bench/cost.csv]
     python -m bench.cost --summary bench/cost.csv
+    python -m bench.cost --again bench/cost.csv
 
 A case is a recipe, rows, columns and values a column (the most; a column has 2 to as many).  Each is one
 ``hedgerow run --no-forecast`` in a process of its own, start of Python included, on a simulated table in Parquet with
@@ -11,6 +12,7 @@ a public relative of as many rows.  The factors in ``recipes/base.py`` and in th
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+import hedgerow as hr
 
 CASES = [
     f"{recipe}:{rows}x{columns}x{values}"
@@ -37,49 +41,75 @@ def table(rows: int, sizes: list[int], seed: int) -> pl.DataFrame:
     return pl.DataFrame(found)
 
 
-def measured(case: str) -> dict[str, float | str]:
-    """One run, and what its plan said."""
+def made(case: str, place: Path) -> None:
+    """The tables and the job of a case."""
+    recipe, rows, columns, values = parts(case)
+    sizes = [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
+    lines = [
+        f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}\nmissing = true'
+        for i, s in enumerate(sizes)
+    ]
+    (place / "schema.toml").write_text("\n".join(lines), "utf-8")
+    table(rows, sizes, 1).write_parquet(place / "secret.parquet")
+    table(rows, sizes, 2).write_parquet(place / "public.parquet")
+    attach = recipe in ("guided_tree", "random_trees")
+    target = '[target]\ntable = "target.parquet"\n' if attach else ""
+    relation = 'relation = "label-change"\n' if attach else ""
+    if attach:
+        table(rows, sizes, 1).drop("c0", "c1").write_parquet(place / "target.parquet")
+    (place / "job.toml").write_text(
+        f'[job]\nrecipe = "{recipe}"\nseed = 1\nout = "release"\n[schema]\nfile = "schema.toml"\n'
+        f'[confidential]\ntable = "secret.parquet"\n{relation}[public]\ntable = "public.parquet"\n'
+        f'provenance = "simulated"\n{target}[budget]\nepsilon = 1.0\n'
+        + ("" if attach else "delta = 1e-6\n")
+        + '[ledger]\nurl = "ledger.db"\n',
+        "utf-8",
+    )
+
+
+def parts(case: str) -> tuple[str, int, int, int]:
+    """The recipe of a case, its rows, columns and values."""
     recipe, _, size = case.partition(":")
     rows, columns, values = (int(n) for n in size.split("x"))
-    sizes = [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
+    return recipe, rows, columns, values
+
+
+def planned(folder: str) -> None:
+    """Print what the plan of a job says of its cost; nothing is rehearsed for it."""
+    print(json.dumps(hr.Job.load(Path(folder) / "job.toml").prepare().outline.to_json()))
+
+
+def measured(case: str, *, run: bool = True) -> dict[str, float | str]:
+    """One run, and what its plan said.
+
+    Tables are made in another process: the peak memory of a process is at least that of the one that began it.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        lines = [
-            f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}\nmissing = true'
-            for i, s in enumerate(sizes)
-        ]
-        (place / "schema.toml").write_text("\n".join(lines), "utf-8")
-        table(rows, sizes, 1).write_parquet(place / "secret.parquet")
-        table(rows, sizes, 2).write_parquet(place / "public.parquet")
-        attach = recipe in ("guided_tree", "random_trees")
-        target = '[target]\ntable = "target.parquet"\n' if attach else ""
-        relation = 'relation = "label-change"\n' if attach else ""
-        table(rows, sizes, 1).drop("c0", "c1").write_parquet(place / "target.parquet")
-        (place / "job.toml").write_text(
-            f'[job]\nrecipe = "{recipe}"\nseed = 1\nout = "release"\n[schema]\nfile = "schema.toml"\n'
-            f'[confidential]\ntable = "secret.parquet"\n{relation}[public]\ntable = "public.parquet"\n'
-            f'provenance = "simulated"\n{target}[budget]\nepsilon = 1.0\n'
-            + ("" if attach else "delta = 1e-6\n")
-            + '[ledger]\nurl = "ledger.db"\n',
-            "utf-8",
-        )
-        command = [sys.executable, "-m", "hedgerow"]
-        plan = json.loads(subprocess.run([*command, "plan", "job.toml", "--json"], cwd=place, capture_output=True,
-                                         text=True, check=True).stdout)  # fmt: skip
-        process = subprocess.Popen([*command, "run", "job.toml", "--yes", "--no-forecast"], cwd=place,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-        _, code, used = os.wait4(process.pid, 0)
-        assert code == 0, case
+        for step in ("--make", "--plan"):
+            work = [sys.executable, "-m", "bench.cost", "--cases", case, step, folder]
+            said = subprocess.run(work, capture_output=True, text=True, check=True).stdout
+        plan, used = json.loads(said), resource.getrusage(resource.RUSAGE_SELF)
+        if run:
+            command = [sys.executable, "-m", "hedgerow", "run", "job.toml", "--yes", "--no-forecast"]
+            process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, code, used = os.wait4(process.pid, 0)
+            assert code == 0, case
     return {
-        "recipe": recipe,
-        "rows": rows,
-        "columns": columns,
-        "values": values,
+        **dict(zip(FIELDS, parts(case), strict=False)),
         "cpu": round(used.ru_utime + used.ru_stime, 1),
         "planned_cpu": round(plan["cpu_seconds"], 1),
         "mb": used.ru_maxrss // 1024,
         "planned_mb": round(plan["memory_bytes"] / 2**20),
     }
+
+
+def planned_again(kept: Path) -> None:
+    """Write what plans say now beside the runs that are kept, as after a change of the factors."""
+    lines = pl.read_csv(kept).to_dicts()
+    for line in lines:
+        now = measured("{recipe}:{rows}x{columns}x{values}".format(**line), run=False)
+        line |= {name: now[name] for name in ("planned_cpu", "planned_mb")}
+    pl.DataFrame(lines).select(FIELDS).write_csv(kept)
 
 
 def summary(found: pl.DataFrame) -> pl.DataFrame:
@@ -94,7 +124,16 @@ def main() -> None:
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--out", type=Path, default=Path("bench/cost.csv"))
     parser.add_argument("--summary", type=Path)
+    parser.add_argument("--again", type=Path, help="a kept table whose plans are made anew")
+    parser.add_argument("--make", help=argparse.SUPPRESS)
+    parser.add_argument("--plan", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.make or options.plan:
+        made(options.cases, Path(options.make)) if options.make else planned(options.plan)
+        return
+    if options.again:
+        planned_again(options.again)
+        options.summary = options.again
     for case in [] if options.summary else options.cases.split(","):
         line = measured(case)
         print(line, flush=True)

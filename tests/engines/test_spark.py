@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars import selectors as cs
 
 from hedgerow.counting import CountPlan
 from hedgerow.engines import spark as module
-from hedgerow.engines import sql
+from hedgerow.engines import spark_rows, sql
 from hedgerow.engines.duckdb import DuckDb
 from hedgerow.engines.spark import SparkCounter, must_be_rows
 from hedgerow.engines.sql import SqlCounter
@@ -37,6 +38,58 @@ def test_partitions_do_not_matter(frame: Any) -> None:
         assert agree(
             SparkCounter(frame.repartition(parts), world.CODING, world.PEOPLE, "age"), local(world.PEOPLE, "age")
         )
+
+
+def test_plain_files_are_read_by_the_workers_themselves_and_count_alike(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = TABLE.with_columns(cs.temporal().cast(pl.String))
+    frame = spark.read.parquet(str(world.in_folder(table, tmp_path / "a folder")))
+    monkeypatch.setattr(spark_rows, "PART", 300)  # rows: several parts to a file
+    assert spark_rows.plain_files(frame, table.columns) == []  # a group of rows is larger
+    monkeypatch.undo()
+    assert [rows for _, _, rows in spark_rows.plain_files(frame, table.columns)] == [
+        len(table[i::3]) for i in range(3)
+    ]
+    monkeypatch.setattr(module, "merged", None)  # what Spark itself reads would come that way
+    for promise, order in ((world.RECORDS, ""), (world.COUNTS, "")):
+        assert agree(SparkCounter(frame, world.CODING, promise, order), local(promise, order, table))
+    key = b"k" * 16
+    mine = SparkCounter(frame, world.CODING, world.RECORDS).fingerprint(key)
+    assert mine == local(world.RECORDS, "", table).fingerprint(key)
+
+
+def test_groups_of_rows_come_to_tasks_whole_and_each_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, kinds = tmp_path / "t.parquet", {"a": pl.Int64}
+    pl.DataFrame({"a": range(1000)}).write_parquet(path, row_group_size=150)
+    monkeypatch.setattr(spark_rows, "PART", 400)
+    due = [(str(path), low, rows) for low, rows in ((0, 300), (300, 300), (600, 400))]
+    assert spark_rows._parts(path.as_uri(), kinds) == due
+    batch = pl.DataFrame({"id": [2, 0]}).to_arrow()
+    found = pl.concat(spark_rows.opened(due, iter([batch]), ["a"]))["a"].to_list()
+    assert found == [*range(600, 1000), *range(300)]
+
+
+def test_what_spark_may_see_otherwise_than_the_files_say_is_read_by_spark(spark: Any, tmp_path: Path) -> None:
+    table, folder = TABLE.select("sex", "age", "born"), tmp_path / "folder"
+    plain = spark.read.parquet(str(world.in_folder(table, folder)))
+    some = ["sex", "age"]
+    assert spark_rows.plain_files(plain, some)
+    plain.write.partitionBy("sex").parquet(str(tmp_path / "by sex"))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.parquet").write_bytes((folder / "part-0.parquet").read_bytes())
+    table.cast({"age": pl.Int32}).write_parquet(tmp_path / "other" / "b.parquet")
+    plain.createOrReplaceTempView("a_view")
+    for frame, columns in (
+        (plain.select("sex", "age"), some),
+        (plain.where("age > 3"), some),
+        (plain, ["sex", "born"]),  # days of old calendars
+        (spark.table("a_view"), some),
+        (spark.read.option("mergeSchema", "true").parquet(str(folder)), some),
+        (spark.read.parquet(str(tmp_path / "by sex")), some),
+        (spark.read.parquet(str(tmp_path / "other")), some),
+    ):
+        assert spark_rows.plain_files(frame, columns) == []
 
 
 @pytest.mark.thorough

@@ -11,7 +11,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,11 +25,11 @@ from polars import selectors as cs
 
 from hedgerow.counting import TIMES, UNIT, CountPlan, Lookup, coded, digits, hash_rows, keys, ties
 from hedgerow.engines.frames import must_be_rows as must_be_rows
+from hedgerow.engines.spark_rows import merged, opened, plain_files
 from hedgerow.engines.sql import must_have_order
 from hedgerow.errors import NOTHING, JobError, MissingExtra
 from hedgerow.public import Coding, Counts, Guarantee, Source, as_text, code_type, records
 
-_ROWS = 1 << 17  # of one piece of codes
 _CELLS = 1 << 16  # of one piece of counts
 _FEW = 1 << 18  # counts of a plan up to which the driver adds up those of all partitions by itself
 _PIECE, _ROW = "rows long, codes binary", "person string, number double, text string, codes binary"
@@ -78,8 +78,7 @@ class SparkCounter:
     def fingerprint(self, key: bytes) -> bytes:
         """The sum over all records of a keyed hash of each; the key goes to the workers."""
         coder = self._coder
-        rows = self._frame.select(*map(_quoted, self.columns))
-        found = _mapped(rows, lambda batches: coder.hash(key, batches), _HASH)
+        found = _of_rows(self._frame, self.columns, lambda rows: coder.hash(key, rows), _HASH)
         return sum((np.frombuffer(h, np.uint64) for (h,) in found.collect()), np.zeros(2, np.uint64)).tobytes()
 
     def _codes(self) -> Any:
@@ -88,13 +87,13 @@ class SparkCounter:
         from pyspark.sql.functions import col
 
         coder = self._coder
-        rows = self._frame.select(*map(_quoted, coder.needed))
         if coder.guarantee.person:
             firsts = [col("person"), *(col(c).asc_nulls_last() for c in ("number", "text")), col("codes")]
-            ordered = _mapped(rows, coder.rows, _ROW).repartition("person").sortWithinPartitions(*firsts)
+            rows = _of_rows(self._frame, coder.needed, coder.rows, _ROW)
+            ordered = rows.repartition("person").sortWithinPartitions(*firsts)
             pieces = _mapped(ordered.select("person", "codes"), coder.cap, _PIECE)
         else:
-            pieces = _mapped(rows, coder.code, _PIECE)
+            pieces = _of_rows(self._frame, coder.needed, coder.code, _PIECE)
         return pieces.persist(StorageLevel.MEMORY_ONLY)  # what does not fit is coded anew: no disk holds it
 
 
@@ -122,20 +121,20 @@ class _Coder:
             found[TIMES] = np.int64
         return found | ({UNIT: np.uint32} if self.guarantee.person else {})
 
-    def code(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def code(self, frames: Iterator[pl.DataFrame]) -> Iterator[Any]:
         """Rows as pieces of codes."""
         count, lookups = self.guarantee.count, {c: Lookup(partial(coded, c)) for c in self.coding.columns}
-        for frame in _read(batches, self.needed):
+        for frame in frames:
             codes: _Lines = {c.name: np.empty(len(frame), code_type(c.size)) for c in lookups}
             for c, of in lookups.items():
                 of.writer(frame[c.name])(0, 0, codes[c.name])
             yield self._piece(codes | ({TIMES: records(frame[count])} if count else {}))
 
-    def rows(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def rows(self, frames: Iterator[pl.DataFrame]) -> Iterator[Any]:
         """Every row that names a person by itself: who, what it is ordered by, and its codes as they are compared."""
         import pyarrow as pa
 
-        for frame in _read(batches, self.needed):
+        for frame in frames:
             person = as_text(frame[self.guarantee.person])
             named = frame.filter(person.is_not_null())
             codes = self.coding.encode(named, ties(self.coding, self.guarantee))
@@ -151,7 +150,7 @@ class _Coder:
     def cap(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Of sorted rows the first of every person, in pieces that hold people whole."""
         held, last, seen = pl.DataFrame(schema={"codes": pl.Binary, "run": pl.Int64}), None, 0
-        for frame in _merged(batches):
+        for frame in merged(batches):
             person = frame["person"]
             begins = (person != person.shift(1)).fill_null(True).to_numpy().copy()
             begins[0] = person[0] != last
@@ -206,13 +205,13 @@ class _Coder:
         numbers, sums = pa.array([*found], pa.int32()), pa.array([*found.values()], pa.binary())
         yield pa.RecordBatch.from_arrays([numbers, sums], ["piece", "counts"])
 
-    def hash(self, key: bytes, batches: Iterator[Any]) -> Iterator[Any]:
+    def hash(self, key: bytes, frames: Iterator[pl.DataFrame]) -> Iterator[Any]:
         """The sum of keyed hashes over the records of a partition."""
         import pyarrow as pa
 
         count, total = self.guarantee.count, np.zeros(2, np.uint64)
         values = sorted({*self.columns} - {count})
-        for frame in _read(batches, self.columns):
+        for frame in frames:
             part = {TIMES: records(frame[count])} if count else {}
             for times, lines in digits({**part, UNIT: np.arange(len(frame))}):
                 total += np.uint64(times) * hash_rows(frame[lines[UNIT]].select(values), key)
@@ -265,7 +264,8 @@ def _quoted(name: str) -> str:
 
 
 def _forget(frame: Any) -> None:
-    frame.unpersist()
+    with suppress(Exception):  # a session that has ended holds nothing
+        frame.unpersist()
 
 
 @contextmanager
@@ -280,6 +280,17 @@ def _mapped(frame: Any, work: _Work, gives: str) -> Any:
     """What ``work`` makes of every partition, as a frame."""
     with without_remarks():
         return frame.mapInArrow(_quiet(work), gives)
+
+
+def _of_rows(
+    frame: Any, columns: Sequence[str], work: Callable[[Iterator[pl.DataFrame]], Iterator[Any]], gives: str
+) -> Any:
+    """What ``work`` makes of some columns of the rows of every partition, as a frame."""
+    if parts := plain_files(frame, columns):
+        places = frame.sparkSession.range(0, len(parts), 1, len(parts))
+        return _mapped(places, lambda batches: work(_read(opened(parts, batches, columns), columns)), gives)
+    rows = frame.select(*map(_quoted, columns))
+    return _mapped(rows, lambda batches: work(_read(merged(batches), columns)), gives)
 
 
 def _quiet(work: _Work) -> _Work:
@@ -312,25 +323,10 @@ def _added(pieces: Any) -> Any:
     )
 
 
-def _merged(batches: Iterator[Any]) -> Iterator[pl.DataFrame]:
-    """Arrow batches as frames of many rows each: Spark's are small."""
-    import pyarrow as pa
-
-    held, rows = list[Any](), 0
-    for batch in batches:
-        held.append(batch)
-        rows += batch.num_rows
-        if rows >= _ROWS:
-            yield pl.DataFrame(pa.Table.from_batches(held))
-            held, rows = [], 0
-    if rows:
-        yield pl.DataFrame(pa.Table.from_batches(held))
-
-
-def _read(batches: Iterator[Any], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+def _read(frames: Iterator[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Rows as every other table is read; times by the clock of Greenwich, whatever the session's."""
     zoned = cs.datetime(time_zone="*").dt.convert_time_zone("UTC")
-    read = Source("partition", tuple(columns), lambda names, rows: (f.with_columns(zoned) for f in _merged(batches)))
+    read = Source("partition", tuple(columns), lambda names, rows: (f.with_columns(zoned) for f in frames))
     return read.batches(columns)
 
 

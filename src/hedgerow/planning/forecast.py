@@ -298,7 +298,8 @@ def outline(
     requests = recipe.requests(tariff, budget, public)
     cells = sum(a.cells for r in requests for a in r.asked)
     most = size + recipe.surplus(requests)
-    memory = 200_000_000 + 40 * cells + recipe.memory(public, most)
+    held = sum(t.frame.estimated_size() for t in (public.relative, public.target) if t is not None)
+    memory = 200_000_000 + 40 * cells + int(held) + recipe.memory(public, most)
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
     if not any(r.asked for r in requests):
         raise JobError(

@@ -214,7 +214,7 @@ class AbstractRecipe(ABC):
 
     def seconds(self, public: PublicData, rows: int) -> float:
         """About how many CPU seconds the recipe takes for a table of ``rows`` rows; from public facts."""
-        return 1e-6 * rows * len(public.schema.columns)
+        return 5e-7 * rows * len(public.schema.columns)
 
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:
@@ -243,14 +243,15 @@ def pair_cells(schema: Schema, names: Sequence[str]) -> int:
 def pair_records_memory(schema: Schema, names: Sequence[str], *, records: int) -> int:
     """Bytes for records fitted to all pairs of ``names``.
 
-    Answers, estimates and their variances: about a dozen numbers of 8 bytes a cell.  Record fitting: three square
-    arrays of 4 bytes over all values of all columns.  Records: a few copies of 2-byte codes, then the decoded table.
+    Answers, estimates and their variances: about a dozen numbers of 8 bytes a cell, and 40 kB of small objects for
+    each pair.  Record fitting: three square arrays of 4 bytes over all values of all columns.  Records: a few copies
+    of 2-byte codes, then the decoded table.
     """
     k = len(names)
     values = sum(schema.shape(names))
     fitting = 3 * 4 * values * (values + 16)
     rows = records * (8 * k + 24 * len(schema.columns))
-    return 100 * pair_cells(schema, names) + fitting + rows
+    return 100 * pair_cells(schema, names) + 20_000 * k * (k - 1) + fitting + rows
 
 
 def noise_on_total(requests: Sequence[Spend]) -> int:

@@ -17,6 +17,7 @@ from hedgerow.model.tables.fitting import (
     Key,
     Pair,
     Tables,
+    cell_weights,
     common_margins,
     consistent,
     fit_margins,

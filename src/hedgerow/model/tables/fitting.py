@@ -6,7 +6,8 @@ one record of error to a cell; independent draws would add that of a sample.  Ag
 ``rake_rows`` scales the weights of rows to one table after another: rows are weighed anew, none is invented.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -245,39 +246,55 @@ def rake_rows(
     return weight
 
 
+def cell_weights(
+    rows: Rows, shape: Sequence[int], keys: Iterable[Key], weights: Floats
+) -> Iterator[tuple[Key, Floats]]:
+    """What the ``weights`` of coded rows add up to in each cell of one table after another, flat.
+
+    >>> rows = np.array([[0, 1], [1, 1], [0, 1]], np.uint16)
+    >>> [(key, table.tolist()) for key, table in cell_weights(rows, (2, 2), [(1,), (0, 1)], np.ones(3))]
+    [((1,), [0.0, 3.0]), ((0, 1), [0.0, 2.0, 0.0, 1.0])]
+    """
+    columns = np.ascontiguousarray(rows.T)
+    for key in keys:
+        sizes = [shape[i] for i in key]
+        found = np.zeros(prod(sizes))
+        _add(columns, np.array(key), np.array(sizes), weights, found)
+        yield key, found
+
+
 @compiled
 def _scale(columns, axes, sizes, target, weight, power, spare):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Move the weight of every row towards what its cell lacks."""
-    now, cell, n = np.zeros(len(target)), np.empty(_CHUNK, np.int32), len(weight)
-    if len(axes) == 1:
-        code = columns[axes[0]]
-        for r in range(n):
-            now[code[r]] += weight[r]
-    else:
-        for low in range(0, n, _CHUNK):
-            high = min(low + _CHUNK, n)
-            _find(columns, axes, sizes, low, high, cell)
-            for r in range(high - low):
-                now[cell[r]] += weight[low + r]
+    now, cell, n = np.zeros(len(target)), np.empty(_CHUNK, np.uint32), len(weight)
+    _add(columns, axes, sizes, weight, now)
     for c in range(len(target)):
         now[c] = ((target[c] + spare) / (now[c] + spare)) ** power if now[c] + spare > 0 else 0.0
-    if len(axes) == 1:
-        code = columns[axes[0]]
-        for r in range(n):
-            weight[r] *= now[code[r]]
-    else:
-        for low in range(0, n, _CHUNK):
-            high = min(low + _CHUNK, n)
-            _find(columns, axes, sizes, low, high, cell)
-            for r in range(high - low):
-                weight[low + r] *= now[cell[r]]
+    for low in range(0, n, _CHUNK):
+        part = weight[low : low + _CHUNK]
+        _find(columns, axes, sizes, low, low + len(part), cell)
+        for r in range(len(part)):
+            part[r] *= now[cell[r]]
+
+
+@compiled
+def _add(columns, axes, sizes, weight, out):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Add the weight of every row to its cell, row after row."""
+    cell = np.empty(_CHUNK, np.uint32)
+    for low in range(0, len(weight), _CHUNK):
+        part = weight[low : low + _CHUNK]
+        _find(columns, axes, sizes, low, low + len(part), cell)
+        for r in range(len(part)):
+            out[cell[r]] += part[r]
 
 
 @compiled
 def _find(columns, axes, sizes, low, high, cell):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """The cells of some rows in a table."""
-    cell[:] = 0
-    for a in range(len(axes)):
-        code, size = columns[axes[a], low:high], np.int32(sizes[a])
+    """The cells of some rows in a table; unsigned, because a negative place would have to be told from the end."""
+    code = columns[axes[0], low:high]
+    for r in range(high - low):
+        cell[r] = np.uint32(code[r])
+    for a in range(1, len(axes)):
+        code, size = columns[axes[a], low:high], np.uint32(sizes[a])
         for r in range(high - low):
-            cell[r] = cell[r] * size + np.int32(code[r])
+            cell[r] = np.uint32(cell[r] * size + code[r])

@@ -134,7 +134,7 @@ class Schema(Declaration):
         names = "<tr><th>column</th><th>kind</th><th>cells</th><th></th></tr>"
         return f"<p>{head}</p><table>{names}{''.join(f'<tr>{c}</tr>' for c in cells)}</table>"
 
-    @property
+    @cached_property
     def unresolved(self) -> tuple[str, ...]:
         """What must still be taken from a public table, in words."""
         wishes = [f"{word} of column {c.name!r}" for c in self.columns for word in c.unresolved]

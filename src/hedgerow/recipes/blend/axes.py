@@ -64,11 +64,10 @@ class Axes:
     def rows(self, table: CodedTable) -> Records:
         """The rows of a public table in codes, one column per axis."""
         codes = table.codes([p for parts in self.parts for p in parts])
-        flat = [
-            np.ravel_multi_index([codes[p].astype(np.intp) for p in parts], self.coding.shape(parts))
-            for parts in self.parts
-        ]
-        return np.stack([f.astype(np.uint16) for f in flat], axis=1)
+        found = np.empty((table.rows, len(self.parts)), np.uint16, order="F")  # read column by column
+        for i, parts in enumerate(self.parts):
+            found[:, i] = np.ravel_multi_index([codes[p].astype(np.intp) for p in parts], self.coding.shape(parts))
+        return found
 
     def keys(self, tables: Sequence[Sequence[str]], recipe: str) -> tuple[tuple[int, ...], ...]:
         """The axes of declared tables, in order."""

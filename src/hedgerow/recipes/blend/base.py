@@ -85,7 +85,7 @@ class AbstractBlend(AbstractRecipe):
     def seconds(self, public: PublicData, rows: int) -> float:
         """Records are fitted to every pair, and the pages show each; as measured by bench/cost.py."""
         columns = len(public.schema.attributes)
-        return super().seconds(public, rows) + columns * (columns - 1) / 2 * (3e-3 + 6e-8 * (self.rows or rows))
+        return super().seconds(public, rows) + columns * (columns - 1) / 2 * (7e-3 + 2e-8 * (self.rows or rows))
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """The number of records is a noisy one, unless it is declared."""

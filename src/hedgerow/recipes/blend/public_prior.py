@@ -23,6 +23,7 @@ from hedgerow.model.tables import (
     NoisyPair,
     Pair,
     Widths,
+    cell_weights,
     fit_margins,
     pooled_drifts,
     posterior,
@@ -39,7 +40,6 @@ from hedgerow.recipes.blend.group_tables import within_groups
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
 from hedgerow.recipes.blend.trust import (
     clipped_slope,
-    counted,
     linked,
     regression,
     shares_of_trust,
@@ -194,8 +194,8 @@ class PublicPrior:
     def said_alone(self) -> list[Floats]:
         """The public one-way tables, smoothed and scaled to the number of records."""
         total, shape = float(self.noisy.total), self.noisy.shape
-        each = np.ones(len(self.public))
-        plain = [counted(self.public, each, shape, (i,)) for i in range(len(shape))]
+        keys = [(i,) for i in range(len(shape))]
+        plain = [table for _, table in cell_weights(self.public, shape, keys, np.ones(len(self.public)))]
         counts = [smoothed_line(m, steps=s) + 1 / len(m) for m, s in zip(plain, self.steps, strict=True)]
         return [m * (total / float(m.sum())) for m in counts]
 
@@ -239,29 +239,29 @@ class PublicPrior:
     def _said(self) -> dict[Key, Floats]:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
         e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
-        found = {k: counted(self.rows, weights, e.shape, k) for k in self._keys}
-        margins = self.margins
+        found = dict(cell_weights(self.rows, e.shape, self._keys, weights))
+        self._choose_widths()
+        margins, strange = self.margins, set(self._strange)
         for k in (k for k in self._keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
-            even = smoothed(square, total / len(self.rows), steps=steps, widths=self._widths(k, steps))
+            widths = None if k in strange else self.chosen[k]
+            even = smoothed(square, total / len(self.rows), steps=steps, widths=widths)
             mixed = (1 - PUBLIC_BLEND.public_trace) * even
             mixed = mixed + PUBLIC_BLEND.public_trace * outer(margins, k[0], k[1]).reshape(square.shape)
             found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 
-    def _widths(self, pair: Key, steps: tuple[int, int]) -> Widths | None:
-        """How the public table of a pair is smoothed: chosen once, on the public rows as they are.
+    def _choose_widths(self) -> None:
+        """How the public tables of pairs are smoothed: chosen once, on the public rows as they are.
 
-        None where a column was replaced: then the weighted rows themselves decide.
+        Not of pairs with a column that was replaced: there the weighted rows themselves decide.
         """
-        if set(pair) & set(self._foreign):
-            return None
-        if pair not in self.chosen:
-            shape = self.noisy.shape
-            counts = counted(self.public, np.ones(len(self.public)), shape, pair)
-            self.chosen[pair] = smoothing_widths(counts.reshape([shape[i] for i in pair]), steps=steps)
-        return self.chosen[pair]
+        shape, strange = self.noisy.shape, set(self._strange)
+        open_ = [k for k in self._keys if len(k) == 2 and k not in strange and k not in self.chosen]
+        for k, counts in cell_weights(self.public, shape, open_, np.ones(len(self.public))):
+            steps = (self.steps[k[0]], self.steps[k[1]])
+            self.chosen[k] = smoothing_widths(counts.reshape(shape[k[0]], shape[k[1]]), steps=steps)
 
     @cached_property
     def _alone(self) -> dict[Key, Floats]:
@@ -296,14 +296,15 @@ class PublicPrior:
     @cached_property
     def _regressed(self) -> dict[Key, tuple[float, float]]:
         """For every pair of columns that are of the same people, the two sums of its regression."""
-        pairs = (k for k in self._keys if len(k) == 2 and k not in self._strange)
+        strange = set(self._strange)
+        pairs = (k for k in self._keys if len(k) == 2 and k not in strange)
         return {k: regression(*self.noisy.pooled[k], self._said[k], self._alone[k]) for k in pairs}
 
     @cached_property
     def _drifts(self) -> dict[Key, Drift]:
         """How far each table is from what is expected; pairs of other people's columns are a kind of their own."""
-        found: dict[Key, Drift] = {}
-        for keys in ([k for k in self._keys if k not in self._strange], self._strange):
+        found, strange = dict[Key, Drift](), set(self._strange)
+        for keys in ([k for k in self._keys if k not in strange], self._strange):
             known = [self.noisy.pooled[k] for k in keys]
             means = [self._means[k] for k in keys]
             drifts = pooled_drifts(

@@ -1,5 +1,6 @@
 """``tree_blend``: whole records without a public relative."""
 
+from bisect import bisect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -181,13 +182,18 @@ class TreeBlend(AbstractBlend):
         }
         usual = sqrt(price.variance(cost / max(len(pairs), 1)))
         order = sorted(pairs, key=lambda p: (not set(p) & set(predicted), moved(least[p], usual), p))
-        for many in range(len(order), 0, -1):
+
+        def noisiest(many: int) -> float:
             sd = sqrt(price.variance(cost / many))
-            if max(moved(least[p], sd) for p in order[:many]) <= self.bearable:
-                chosen = [p for p in order[:many] if moved(outer(margins, *p), sd) <= self.bearable]
-                rest = (p for p in order[:many] if p not in chosen)
-                return chosen, {p: banding.bearable(p, sd, self.bearable) for p in rest}
-        return [], {}
+            return max(moved(least[p], sd) for p in order[:many])
+
+        many = bisect(range(1, len(order) + 1), self.bearable, key=noisiest)  # it grows with every pair
+        if not many:
+            return [], {}
+        sd = sqrt(price.variance(cost / many))
+        fine = {p: moved(outer(margins, *p), sd) <= self.bearable for p in order[:many]}
+        bands = {p: banding.bearable(p, sd, self.bearable) for p, is_fine in fine.items() if not is_fine}
+        return [p for p, is_fine in fine.items() if is_fine], bands
 
     def _signs_help(self, axes: Axes, rows: float, price: Price, cost: float) -> bool:
         """Whether all pairs can be looked at by signs, and their noise can be borne: as of four even cells."""

@@ -7,14 +7,14 @@ one-way tables that are no nearer to the noisy ones than even shares are.
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
-from math import log, prod, sqrt
+from math import log, sqrt
 from typing import Literal
 
 import numpy as np
 
 from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records import Records, fixed_stream, stratified
-from hedgerow.model.tables import Floats, Key
+from hedgerow.model.tables import Floats, Key, cell_weights
 
 Doubt = Literal["", "stranger", "unlinked", "few"]
 """Why a public table is not used for pairs: other one-way tables, no association, too few rows; "": it is used."""
@@ -30,8 +30,8 @@ def association(rows: Records, shape: Sequence[int]) -> float:
     True
     """
     n, found = len(rows), []
-    for i, j in combinations(range(len(shape)), 2):
-        table = _counts(rows, shape, i, j)
+    for (i, j), counts in cell_weights(rows, shape, combinations(range(len(shape)), 2), np.ones(n)):
+        table = counts.reshape(shape[i], shape[j])
         down, along = table.sum(axis=1), table.sum(axis=0)
         least = min(int((down > 0).sum()), int((along > 0).sum())) - 1
         if least > 0:
@@ -44,8 +44,8 @@ def association(rows: Records, shape: Sequence[int]) -> float:
 
 def chance_of_pairs(rows: Records, shape: Sequence[int]) -> float:
     """By how much another sample of as many rows would differ: the mean over pairs of the L1 distance of shares."""
-    pairs = list(combinations(range(len(shape)), 2))
-    off = [float(np.sqrt(2 * _counts(rows, shape, i, j) / np.pi).sum()) for i, j in pairs]
+    counts = cell_weights(rows, shape, combinations(range(len(shape)), 2), np.ones(len(rows)))
+    off = [float(np.sqrt(2 * table / np.pi).sum()) for _, table in counts]
     return float(np.mean(off)) / len(rows) if off else 0.0
 
 
@@ -147,16 +147,3 @@ def _gap(table: Floats) -> float:
     """How far a table is from independence."""
     alone = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1e-300)
     return float(np.abs(table - alone).sum())
-
-
-def _counts(rows: Records, shape: Sequence[int], i: int, j: int) -> Floats:
-    cell = rows[:, i].astype(np.int64) * shape[j] + rows[:, j]
-    return np.bincount(cell, minlength=shape[i] * shape[j]).reshape(shape[i], shape[j]).astype(np.float64)
-
-
-def counted(rows: Records, weights: Floats, shape: Sequence[int], key: Key) -> Floats:
-    """The weight of the rows in each cell of a table, flat."""
-    cell = np.zeros(len(rows), np.int32)
-    for i in key:
-        cell = cell * np.int32(shape[i]) + rows[:, i].astype(np.int32)
-    return np.asarray(np.bincount(cell, weights, prod(shape[i] for i in key)), np.float64)

@@ -135,7 +135,7 @@ class GuidedTree(AbstractRecipe):
         if public.target is None or public.target.rows < GUIDED_TREE.shared_rows[0]:
             return rest
         alike = public.target.rows - most_lines(public.target, self.columns)
-        return int(rest - 16 * self.labels(public) * alike + public.target.frame.estimated_size())
+        return int(rest - 16 * self.labels(public) * alike)
 
     def seconds(self, public: PublicData, rows: int) -> float:
         """Reading and writing rows, the public model, and corrections of lines."""
