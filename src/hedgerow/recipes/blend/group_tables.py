@@ -12,8 +12,7 @@ import numpy as np
 
 from hedgerow.model.constants import BLEND, PUBLIC_BLEND
 from hedgerow.model.records import GroupTargets, Records
-from hedgerow.model.tables import Floats, Key, fit_margins, shrink
-from hedgerow.recipes.blend.trust import counted
+from hedgerow.model.tables import Floats, Key, cell_weights, fit_margins, shrink
 
 
 def within_groups(
@@ -30,7 +29,7 @@ def within_groups(
     row = float(weights @ weights) / max(float(weights.sum()), 1e-300)  # what one sampled row counts for
     filled = [int((estimates[i,] > 0).sum()) for i in range(len(shape))]
     found = {}
-    for a, b in others:
+    for (_, a, b), weighed in cell_weights(rows, shape, [(0, *pair) for pair in others], weights):
         size = (shape[0], shape[a], shape[b])
         sums = {
             (0, 1): estimates[0, a].reshape(shape[0], shape[a]),
@@ -38,13 +37,11 @@ def within_groups(
             (1, 2): estimates[a, b].reshape(shape[a], shape[b]),
         }
         alike = np.multiply.outer(sums[0, 1].sum(axis=1), sums[1, 2]) / max(float(sums[1, 2].sum()), 1e-300)
-        alike = fit_margins(
-            alike, sums, sweeps=6
-        )  # no interaction: the pair is the same in all groups but for its sums
-        own = fit_margins(counted(rows, weights, shape, (0, a, b)).reshape(size) + 1e-3 * alike, sums, sweeps=3)
-        free = np.prod(
-            [1 - 1 / max(filled[i], 1) for i in (0, a, b)]
-        )  # its sums are given: so much of chance is left
+        # Without interaction the pair is the same in all groups but for its sums.
+        alike = fit_margins(alike, sums, sweeps=6)
+        own = fit_margins(weighed.reshape(size) + 1e-3 * alike, sums, sweeps=3)
+        # Its sums are given: so much of chance is left.
+        free = np.prod([1 - 1 / max(filled[i], 1) for i in (0, a, b)])
         mean = alike.ravel()
         drawn = np.maximum(shrink(own.ravel(), mean, row * free * mean), 0.0).reshape(size)
         found[a - 1, b - 1] = fit_margins(drawn, sums, sweeps=3).astype(np.float32)
