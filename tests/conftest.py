@@ -4,6 +4,7 @@ But for the command line, which is lazy, and for uses, which refuse a wrong type
 """
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,6 +34,15 @@ beartype_packages(
     [f"hedgerow.{room}" for room in ROOMS.split()],
     conf=BeartypeConf(is_pep484_tower=True),  # an int will do where a float is asked for
 )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_ledger_of_an_office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests book nothing in the ledger that whoever runs them has set for all jobs (``hedgerow ledger use``)."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
+        patch.delenv("HEDGEROW_LEDGER", raising=False)
+        yield
 
 
 @pytest.fixture(autouse=True)

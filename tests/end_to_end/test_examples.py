@@ -2,6 +2,7 @@
 
 import runpy
 import shutil
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,6 +28,14 @@ def test_the_example_runs_and_verifies(hedgerow: Command, tmp_path: Path, name: 
 
 def test_there_is_an_example() -> None:
     assert "personnel" in FOLDERS
+
+
+@pytest.mark.parametrize("folder", [EXAMPLES, EXAMPLES.parent / "src/hedgerow/reproduce/jobs"], ids=lambda f: f.name)
+def test_an_example_books_in_a_ledger_of_its_own_not_in_the_offices(folder: Path) -> None:
+    jobs = {p: tomllib.loads(p.read_text("utf-8")) for p in folder.glob("*/*.toml")}
+    jobs = {p: job for p, job in jobs.items() if "budget" in job}
+    assert jobs
+    assert [p for p, job in jobs.items() if job.get("ledger") != {"url": "ledger.db"}] == []
 
 
 def test_the_demo_runs_in_an_empty_folder_and_again_with_force(

@@ -32,6 +32,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            env={**os.environ, "XDG_CONFIG_HOME": str(self._home), "HEDGEROW_LEDGER": ""},  # no office's ledger
         )
 
     def run(self, seed: int, limit: float = LIMIT) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def public_key(path: Path) -> Any:
 
 def _private(path: Path) -> Any:
     serialization, ed25519 = _library()
-    data = _bytes(path)
+    data = _bytes(path, new=True)
     if os.name != "nt" and stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise JobError(
             f"Others on this machine can read the private key {path}: its owner alone should.\n"
@@ -104,12 +104,13 @@ def _private(path: Path) -> Any:
     return key
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, *, new: bool = False) -> bytes:
     try:
         with open_plain(path) as file:
             return file.read(_LONGEST)
     except OSError:
-        raise JobError(f"There is no readable key file {path}. Check the path. {_NOTHING}") from None
+        way = f"Check the path{', or make the key: add --new-key' if new else ''}."
+        raise JobError(f"There is no readable key file {path}. {way} {_NOTHING}") from None
 
 
 def _library() -> tuple[Any, Any]:

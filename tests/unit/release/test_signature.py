@@ -148,6 +148,8 @@ def test_a_key_that_others_can_read_or_that_is_none_is_refused(honest: Path, key
         verify(honest, key=key)
     with pytest.raises(JobError, match="no readable key"):
         verify(honest, key=tmp_path / "nowhere")
+    with pytest.raises(JobError, match="make the key: add --new-key"):
+        sign(honest, tmp_path / "nowhere")
     with pytest.raises(JobError, match="no release"):
         sign(tmp_path, key)
 
