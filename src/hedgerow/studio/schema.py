@@ -285,10 +285,21 @@ def _card(c: Column, settled: Column, notes: tuple[str, ...], warnings: tuple[st
         glance=seen,
         values=tuple(listed[:_MOST_VALUES]),
         more=max(0, len(listed) - _MOST_VALUES),
-        edges=tuple(settled.text_of(x) for x in cuts) if len(cuts) <= _MOST_HANDLES else (),
+        edges=tuple(_as_written(settled, x) for x in cuts) if len(cuts) <= _MOST_HANDLES else (),
         cells=f"{settled.size:,}" if settled.size_known else "?",
         unknown=unknown_rule(settled) if settled.size_known else "",
     )
+
+
+def _as_written(c: Column, x: float) -> str:
+    """A place on the axis of a column (of dates days since 1970) as a schema file has it: a day, a rounded number.
+
+    >>> _as_written(Column("lat", "real"), 44.971000000000004)
+    '44.971'
+    >>> _as_written(Column("seen", "date", format="%d.%m.%Y"), 17_000)
+    '2016-07-18'
+    """
+    return date.fromordinal(719_163 + int(x)).isoformat() if c.kind == "date" else c.text_of(float(f"{x:.12g}"))
 
 
 def _figure(c: Column, seen: Glance, cuts: list[float]) -> Drawing:
@@ -308,7 +319,7 @@ def _figure(c: Column, seen: Glance, cuts: list[float]) -> Drawing:
     last = high - 1 if c.kind == "integer" and step == 1 else high  # a bar for each number ends where the next begins
     ends = [(low, low, "start"), ((low + high) / 2,) * 2 + ("middle",), (high, last, "end")]
     out += [
-        text(x(v), _HIGH - 3, c.text_of(round(word) if c.kind != "real" else word), "tick", where)
+        text(x(v), _HIGH - 3, _as_written(c, round(word) if c.kind != "real" else word), "tick", where)
         for v, word, where in ends
     ]
     bins = f", cut into {len(cuts) - 1} bins" if cuts else ""
