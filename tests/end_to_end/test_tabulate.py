@@ -212,6 +212,6 @@ def test_the_report_draws_bars_with_intervals_where_noise_was_added(ce: Path) ->
         for name in ("integer", "dirichlet")
     )
     assert noisy.count('class="bar"') == 6 and noisy.count('class="band"') == 18
-    assert "95 % interval" in noisy
+    assert "95\u00a0% interval" in noisy
     assert drawn.count('class="bar"') == 6 and 'class="band"' not in drawn
     assert "the same epsilon covers add-remove" in drawn

@@ -106,7 +106,7 @@ class Evidence:
     @property
     def drawn(self) -> bool:
         """Whether all that was answered was drawn from urns."""
-        return bool(self.answers) and all(a.noise.law == "urn" for a in self.answers)
+        return bool(self.answers) and not any(law_of(a.noise).added for a in self.answers)
 
     @cached_property
     def tables(self) -> tuple[NoisyTable, ...]:

@@ -82,7 +82,7 @@ class Budget:
             raise JobError(
                 "epsilon must be a finite number above 0, at most a million, and delta 0 or between 0 and 1; got\n"
                 + ", ".join(f"{n} = {x if isinstance(x, str | int | float) else type(x)}" for n, x in given)
-                + f". {NOTHING}"
+                + f"{'; a budget does not have: ' * bool(odd)}{', '.join(odd)}. {NOTHING}"
             )
 
     @property
