@@ -96,6 +96,14 @@ def test_records_of_every_group_and_of_all_have_the_wanted_pairs() -> None:
     assert np.abs(found.sum(axis=0) - wanted.sum(axis=0)).max() <= 1
 
 
+def test_small_groups_together_have_the_wanted_pairs_though_none_can_have_its_own() -> None:
+    wanted = np.full((40, 2, 2), 0.75, np.float32)  # three records in four cells
+    start = np.zeros((120, 3), np.uint16)
+    start[:, 0] = np.repeat(np.arange(40), 3)
+    made = GroupTargets((2, 2), {(0, 1): wanted}).descend(start, np.random.default_rng(0), sweeps=8, stay=0.0)
+    assert np.abs(np.bincount(made[:, 1] * 2 + made[:, 2], minlength=4) - 30).max() <= 3
+
+
 def test_no_group_is_fitted_by_itself_where_there_are_too_many_cells() -> None:
     rows = np.zeros((4, 3), np.uint16)
     assert within_groups({}, (60_000, 100, 100), rows, np.ones(4)) is None

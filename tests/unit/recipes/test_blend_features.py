@@ -8,6 +8,7 @@ import pytest
 
 from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.errors import JobError
+from hedgerow.model.records import SupportModel
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee, Measure
 from hedgerow.public.costs.gaussian import budget_of
@@ -266,3 +267,11 @@ def test_pairs_with_the_groups_are_measured_more_exactly_when_groups_are_named()
         ]
     assert noise["town",][0] < 0.8 * noise[()][0]
     assert noise["town",][1] > noise[()][1]
+
+
+@pytest.mark.parametrize("groups", [(), ("town",)])
+def test_records_are_fitted_group_by_group_where_groups_are_named(groups: tuple[str, ...]) -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
+    public = PublicData(schema, CodedTable.read(people(6_000, 2), schema))
+    model = PublicBlend(groups=groups).fit(gate_of(schema, people(6_000, 1), budget), public)
+    assert isinstance(model, SupportModel) and (model.by_group is not None) == bool(groups)
