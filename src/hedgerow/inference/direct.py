@@ -96,6 +96,11 @@ class GroupFigure:
         places = table.places(self.reference.told(self.by))
         return np.flatnonzero(places == self.reference.group(self.by, self.group))
 
+    def middles(self, table: NoisyTable) -> Floats | None:
+        """The moments in the middle of each of these cells, where cells are values of the figure's own column."""
+        found = self.moments.of_cells(table) if self.reference.who is None else None
+        return None if found is None else found[:, self.here(table)]
+
     def told_by(self, table: NoisyTable) -> Told | None:
         """What ``table`` tells of the figure; None where it does not tell most of it."""
         here = self.here(table)
@@ -104,7 +109,8 @@ class GroupFigure:
         if total < max(_SURE * spread, 1.0) or self.part.units.rows < _FEWEST or self.found is None:
             return None
         cells = _position(here, table.cells(self.part.units))
-        value, own, whole, unseen = _told(self.found, _cell_means(self.found.lines, cells, len(here)), cells, counts)
+        means = _cell_means(self.found.lines, cells, len(here), self.middles(table))
+        value, own, whole, unseen = _told(self.found, means, cells, counts)
         if not np.isfinite(value) or whole <= 0:
             return None
         noise = sqrt(table.variance * float(own @ own))
@@ -146,7 +152,7 @@ class GroupFigure:
         if self.found is None or lines is None or not table.reads(codes):
             return 0.0
         cells, own = _position(here, table.cells(codes)), _position(here, table.cells(self.part.units))
-        means = _cell_means(self.found.lines, own, len(here))
+        means = _cell_means(self.found.lines, own, len(here), self.middles(table))
         mine = np.maximum(table.counts[here], 0.0)
         slope = _slope(self.found.value, means @ table.counts[here])
         rows = np.maximum(np.bincount(cells, np.maximum(counts, 0.0), len(here)), np.maximum(mine, 1.0))
@@ -158,19 +164,30 @@ class GroupFigure:
 
     def left_out(self, table: NoisyTable) -> float:
         """The root mean square error when the parts of a drifted split play both tables, without noise."""
-        part, here, errors = self.part, self.here(table), []
+        part, here, middles, errors = self.part, self.here(table), self.middles(table), list[float]()
         cells = _position(here, table.cells(part.units))
         moments = _moments_in_parts(part, self.moments, self.by, self.group)
         for ours, theirs in _drifted_halves(part.units):
             true, known = moments(ours), moments(theirs)
             if true is None or known is None:
                 continue
-            means = _cell_means(known.lines, cells[theirs], len(here))
+            means = _cell_means(known.lines, cells[theirs], len(here), middles)
             means[: self.moments.given] = _cell_means(true.lines, cells[ours], len(here))[: self.moments.given]
             counts = np.bincount(cells[ours], minlength=len(here)).astype(np.float64)
             found = _told(known, means, cells[theirs], counts)[0]
             errors.append(found - true.value(true.lines.sum(axis=1)))
         return float(np.sqrt(np.mean(np.square(errors)))) if errors else float("nan")
+
+    def as_large(self, played: float, told: Told, reference: Reference) -> tuple[float, float]:
+        """What halves of these rows ``played``, with the chance of whole tables; and the sampling between cells.
+
+        Chance moves the mean of n rows within cells by the variance w / n.  Two halves of n rows differ by 4 w / n;
+        the confidential rows and all of ``reference`` by less, and that is the whole of chance within cells.
+        """
+        rows, within = float(told.table.counts[self.here(told.table)].sum()), told.unseen * told.sampling**2
+        halves = 4 * within * rows / self.part.units.rows
+        both = within * (1 + rows / max(reference.units.rows, 1))
+        return sqrt(max(played**2 - halves, 0.0) + both), told.sampling * sqrt(max(1 - told.unseen, 0.0))
 
     def further_than_played(self, table: NoisyTable) -> float:
         """How many times as far the answers lie from the reference, in these cells, as the halves from each other.
@@ -306,12 +323,15 @@ def _position(here: Places, cells: Places) -> Places:
     return np.asarray(np.searchsorted(here, cells))
 
 
-def _cell_means(lines: Floats, cells: Places, size: int) -> Floats:
+def _cell_means(lines: Floats, cells: Places, size: int, middles: Floats | None = None) -> Floats:
     """The mean of each moment in each cell, drawn a little to the mean of all: a cell without rows has that.
 
-    A moment that is the same in all rows of every cell is known, however few they are, and is not drawn to anything.
+    Where cells are values of the very column, they are drawn to their own ``middles``: the mean of all would move
+    the tails of a distribution to its middle.  A moment that is the same in all rows of every cell is known, however
+    few they are, and is not drawn to anything.
     """
-    rows, all_rows = np.bincount(cells, minlength=size), lines.mean(axis=1, keepdims=True)
+    rows = np.bincount(cells, minlength=size)
+    all_rows = lines.mean(axis=1, keepdims=True) if middles is None else middles
     sums = np.stack([np.bincount(cells, line, size) for line in lines])
     plain = np.where(rows > 0, sums / np.maximum(rows, 1), all_rows)
     apart = np.abs(lines - plain[:, cells]).max(axis=1, keepdims=True, initial=0.0)

@@ -137,9 +137,8 @@ class _Asked:
         people, who have labels.
         """
         e = self.evidence
-        return (
-            RatioMoments(numbers, 0.0) if e.people is not None and e.relative is not None else RatioMoments(numbers)
-        )
+        tells = 0.0 if e.people is not None and e.relative is not None else 0.5
+        return RatioMoments(numbers, tells, column=getattr(self.use, "of", ""))
 
     def _by_people(self, columns: tuple[str, ...]) -> bool:
         """Whether counts of people must tell a table of rows: not where all columns were public row by row."""
@@ -219,12 +218,13 @@ class _Asked:
             if e.relative is None:  # records of a model need not have the association of any three columns
                 why = "without a public table nothing says how the other columns of the model go together"
                 return refused(use.name, name, self.level, why, in_file)
-            few = (
-                _FEW * e.relative.rows < e.records.rows
-            )  # then where records put the figure shows how far it may err
+            # where public rows are few, where records put the figure shows how far it may err
+            few = _FEW * e.relative.rows < e.records.rows
             rows, other = e.reference(e.relative), e.reference(e.records) if few else None
             if own := self._own_bands(use):
                 moments, tables = ScoreMoments(use, tells=_OWN), own
+        elif e.relative is None:  # nor the link of two columns that no answer holds together
+            tables = tuple(t for t in tables if self._holds(t))
         told = GroupFigure(moments, rows, by, g).best(tables)
         found = told and self._parts(moments, told.table, (rows, other), by, g)
         if told is None or not found:
@@ -308,7 +308,9 @@ class _Asked:
         if told is None:
             return None
         public = second if self.evidence.given and again is not None else first
-        played = self._played(public or first, first, table)
+        played, chance = self._played(public or first, first, table), told.sampling
+        if isinstance(moments, RatioMoments) and self._holds(table) and self.evidence.people is None:
+            played, chance = (public or first).as_large(played, told, first.part)
         apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
         if second is not None and moments.given:  # what records leave of a label, or public rows
             apart = (first.told_beside(second, table) - told.value) / sqrt(2)
@@ -318,7 +320,6 @@ class _Asked:
             more = float(np.clip(far, *_MODEL_CAUTION))
         recipe = sqrt((more * played) ** 2 + apart**2)
         noise = sqrt(told.noise**2 + self._placing(first, table) ** 2)
-        chance = told.sampling
         if isinstance(moments, LabelMoments):  # bands have no part in it
             chance = (exactly(ScoreMoments(moments.use), rows, by, g) or (0.0, float("nan")))[1]
         parts = {"sampling": chance * self.sampling, "noise": noise, "recipe": recipe}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, final
 
 import numpy as np
+import polars as pl
 
 from hedgerow.evaluate.base import DoesNotApply
 from hedgerow.evaluate.least_squares import ScoreParts, designs, score_parts
@@ -43,15 +44,19 @@ class Moments(Protocol):
     def in_parts(self, table: CodedTable) -> Callable[[Places], RowMoments | None]:
         """What ``of`` gives for some rows of ``table``, in their order; what they share is worked out once."""
 
+    def of_cells(self, table: NoisyTable) -> Floats | None:
+        """The moments of a row in the middle of each cell; None unless cells are values of the figure's column."""
+
 
 @final
 @dataclass(frozen=True)
 class RatioMoments:
-    """A mean of numbers over the rows that have one."""
+    """A mean of numbers over the rows that have one; of a ``column`` alone, if it is named."""
 
     numbers: Callable[[CodedTable], Floats]
     tells: float = 0.5
     given: int = 0
+    column: str = ""
 
     def of(self, table: CodedTable) -> RowMoments | None:
         """The number, and whether there is one."""
@@ -70,6 +75,14 @@ class RatioMoments:
             return RowMoments(lines, _ratio) if lines is not None and lines[1].any() else None
 
         return of
+
+    def of_cells(self, table: NoisyTable) -> Floats | None:
+        """The number of the code, and whether it has one."""
+        if self.column not in table.columns:
+            return None
+        codes = pl.DataFrame({self.column: list(table.schema.cell_labels(self.column))}).with_columns(count=1.0)
+        found = self.of(CodedTable.of_counts(table.schema, codes))
+        return None if found is None else found.lines[:, table.columns[self.column]]
 
 
 def _ratio(sums: Floats) -> float:
@@ -98,6 +111,9 @@ class ScoreMoments:
             return None if found is None else self._of(*found, len(rows))
 
         return of
+
+    def of_cells(self, table: NoisyTable) -> Floats | None:
+        """None: no cell is a value of a residual."""
 
     def _of(self, found: ScoreParts, at: Places, rows: int) -> RowMoments:
         """The moments of rows that stand ``at`` these places of so many."""
@@ -172,6 +188,9 @@ class LabelMoments:
             return None if found is None else self._of(*found, cells[rows], bands[rows])
 
         return of
+
+    def of_cells(self, table: NoisyTable) -> Floats | None:
+        """None: no cell is a value of a residual."""
 
     def _of(self, found: ScoreParts, at: Places, cells: Places, bands: Places) -> RowMoments | None:
         left = 1 / float(np.mean(found.alone**2))  # of the term's variance, beside the other columns
