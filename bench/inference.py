@@ -71,7 +71,6 @@ OTHER: tuple[AbstractUse, ...] = (
     Mean("pay", by=["race"], tolerance=1, name="mean by group"),
     Coefficient(MODEL, "race[D]", tolerance=1, name="coefficient"),
 )
-COUNTED = ("sex", "race", "education")
 COUNTS: tuple[AbstractUse, ...] = (
     Table(["race"], tolerance=1, name="one-way, declared"),
     Table(["race", "sex"], tolerance=1, name="two-way, declared"),
@@ -91,6 +90,7 @@ class World:
     declared: tuple[AbstractUse, ...]
     other: tuple[AbstractUse, ...]
     private: tuple[str, ...]
+    counts: tuple[AbstractUse, ...] = COUNTS
     known: dict[str, PublicData] = field(default_factory=dict)
 
     @property
@@ -132,9 +132,10 @@ def _real(name: str, rows: int) -> World:
         Table([kept[0], group], tolerance=1, name="two-way"),
         Mean(figure, by=[other], tolerance=1, name="mean by group"),
     )
+    counts = (*declared[:3], Quantile(figure, [0.5], by=[group], tolerance=1, name="quantiles by group, declared"))
     rows = min(rows, whole.rows)
     secret_rows = whole.take(np.random.default_rng([int(seed or 0), 2]).integers(0, whole.rows, rows))
-    return World(whole, secret_rows, relative, declared, others, (group, other))
+    return World(whole, secret_rows, relative, declared, others, (group, other), counts)
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,10 @@ class WholeNoise(StandInGate):  # type: ignore[misc]
 def release_in(world: World, name: str, epsilon: str, seed: int) -> Released:
     """One release of the world's confidential rows."""
     schema, kind = world.schema, RECIPES[name]
-    declared = COUNTS if name == "integer_counts" else tuple(u.on(schema) for u in world.declared)
-    recipe = kind(columns=COUNTED) if name == "integer_counts" else kind()
+    counted = name == "integer_counts"
+    declared = tuple(u.on(schema) for u in (world.counts if counted else world.declared))
+    columns = tuple(dict.fromkeys(c for u in declared for c in u.columns_named))
+    recipe = kind(columns=columns) if counted else kind()
     given = tuple(c.name for c in schema.columns if c.name not in world.private) if kind.attaches else ()
     if name not in world.known:  # what a recipe works out of public rows is the same at every epsilon
         world.known[name] = _public(world, name, declared, given)
