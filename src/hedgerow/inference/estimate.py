@@ -89,15 +89,21 @@ def with_interval(
 ) -> Estimate:
     """The estimate ``value`` with a normal interval from the standard deviation of each part.
 
+    Noise may put a share below 0: then the interval is that of 0, and never a point or empty.
+
     >>> made = with_interval("x", "", 10.0, {"sampling": 3.0, "noise": 4.0}, level=0.95, basis="")
     >>> round(made.low, 2), round(made.high, 2), round(made.parts["noise"], 2)
     (0.2, 19.8, 7.84)
+    >>> below = with_interval("x", "", -3.0, {"noise": 1.0}, level=0.95, basis="", bounds=(0.0, 1.0))
+    >>> below.estimate, below.low, below.high
+    (0.0, 0.0, 1.0)
     """
     z = normal(level)
     half = z * sqrt(sum(d * d for d in deviations.values()))
     if not (isfinite(value) and isfinite(half)):
         return refused(name, group, level, "its rows are too few to tell", in_file)
-    low, high, inside = (min(max(x, bounds[0]), bounds[1]) for x in (value - half, value + half, value))
+    inside = min(max(value, bounds[0]), bounds[1])
+    low, high = max(inside - half, bounds[0]), min(inside + half, bounds[1])
     parts = {p: z * deviations.get(p, 0.0) for p in PARTS}
     return Estimate(name, group, inside, low, high, level, parts, basis, in_file)
 

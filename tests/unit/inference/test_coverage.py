@@ -10,7 +10,7 @@ import pytest
 from hedgerow.answers import StandInGate
 from hedgerow.inference import Evidence, estimates
 from hedgerow.inference.direct import GroupFigure
-from hedgerow.inference.moments import ScoreMoments
+from hedgerow.inference.moments import RatioMoments, ScoreMoments
 from hedgerow.inference.reference import Reference
 from hedgerow.public import Budget, CodedTable, Guarantee, Marginal, Measurement, Schema, Statistic, Tariff
 from hedgerow.recipes.statistics import additive_points, question_of, response_bands
@@ -221,6 +221,49 @@ def test_a_mean_that_cells_of_other_columns_tell_is_held_against_the_mean_of_all
         assert "held against the answers about pay" in e.basis
     for e in estimates(Evidence(SCHEMA, answers[:1], old, old), use):
         assert e.estimate is None and "cannot tell" in e.basis
+
+
+def test_records_do_not_link_columns_that_no_answer_holds_together() -> None:
+    """In records of a model pay may go with sex by grade alone: no part of them shows what all of them lack."""
+    rng, budget = np.random.default_rng(12), Budget(50.0)
+    secret = rows(20_000, rng)
+    gate = StandInGate(Tariff(SCHEMA.coding, Guarantee(), budget.measure), budget, secret, secret.rows, rng)
+    asked = [Marginal(("grade", "sex")), Marginal(("pay",)), Marginal(("pay", "sex"))]
+    cells, pay, both = gate.measure(asked, budget.total)
+    use, figures = USES["mean"]
+    assert all(e.estimate is None for e in estimates(Evidence(SCHEMA, (cells, pay), secret), use))
+    for e, true in zip(estimates(Evidence(SCHEMA, (cells, pay, both), secret), use), figures(secret), strict=True):
+        assert e.estimate is not None and abs(e.estimate - true) < 0.2 and "pay x sex" in e.basis
+
+
+def test_cells_of_the_column_itself_keep_their_place_where_no_record_is() -> None:
+    """The tails of pay are missing in the records: they were given the mean of the group."""
+    rng, budget = np.random.default_rng(13), Budget(50.0)
+    secret = rows(20_000, rng)
+    gate = StandInGate(Tariff(SCHEMA.coding, Guarantee(), budget.measure), budget, secret, secret.rows, rng)
+    answers = gate.measure([Marginal(("pay", "sex"))], budget.total)
+    middle = secret.take(np.flatnonzero(np.abs(secret.numbers("pay") - 36) < 6))
+    assert np.abs(_figures(middle, "mean") - _figures(secret, "mean")).max() > 2
+    found = estimates(Evidence(SCHEMA, answers, middle), USES["mean"][0])
+    for e, true in zip(found, _figures(secret, "mean"), strict=True):
+        assert e.estimate is not None and abs(e.estimate - true) < 0.1
+
+
+def test_halves_play_no_more_chance_within_cells_than_the_tables_have() -> None:
+    """Means of n rows within cells have a variance of w / n: halves differ by 4 w / n, whole tables by 2 w / n."""
+    rng = np.random.default_rng(14)
+    secret, public = rows(8000, rng), rows(8000, rng)
+    evidence = answered(secret, public, 1e6, rng)
+    moments = RatioMoments(lambda t: t.numbers("pay"))
+    figure = GroupFigure(moments, Reference.of(public), (), 0)
+    told = figure.told_by(next(t for t in evidence.tables if t.question == Marginal(("grade", "sex"))))
+    assert told is not None and 0.2 < told.unseen < 0.8
+    within = told.unseen * told.sampling**2
+    played, between = figure.as_large(np.sqrt(5 * within), told, Reference.of(public))
+    assert played**2 == pytest.approx(3 * within, rel=0.01)  # of the 5 one is drift
+    assert between**2 + within == pytest.approx(told.sampling**2)
+    few, _ = figure.as_large(0.0, told, Reference.of(public.take(np.arange(800))))
+    assert few**2 == pytest.approx(11 * within, rel=0.01)
 
 
 def test_public_rows_are_tilted_to_the_records_of_each_release() -> None:
