@@ -2,7 +2,7 @@
 
     python -m bench.inference --worlds 2000-2099 --recipes public_blend,tree_blend --epsilons 0.3,1,3  # resumes
     python -m bench.inference --recipes "copies of mst,copies of public_blend" --out FILE  # ten copies, usual rule
-    python -m bench.inference --summary
+    python -m bench.inference --page --newer bench/inference_now.jsonl  # the table of docs/inference.md
 
 A world is a large table, the population, from which the confidential rows are drawn one by one with replacement; so
 the true figures are known and rows are independent.  Simulated: five times ``--rows`` personnel rows, with a public
@@ -406,12 +406,14 @@ def summary(file: Path) -> str:
     return "\n".join(lines)
 
 
-def page(file: Path) -> str:
-    """The same as docs/inference.md shows it: the epsilons side by side."""
-    sums = _sums(file)
+def page(*files: Path) -> str:
+    """The same as docs/inference.md shows it: the epsilons side by side, each cell by the last file that has it."""
+    sums: dict[Cell, dict[str, float]] = {}
+    for file in files:
+        sums |= _sums(file)
     epsilons = sorted({e for _, _, e, _ in sums}, key=float)
-    lines = ["| recipe, relative | figure | " + " | ".join(f"epsilon {e}" for e in epsilons) + " |"]
-    lines.append("|---|---|" + "---|" * len(epsilons))
+    lines = ["| recipe, relative | figure | " + " | ".join(f"epsilon {e}" for e in epsilons) + " | worlds |"]
+    lines.append("|---|---|" + "---|" * len(epsilons) + "---|")
     for recipe, where, use in dict.fromkeys((r, w, u) for r, w, _, u in sums):
         name = (recipe if recipe.startswith(PEER) else f"`{recipe}`") + (
             f", {where}" if recipe.endswith(("public_blend", "guided_tree")) else ""
@@ -427,7 +429,8 @@ def page(file: Path) -> str:
             some = f" (of {t['told'] / t['asked']:.0%} told)" if t["told"] < 0.995 * t["asked"] else ""
             width = f"; {t['width'] / t['own']:.1f}" if t["own"] else ""
             shown.append(f"{held}{width}{some}")
-        lines.append(f"| {name} | {what} | {' | '.join(shown)} |")
+        worlds = min(int(t["worlds"]) for e in epsilons if (t := sums.get((recipe, where, e, use))))
+        lines.append(f"| {name} | {what} | {' | '.join(shown)} | {worlds} |")
     return "\n".join(lines)
 
 
@@ -451,9 +454,10 @@ def main() -> None:
     parser.add_argument("--commit", default="", help="written to every line")
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("--page", action="store_true", help="the summary as docs/inference.md shows it")
+    parser.add_argument("--newer", type=Path, nargs="*", default=[], help="files whose cells replace those of --out")
     options = parser.parse_args()
     if options.summary or options.page:
-        print((page if options.page else summary)(options.out))
+        print(page(options.out, *options.newer) if options.page else summary(options.out))
         return
     first, _, last = options.worlds.partition("-")
     worlds = [*map(str, range(int(first), int(last) + 1))] if last.isdigit() else options.worlds.split(",")

@@ -184,13 +184,13 @@ class _Asked:
         y = y[np.isfinite(y)]
         if len(y) < 2:
             return refused(use.name, name, self.level, "the rows that it leans on have no number there", in_file)
-        near = self.ratio(below(use.of, float(np.quantile(y, share))))
+        near = self.ratio(below(use.of, float(np.quantile(y, share)), y))
         told = GroupFigure(near, rows, use.groups, g).best(t for t in e.tables if self._holds(t))
         if told is None:
             return self._unmeasured(name, in_file)
         curve = _curve(told.table, rows, use, g)
         value = _inverse(curve, share)
-        found = self._parts(self.ratio(below(use.of, value)), told.table, (rows, other), use.groups, g)
+        found = self._parts(self.ratio(below(use.of, value, y)), told.table, (rows, other), use.groups, g)
         if found is None:
             return self._unmeasured(name, in_file)
         _, parts = found

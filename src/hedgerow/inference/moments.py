@@ -235,11 +235,12 @@ def last_row_in(use: PersonRate, group: int) -> Callable[[CodedTable], Floats]:
     return lambda table: np.where(table.cells(use.groups) == group, use.of_last_rows(table), np.nan)
 
 
-def below(of: str, value: float) -> Callable[[CodedTable], Floats]:
-    """Whether a row lies at or below a value."""
+def below(of: str, value: float, among: Floats) -> Callable[[CodedTable], Floats]:
+    """Whether a row lies at or below a value; below it, if none ``among`` these is larger: all are at or below."""
+    under = np.less if value >= among.max() else np.less_equal
 
     def numbers(table: CodedTable) -> Floats:
         y = table.numbers(of)
-        return np.where(np.isfinite(y), (y <= value).astype(np.float64), np.nan)
+        return np.where(np.isfinite(y), under(y, value).astype(np.float64), np.nan)
 
     return numbers

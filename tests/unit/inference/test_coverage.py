@@ -312,3 +312,16 @@ def test_a_quantile_of_listed_values_is_one_of_them_and_so_are_its_ends() -> Non
     evidence = Evidence(schema, gate.measure([Marginal(("years",))], budget.total), table)
     (found,) = estimates(evidence, Quantile("years", 0.5, tolerance=1))
     assert (found.estimate, found.low, found.high) == (16.0, 16.0, 16.0), "there is nothing between values"
+
+
+def test_a_median_may_be_the_highest_value() -> None:
+    """All rows are at or below it, so that this share tells nothing; the share below it does."""
+    listed = 'kind = "ordered"\ntype = "integer"\nvalues = ["0", "26", "52"]'
+    schema = Schema.loads(f'[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n[columns.weeks]\n{listed}')
+    rng, budget = np.random.default_rng(15), Budget(2.0)
+    weeks = rng.choice(["0", "26", "52"], 3000, p=[0.3, 0.1, 0.6])
+    secret = CodedTable(schema, pl.DataFrame({"sex": rng.choice(["F", "M"], 3000), "weeks": weeks}))
+    gate = StandInGate(Tariff(schema.coding, Guarantee(), budget.measure), budget, secret, secret.rows, rng)
+    answers = gate.measure([Marginal(("sex", "weeks"))], budget.total)
+    for e in estimates(Evidence(schema, answers, secret), Quantile("weeks", 0.5, by=["sex"], tolerance=1)):
+        assert (e.estimate, e.low, e.high) == (52.0, 52.0, 52.0)
