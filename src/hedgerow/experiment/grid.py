@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.experiment.design import Cell, Design, fraction, full
 from hedgerow.job import JobValues, known_keys, name_of_recipe, values_of
-from hedgerow.public import nearest, read_toml
+from hedgerow.public import nearest, place, read_toml
 from hedgerow.recipes import RECIPES
 from hedgerow.uses import Table
 
@@ -170,7 +170,7 @@ class Grid:
             file = GridFile.model_validate(data)
         except ValidationError as wrong:
             lines = [f"{path} has {wrong.error_count()} mistake{'s' * (wrong.error_count() != 1)}:"]
-            lines += [f"  {'.'.join(map(str, e['loc']))}: {_said(e)}" for e in wrong.errors()]
+            lines += [f"  {place(e['loc'])}: {_said(e)}" for e in wrong.errors()]
             raise JobError("\n".join([*lines, NOTHING])) from None
         job_path = (path.parent / file.experiment.job).resolve()
         _toml(job_path, "job")

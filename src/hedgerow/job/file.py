@@ -31,6 +31,7 @@ from hedgerow.public import (
     key_lines,
     line_of,
     nearest,
+    place,
     read_toml,
     same_file,
 )
@@ -433,5 +434,5 @@ def _use_mistakes(uses: Any) -> list[_Mistake]:
 
 def _all_mistakes(path: Path, text: str, mistakes: Sequence[_Mistake]) -> str:
     lines, places = [f"{path} has {len(mistakes)} mistake{'s' * (len(mistakes) != 1)}:"], key_lines(text)
-    lines += [f"  line {line_of(places, at)}: {'.'.join(map(str, at))}: {wrong}" for at, wrong in mistakes]
+    lines += [f"  line {line_of(places, at)}: {place(at)}: {wrong}" for at, wrong in mistakes]
     return "\n".join([*lines, NOTHING])

@@ -80,6 +80,6 @@ from hedgerow.public.table import (
     total_variation,
     typed_as,
 )
-from hedgerow.public.toml import document, key_lines, line_of, read_toml
+from hedgerow.public.toml import document, key_lines, line_of, place, read_toml
 from hedgerow.public.views import duckdb_tables, open_confidential
 from hedgerow.public.write import for_spreadsheets, formulas, line_ends, write_pieces, write_table

@@ -143,6 +143,18 @@ def line_of(lines: dict[Path, int], path: Path) -> int:
     return lines.get(path, 1)
 
 
+def place(path: Path) -> str:
+    """How a message names the key at ``path``: a table of a list by its place among them, counted from 1.
+
+    >>> place(("use", 1, "name")), place(("budget", "epsilon"))
+    ('[[use]] number 2: name', 'budget.epsilon')
+    """
+    if len(path) > 1 and isinstance(path[1], int):
+        key = ".".join(map(str, path[2:]))
+        return f"[[{path[0]}]] number {path[1] + 1}" + (f": {key}" if key else "")
+    return ".".join(map(str, path))
+
+
 def _numbered(names: Path, counts: dict[Path, int], *, is_list: bool) -> Path:
     """The path of a header, with the position of every list of tables on the way."""
     path: Path = ()
