@@ -426,7 +426,8 @@ def page(*files: Path) -> str:
                 shown.append("refused" if t else "")
                 continue
             held = f"{100 * t['population'] / t['told']:.0f}, {100 * t['table'] / t['told']:.0f} %"
-            some = f" (of {t['told'] / t['asked']:.0%} told)" if t["told"] < 0.995 * t["asked"] else ""
+            part = f"{t['told']:.0f} of {t['asked']:.0f}" if t["told"] < 10 else f"of {t['told'] / t['asked']:.0%}"
+            some = f" ({part} told)" if t["told"] < 0.995 * t["asked"] else ""
             width = f"; {t['width'] / t['own']:.1f}" if t["own"] else ""
             shown.append(f"{held}{width}{some}")
         worlds = min(int(t["worlds"]) for e in epsilons if (t := sums.get((recipe, where, e, use))))
