@@ -361,7 +361,7 @@ class RandomTreesConstants:
 class CareersConstants:
     """What was chosen in ``careers`` besides its settings."""
 
-    beyond_chance: float = chosen(2.5, "standard errors", "by which moves must exceed the public ones to be believed")
+    beyond_chance: float = chosen(3.5, "standard errors", "by which moves must exceed the public ones to be believed")
     smoothing: float = chosen(2.0, "steps", "of the mix of all leaves, added to the public steps of each leaf")
     smallest_leaf: int = chosen(40, "public steps", "in a leaf of a tree of moves")
     deepest_leaf: int = chosen(8, "splits", "above a leaf of a tree of moves")
