@@ -120,16 +120,22 @@ def main() -> None:
     asked.add_argument("--epsilons", nargs="+", default=["0.3", "1", "3"])
     asked.add_argument("--rows", type=int, default=20_000)
     asked.add_argument("--moving", type=float, default=0.0, help="the share that changes its agency in a year")
+    asked.add_argument(
+        "--public-moving", type=float, help="the same share in the public table, where it is another one"
+    )
     said = asked.parse_args()
     schema = Schema.loads(personnel_schema(years=(*BEFORE, *YEARS)))
     found: dict[tuple[str, str], list[list[float]]] = {}
     names = [*PERSONS, *(" x ".join(c) for c in SHARES)]
     print("| file | epsilon | " + " | ".join(names) + " |", flush=True)
     for seed in said.seeds:
-        world = personnel(said.rows, seed, years=YEARS, public_years=BEFORE, labelled_target=True, moving=said.moving)
-        tables = tuple(CodedTable.read(t, schema, "target") for t in (world.public, world.confidential))
+        world, earlier = (
+            personnel(said.rows, seed, years=YEARS, public_years=BEFORE, labelled_target=True, moving=moving)
+            for moving in (said.moving, said.moving if said.public_moving is None else said.public_moving)
+        )
+        tables = tuple(CodedTable.read(t, schema, "target") for t in (earlier.public, world.confidential))
         truth = world.confidential
-        files = {("public careers", "-"): world.public, ("other people", "-"): world.target}
+        files = {("public careers", "-"): earlier.public, ("other people", "-"): world.target}
         for epsilon in said.epsilons:
             one = (schema, (tables[0], tables[1]), epsilon, seed)
             files["careers", epsilon] = made(Careers(time="year"), *one)

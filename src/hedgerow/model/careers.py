@@ -233,15 +233,62 @@ def _misfit(counts: Floats, noise: float, expected: Floats) -> float:
     return float(((counts - scaled) ** 2 / (noise + scaled + (CAREERS.window_drift * scaled) ** 2)).sum())
 
 
+@final
+@dataclass(frozen=True)
+class StepNumber:
+    """How many steps there are, as noisy tables tell it, and the variance of that."""
+
+    number: float
+    variance: float
+
+    @classmethod
+    def fitted(cls, noisy: npt.ArrayLike, noise: float, known: Floats) -> "StepNumber":
+        """What one table of moves tells if its shares are the known ones: by least squares in every leaf."""
+        numbers, variances = _fitted(np.asarray(noisy, np.float64), noise, known)
+        return cls(float(numbers.sum()), float(variances.sum()))
+
+    @classmethod
+    def by_most(cls, told: "Sequence[StepNumber]") -> "StepNumber | None":
+        """The median of what tables tell, by precision: a table whose shares have drifted cannot move it far.
+
+        >>> StepNumber.by_most([StepNumber(100.0, 4.0), StepNumber(60.0, 4.0), StepNumber(102.0, 4.0)]).number
+        100.0
+        """
+        if not told:
+            return None
+        ranked = sorted(told, key=lambda t: t.number)
+        weights = np.array([1 / max(t.variance, 1e-9) for t in ranked])
+        middle = ranked[int(np.searchsorted(weights.cumsum(), weights.sum() / 2))]
+        return cls(middle.number, float(np.pi / 2 / weights.sum()))  # of a median of normal numbers
+
+    def with_sum(self, noisy: Floats, noise: float) -> "StepNumber":
+        """With what the sum of a table tells, which drift of its shares does not move."""
+        own, other = 1 / max(noise * noisy.size, 1e-9), 1 / max(self.variance, 1e-9)
+        return StepNumber(float(own * noisy.sum() + other * self.number) / (own + other), 1 / (own + other))
+
+
+def _fitted(counts: Floats, noise: float, known: Floats) -> tuple[Floats, Floats]:
+    """The steps in every leaf if their shares are the known ones, and the variance of that."""
+    squares = (known**2).sum(axis=1)
+    return np.maximum((counts * known).sum(axis=1) / squares, 0.0), noise / squares
+
+
 def shrunk_shares(
-    noisy: npt.ArrayLike, noise: float, known: Floats | None, stay: int, chance: float = 0.0, long: float = 1.0
+    noisy: npt.ArrayLike,
+    noise: float,
+    known: Floats | None,
+    stay: int,
+    chance: float = 0.0,
+    long: float = 1.0,
+    others: StepNumber | None = None,
 ) -> Floats:
     """The shares of every move in every leaf: noisy counts shrunk towards ``known`` shares, a line for each leaf.
 
     True counts lie around the public ones with a variance of ``chance`` times these, because both are samples, and
-    further only where noisy counts say so beyond doubt.  So do moves that the public table hardly has.  Without known
-    shares the counts are projected; where noise is all there is, everybody moves by ``stay``.  Noise goes
-    ``long`` times as far as normal noise as rarely.
+    further only where noisy counts say so beyond chance.  So do moves that the public table hardly has.  Without
+    known shares the counts are projected; where noise is all there is, everybody moves by ``stay``.  Noise must be
+    exceeded by ``long`` times as much as normal noise.  ``others`` is what other tables tell of the number of steps:
+    by a table's own, fewer who stay would seem to be fewer steps.
     """
     counts = np.asarray(noisy, np.float64)
     total = np.maximum(counts.sum(axis=1), 0.0)
@@ -250,12 +297,16 @@ def shrunk_shares(
     if known is None:
         return np.stack([project(c, t) / t if t > 0 else still for c, t in zip(counts, total, strict=True)])
     # a sum over all moves has the noise of all: against it the many who stay would seem to drift
-    fitted = np.maximum((counts * known).sum(axis=1) / (known**2).sum(axis=1), 0.0)[:, None]
-    drift = drift_of(
-        [counts.ravel()], [(known * fitted).ravel()], [noise], caution=CAREERS.beyond_chance * long, least=chance
-    )
+    fitted = _fitted(counts, noise, known)[0][:, None]
+    spread: float | Floats = noise
+    if others is not None and fitted.any():
+        there, parts = others.with_sum(counts, noise), fitted / fitted.sum()
+        fitted = parts * max(there.number, 0.0)
+        spread = (noise + (known * parts) ** 2 * there.variance).ravel()
+    expected = (known * fitted).ravel()
+    drift = drift_of([counts.ravel()], [expected], [spread], caution=CAREERS.beyond_chance * long, least=chance)
     known = _with_unknown(counts, noise * long**2, known, stay)
-    found = posterior(counts.ravel(), (known * fitted).ravel(), noise, drift).reshape(counts.shape)
+    found = posterior(counts.ravel(), (known * fitted).ravel(), spread, drift).reshape(counts.shape)
     # cut at 0 alone, noise would add to every rare move and nothing would be taken from staying
     sums = found.sum(axis=1)
     return np.stack([project(f, t) / t if t > 0 else k for f, t, k in zip(found, sums, known, strict=True)])

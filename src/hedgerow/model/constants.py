@@ -361,7 +361,7 @@ class RandomTreesConstants:
 class CareersConstants:
     """What was chosen in ``careers`` besides its settings."""
 
-    beyond_chance: float = chosen(4.0, "standard errors", "by which moves must exceed the public ones to be believed")
+    beyond_chance: float = chosen(3.5, "standard errors", "by which moves must exceed the public ones to be believed")
     smoothing: float = chosen(2.0, "steps", "of the mix of all leaves, added to the public steps of each leaf")
     smallest_leaf: int = chosen(40, "public steps", "in a leaf of a tree of moves")
     deepest_leaf: int = chosen(8, "splits", "above a leaf of a tree of moves")
@@ -374,7 +374,7 @@ class CareersConstants:
         (0.5, 2.0, 5.0, 15.0, 50.0), "steps", "that go where all go, added to the public ones from each value"
     )
     laplace: float = chosen(
-        1.7, "of normal noise", "how far Laplace noise goes as rarely as normal noise goes four deviations"
+        1.7, "times as many", "standard errors of Laplace noise, which goes far more often than normal noise"
     )
     band: float = chosen(10.0, "standard deviations of the noise", "in steps, that a band of moves is to have")
     public_steps: int = chosen(200_000, "steps", "the most that trees of moves are grown on", _WORK)

@@ -19,6 +19,7 @@ from hedgerow.model.careers import (
     Growth,
     MoveTable,
     Rises,
+    StepNumber,
     bands_of,
     best_window,
     changes_by_ratio,
@@ -173,7 +174,7 @@ class Careers(AbstractRecipe):
         """The table of gaps, and those of moves."""
         chain = self._chain(gate.tariff, gate.budget, public)
         answers = gate.measure(chain.questions, self._for_steps(gate.budget), weights=chain.weights)
-        return [chain.table(m, a) for m, a in zip(chain.tables, answers, strict=True)]
+        return chain.answered(answers)
 
     def _people(
         self,
@@ -258,19 +259,40 @@ class _Chain:
         """What part of the budget each table gets, against others."""
         return tuple(t.weight for t in self.tables)
 
-    def table(self, moves: "_Moves", answer: Measurement) -> MoveTable:
+    def answered(self, answers: Sequence[Measurement]) -> list[MoveTable]:
+        """The tables of moves by their answers, which all count the same steps."""
+        if self.known is None:
+            return [self._without_public(m, a) for m, a in zip(self.tables, answers, strict=True)]
+        told = [
+            StepNumber.fitted(m.noisy(a), law_of(a.noise).variance, self._public(m)[1])
+            for m, a in zip(self.tables, answers, strict=True)
+        ]
+        others = [StepNumber.by_most([*told[:i], *told[i + 1 :]]) for i in range(len(told))]
+        return [self._table(m, a, o) for m, a, o in zip(self.tables, answers, others, strict=True)]
+
+    def _without_public(self, moves: "_Moves", answer: Measurement) -> MoveTable:
+        shares = shrunk_shares(moves.noisy(answer), law_of(answer.noise).variance, None, int(moves.stay))
+        return MoveTable(moves.name.removeprefix(MOVE), moves.tree, shares)
+
+    def _public(self, moves: "_Moves") -> tuple[Any, Any]:
+        """The leaf of every public step, and the public shares of every band of moves in each leaf."""
+        assert self.known is not None
+        coarse = leaves_of(moves.tree, self.known, len(self.known[GAP]))
+        leaves = moves.tree.leaves if moves.tree else 1
+        public = _shares(coarse, self.known[moves.name], leaves, self.coding.parts["steps"][moves.name])
+        said = np.zeros((leaves, int(moves.band.max()) + 1))
+        np.add.at(said.T, moves.band, public.T)
+        return coarse, said
+
+    def _table(self, moves: "_Moves", answer: Measurement, others: StepNumber | None) -> MoveTable:
         """The shares of every move: noisy ones shrunk to the public ones, which are finer and moved as they are."""
+        assert self.known is not None
         name, tree, band = moves.name, moves.tree, moves.band
         size, column = self.coding.parts["steps"][name], name.removeprefix(MOVE)
-        counts, noise = answer.counts.reshape(-1, int(band.max()) + 1), law_of(answer.noise).variance
-        if self.known is None:
-            return MoveTable(column, tree, shrunk_shares(counts, noise, None, int(moves.stay)))
-        coarse = leaves_of(tree, self.known, len(self.known[GAP]))
-        public = _shares(coarse, self.known[name], len(counts), size)
-        said = np.zeros(counts.shape)
-        np.add.at(said.T, band, public.T)
+        counts, noise = moves.noisy(answer), law_of(answer.noise).variance
+        coarse, said = self._public(moves)
         long = CAREERS.laplace if isinstance(law_of(answer.noise), Laplace) else 1.0
-        found = shrunk_shares(counts, noise, said, int(band[moves.stay]), 1 + self.over, long)
+        found = shrunk_shares(counts, noise, said, int(band[moves.stay]), 1 + self.over, long, others)
         finer = moves.finer or tree
         fine = leaves_of(finer, self.known, len(self.known[GAP]))
         leaves = finer.leaves if finer else 1
@@ -318,6 +340,10 @@ class _Moves:
         if int(self.band.max()) + 1 == len(self.band):
             return Marginal((self.name,), self.tree)
         return Marginal((), crossed(self.tree, self.name, self.band))
+
+    def noisy(self, answer: Measurement) -> Any:
+        """The answer, a line for each leaf."""
+        return answer.counts.reshape(-1, int(self.band.max()) + 1)
 
 
 def _shares(leaf: Any, moves: Codes, leaves: int, size: int) -> Any:

@@ -9,6 +9,7 @@ from hedgerow.model.careers import (
     Growth,
     MoveTable,
     Rises,
+    StepNumber,
     bands_of,
     best_window,
     changes_by_ratio,
@@ -39,6 +40,23 @@ def test_moves_that_became_more_frequent_are_found_and_shares_are_shares() -> No
     found = shrunk_shares(true * STEPS + rng.normal(0, 20, true.shape), 400.0, KNOWN, 0)
     assert abs(found[0, 0] - 0.76) < 0.03 and abs(found[0, 1] - 0.2) < 0.03
     assert (found >= 0).all() and np.allclose(found.sum(axis=1), 1)
+
+
+def test_fewer_who_stay_are_told_from_fewer_steps_by_the_other_tables() -> None:
+    """Of 15,000 steps 12 % are moves, where 4 % were: by this table alone it could be 13,750 steps and some noise."""
+    known, steps, noise = np.array([[0.96, 0.04]]), 15_000, 180.0**2
+    rng = np.random.default_rng(4)
+    others = StepNumber.by_most([StepNumber(n, noise) for n in (14_900.0, 15_050.0, 13_800.0, 15_200.0)])
+    assert others is not None and others.number == 14_900
+    found, alone, even = [], [], []
+    for _ in range(100):
+        noisy, same = ([[0.88, 0.12]] * np.array(steps), known * steps) + rng.normal(0, noise**0.5, (2, 1, 2))
+        found.append(shrunk_shares(noisy, noise, known, 0, 2.0, 1.7, others)[0, 1])
+        alone.append(shrunk_shares(noisy, noise, known, 0, 2.0, 1.7)[0, 1])
+        even.append(shrunk_shares(same, noise, known, 0, 2.0, 1.7, others)[0, 1])
+    assert abs(np.mean(found) - 0.12) < 0.02, np.mean(found)
+    assert abs(np.mean(alone) - 0.12) > abs(np.mean(found) - 0.12), (np.mean(alone), np.mean(found))
+    assert np.abs(np.array(even) - 0.04).max() < 0.005, max(even)
 
 
 def test_a_window_is_found_through_noise() -> None:

@@ -91,3 +91,18 @@ def test_the_pairs_of_one_relabelled_column_are_taken_from_the_answers() -> None
         found[recipe.name] = draw_one(recipe.fit(gate, data), data, np.random.default_rng(3)).frame
     assert off(found["public_blend"], secret, "c4") < 1.05 * off(found["tree_blend"], secret, "c4")
     assert off(found["public_blend"], secret, "c8") < 0.95 * off(found["tree_blend"], secret, "c8")
+
+
+def test_a_noisy_edge_of_the_tree_does_not_tie_a_foreign_column_to_all_others() -> None:
+    """Nothing goes with the years here, and none is in the public table: noise alone would make them go together."""
+    schema = Schema.loads("".join(f'[columns.{n}]\nkind = "categorical"\nvalues = {[*map(str, range(CODES))]}\n'
+                                  for n in NAMES))  # fmt: skip
+    secret, public = chain(8000, 1), chain(8000, 0)
+    rng = np.random.default_rng(5)
+    secret["c4"], public["c4"] = rng.integers(4, CODES, 8000), rng.integers(0, 4, 8000)
+    data, target = (CodedTable.read(pl.DataFrame(t), schema) for t in (public, secret))
+    known, tariff = PublicData(schema, data), Tariff(schema.coding, Guarantee(), "gdp")
+    budget, noise = budget_for("0.1", "1e-6", "gdp"), np.random.default_rng(1)  # noise that makes such an edge
+    gate = StandInGate(tariff, budget, target, target.rows, noise)
+    made = draw_one(PublicBlend().fit(gate, known), known, np.random.default_rng(3)).frame
+    assert off(made, secret, "c4") < 0.15

@@ -233,7 +233,22 @@ class PublicPrior:
         found = dict(self._said)
         for k, share in self._trust.items():
             found[k] = share * self._said[k] + (1 - share) * self._alone[k]
+        for k in self._strange:
+            even = outer(self.margins, k[0], k[1])
+            found[k] = even + self._borne_out * (self._alone[k] - even)
         return found
+
+    @cached_property
+    def _borne_out(self) -> float:
+        """How much of what the tree says of other people's columns their own answers bear out.
+
+        An edge of the tree to such a column may be noise, and would pass for association with every other column.
+        """
+        tree, sums = self.noisy.tree().tables, np.zeros(2)
+        for k in (k for k in self._strange if k not in tree):
+            sums += regression(*self.noisy.pooled[k], self._alone[k], outer(self.margins, k[0], k[1]))
+        above, below = map(float, sums)
+        return min(max((above - below**0.5) / below, 0.0), 1.0) if below > 0 else 0.0
 
     @cached_property
     def _said(self) -> dict[Key, Floats]:
