@@ -294,7 +294,7 @@ def bands_of_moves_at_the_price_of_people(patch: Patch) -> None:
 
 def unnamed_rows_are_somebody(patch: Patch) -> None:
     """Rows that name nobody are one more career, which nobody can cap."""
-    patch.setattr("hedgerow.private.local.person_cap", lambda person, most: pl.Series([True] * len(person)))
+    patch.setattr("hedgerow.private.local.within_cap", lambda person, most: pl.Series([True] * len(person)))
 
 
 def which_steps_count_depends_on_others(patch: Patch) -> None:

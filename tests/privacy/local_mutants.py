@@ -179,18 +179,18 @@ def codes_of_another_request(patch: Patch) -> None:
 
 def mask_of_the_batch_before(patch: Patch) -> None:
     """Which rows count is told of one batch and applied to another."""
-    original = local.person_cap
-    patch.setattr(local, "person_cap", lambda people, rows: original(people, rows).shift(13, fill_value=True))
+    original = local.within_cap
+    patch.setattr(local, "within_cap", lambda people, rows: original(people, rows).shift(13, fill_value=True))
 
 
 def cap_by_batch(patch: Patch) -> None:
     """A person whose rows stand in two batches is capped in each."""
-    original = local.person_cap
+    original = local.within_cap
 
     def capped(people: pl.Series, rows: int) -> pl.Series:
         return pl.concat([original(people[low : low + 13], rows) for low in range(0, len(people), 13)])
 
-    patch.setattr(local, "person_cap", capped)
+    patch.setattr(local, "within_cap", capped)
 
 
 def batches_out_of_order(patch: Patch) -> None:

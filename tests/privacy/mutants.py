@@ -213,12 +213,12 @@ def zcdp_selection_at_twice_the_rate(patch: Patch) -> None:
 
 def cap_per_person_not_enforced(patch: Patch) -> None:
     """All rows of a person count, whatever the promise says."""
-    patch.setattr("hedgerow.private.local.person_cap", lambda people, most: people.is_not_null())
+    patch.setattr("hedgerow.private.local.within_cap", lambda people, most: people.is_not_null())
 
 
 def one_person_pushes_out_another(patch: Patch) -> None:
     """One cap over all people: the first rows of the file are kept, so one person's rows push out another's."""
-    patch.setattr("hedgerow.private.local.person_cap", lambda people, most: pl.Series(np.arange(len(people)) < 2))
+    patch.setattr("hedgerow.private.local.within_cap", lambda people, most: pl.Series(np.arange(len(people)) < 2))
 
 
 def rows_without_a_person_count(patch: Patch) -> None:
@@ -227,7 +227,7 @@ def rows_without_a_person_count(patch: Patch) -> None:
     def cap(person: pl.Series, most: int) -> pl.Series:
         return person.alias("p").to_frame().select(pl.int_range(pl.len()).over("p")).to_series() < most
 
-    patch.setattr("hedgerow.private.local.person_cap", cap)
+    patch.setattr("hedgerow.private.local.within_cap", cap)
 
 
 def read_before_booking(patch: Patch) -> None:

@@ -258,7 +258,7 @@ def unnamed_rows_are_somebody(patch: Patch) -> None:
     def cap(person: pl.Series, most: int) -> pl.Series:
         return pl.Series([True] * len(person))
 
-    patch.setattr("hedgerow.private.local.person_cap", cap)
+    patch.setattr("hedgerow.private.local.within_cap", cap)
 
 
 PEOPLE_MUTANTS = (

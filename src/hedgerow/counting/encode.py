@@ -7,6 +7,7 @@ dictionary repeats; of other numbers what has other bits.  Where that is too muc
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple, final
@@ -47,7 +48,8 @@ class Lookup:
         met = whole and tables and len(column) and low <= column.min() and column.max() < low + len(tables[0])  # type: ignore
         found = Distinct(column, column.to_numpy(), low) if met else distinct(column)
         if found is None:
-            return lambda which, at, line: np.copyto(line, self._functions[which](column[at : at + len(line)]))
+            whole_of = cache(lambda which: self._functions[which](column))  # at once: a call of Polars takes time
+            return lambda which, at, line: np.copyto(line, whole_of(which)[at : at + len(line)])
         if not met:
             with self._lock:
                 tables = self._of(found.values)
@@ -60,7 +62,7 @@ class Lookup:
         if len(self._known) > KNOWN:
             self._known, self._tables = {}, []
         if new := [i for i, v in enumerate(listed) if v not in self._known]:
-            fresh = [f(values[new]) for f in self._functions]
+            fresh = [f(values if len(new) == len(listed) else values[new]) for f in self._functions]
             held = self._tables or [table[:0] for table in fresh]
             self._tables = [np.concatenate(both) for both in zip(held, fresh, strict=True)]
             self._known.update(zip((listed[i] for i in new), count(len(held[0])), strict=False))
@@ -154,17 +156,20 @@ _pointer = _POINTER(("PyCapsule_GetPointer", ctypes.pythonapi))
 @compiled
 def group(words: Any, place: Any, first: Any, start: int) -> int:
     """Number equal lines of ``words`` from ``start`` on, and note the first of each; -1 if they are too many."""
-    number, keys = np.full(4 * len(first), -1, np.int64), np.empty((2, 4 * len(first)), np.uint64)
-    many, last, mask = 0, words.shape[1] - 1, np.uint64(4 * len(first) - 1)
+    bits = 2
+    while 1 << bits < 2 * len(first):
+        bits += 1
+    number, row = np.full(1 << bits, -1, np.int32), np.empty(1 << bits, np.uint32)
+    many, last, shift, mask = 0, words.shape[1] - 1, np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     for r in range(words.shape[0]):
         a, b = words[r, 0], words[r, last]
-        at = (((a * np.uint64(0x9E3779B97F4A7C15)) ^ b) * np.uint64(0xD6E8FEB86659FD93)) >> np.uint64(48) & mask
-        while number[at] >= 0 and (keys[0, at] != a or keys[1, at] != b):
+        at = (((a * np.uint64(0x9E3779B97F4A7C15)) ^ b) * np.uint64(0xD6E8FEB86659FD93)) >> shift
+        while number[at] >= 0 and (words[row[at], 0] != a or words[row[at], last] != b):
             at = (at + np.uint64(1)) & mask
         if number[at] < 0:
             if start + many == len(first):
                 return -1
-            keys[0, at], keys[1, at], number[at], first[many] = a, b, start + many, r
+            number[at], row[at], first[many] = start + many, r, r
             many += 1
         place[r] = number[at]
     return many

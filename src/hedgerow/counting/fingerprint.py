@@ -42,9 +42,9 @@ class RowKey(NamedTuple):
         """The word of every value. Those that differ in type, blanks or the writing of a number alone are equal."""
         out, kind = np.empty(len(values), np.uint64), values.dtype
         if kind in WHOLE:
-            np.bitwise_xor(values.fill_null(0).cast(pl.Int64).to_numpy().view(np.uint64), self.masks[_WHOLE], out=out)
-            if values.null_count():
-                out[values.is_null().to_numpy()] = self.masks[_MISSING]
+            filled = values.fill_null(0) if values.null_count() else values
+            np.bitwise_xor(filled.cast(pl.Int64).to_numpy().view(np.uint64), self.masks[_WHOLE], out=out)
+            out[values.is_null().to_numpy() if values.null_count() else slice(0)] = self.masks[_MISSING]
             return out
         text = values if kind == pl.Float64 else as_text(values)
         number = text if kind == pl.Float64 else text.cast(pl.Float64, strict=False)

@@ -1,9 +1,12 @@
-"""Which of a person's rows come first, where rows stand in no order: by the values of a declared column."""
+"""Whose rows are whose, and which of a person's come first: as they stand, or by the values of a declared column."""
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from hedgerow.counting.encode import group
+from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import JobError
 from hedgerow.public.coding import Coding, as_text
 
@@ -44,3 +47,35 @@ def ties(coding: Coding, guarantee: Any) -> list[str]:
     So under label-change the public codes of the rows that count do not hang on a label.
     """
     return sorted((c.name for c in coding.columns), key=lambda name: name not in guarantee.public_columns)
+
+
+def first_rows(people: pl.Series) -> pl.Series:
+    """The row with which the person of each row begins; rows that name nobody are one person's here.
+
+    >>> first_rows(pl.Series([7, 5, 7])).to_list(), first_rows(pl.Series(["b", None, "b", None])).to_list()
+    ([0, 1, 0], [0, 1, 0, 1])
+    """
+    if people.dtype != pl.Int64 or people.null_count():
+        return people.to_frame("p").with_row_index("r").select(pl.col("r").min().over("p")).to_series()
+    place, first = np.empty(len(people), np.uint32), np.empty(len(people), np.int64)
+    many = group(people.to_numpy().view(np.uint64).reshape(-1, 1), place, first, 0)
+    return pl.Series(first[:many].astype(np.uint32).take(place))
+
+
+def within_cap(person: pl.Series, rows: int) -> pl.Series:
+    """Which rows count, by ``person_cap``, where small numbers say whose each is (null: nobody's).
+
+    >>> within_cap(pl.Series([0, 1, 0, None, 0], dtype=pl.UInt32), 2).to_list()
+    [True, True, True, False, False]
+    """
+    seen, keep = np.zeros(int(person.max() or 0) + 2, np.uint32), np.empty(len(person), bool)  # type: ignore
+    mark_first(person.fill_null(len(seen) - 1).to_numpy(), rows, seen, keep)
+    return pl.Series(keep) & person.is_not_null()
+
+
+@compiled
+def mark_first(person: Any, rows: Any, seen: Any, keep: Any) -> None:
+    """Keep the rows of a person while so many were not seen."""
+    for r in range(len(keep)):
+        keep[r] = seen[person[r]] < rows
+        seen[person[r]] += 1

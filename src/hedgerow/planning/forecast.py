@@ -299,7 +299,7 @@ def outline(
     cells = sum(a.cells for r in requests for a in r.asked)
     most = size + recipe.surplus(requests)
     held = sum(t.frame.estimated_size() for t in (public.relative, public.target) if t is not None)
-    memory = 200_000_000 + 40 * cells + int(held) + recipe.memory(public, most)
+    memory = 275_000_000 + 40 * cells + int(held) + recipe.memory(public, most)
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
     if not any(r.asked for r in requests):
         raise JobError(

@@ -14,10 +14,10 @@ import polars as pl
 
 from hedgerow.counting.encode import Lookup, encode
 from hedgerow.counting.fingerprint import WHOLE, RowKey
-from hedgerow.counting.order import must_be_public, ranks, ties
+from hedgerow.counting.order import first_rows, must_be_public, ranks, ties, within_cap
 from hedgerow.counting.parts import TIMES, Part, digits, filled, in_order, rooms, stored, whole_units
 from hedgerow.counting.plan import UNIT, CountPlan
-from hedgerow.public.coding import Coding, as_text, code_type, person_cap, records
+from hedgerow.public.coding import Coding, as_text, code_type, records
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import Counts
 
@@ -122,13 +122,13 @@ def name_of(person: pl.Series) -> pl.Series:
 
 def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[str]) -> None:
     """Leave in ``parts`` what counts by ``person_cap``; the unit of a row is the row with which its person begins."""
-    first = people.with_row_index().select(pl.col("index").min().over("person")).to_series()
-    person, keep = first.set(people["person"].is_null(), None), np.empty(len(first), bool)
+    first, keep = first_rows(people["person"]), np.empty(len(people), bool)
+    person = first.set(people["person"].is_null(), None)
     by: Any = slice(None)
     if "order" in people.columns:  # rows of equal rank by their codes: of rows with equal codes any may count
         codes = [np.concatenate([part[name] for part in parts]) for name in reversed(names)]
         by = np.lexsort([*codes, ranks(people["order"]).to_numpy()])
-    keep[by] = person_cap(person[by], rows).to_numpy()
+    keep[by] = within_cap(person[by], rows).to_numpy()
     end = 0
     for part in parts:
         here = slice(end, end := end + len(next(iter(part.values()))))
