@@ -50,7 +50,7 @@ def test_fewer_who_stay_are_told_from_fewer_steps_by_the_other_tables() -> None:
     assert others is not None and others.number == 14_900
     found, alone, even = [], [], []
     for _ in range(100):
-        noisy, same = ([[0.88, 0.12]] * np.array(steps), known * steps) + rng.normal(0, noise**0.5, (2, 1, 2))
+        noisy, same = np.array([[[0.88, 0.12]], known]) * steps + rng.normal(0, noise**0.5, (2, 1, 2))
         found.append(shrunk_shares(noisy, noise, known, 0, 2.0, 1.7, others)[0, 1])
         alone.append(shrunk_shares(noisy, noise, known, 0, 2.0, 1.7)[0, 1])
         even.append(shrunk_shares(same, noise, known, 0, 2.0, 1.7, others)[0, 1])
