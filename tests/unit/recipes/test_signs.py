@@ -12,6 +12,7 @@ from hedgerow.answers import StandInGate
 from hedgerow.model.records import counts_of
 from hedgerow.public import CodedTable, Guarantee, Measurement, Noise, PublicData, Schema, Tariff, budget_for
 from hedgerow.recipes import TreeBlend
+from hedgerow.recipes.blend.allocation import Price
 from hedgerow.recipes.blend.axes import axes_of
 from hedgerow.recipes.blend.signs import Signs, in_threes, sides_of, sign_question
 
@@ -35,7 +36,7 @@ def table(rows: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize("columns", [2, 3, 4, 7, 12, 17, 40])
 def test_every_pair_is_in_one_question(columns: int) -> None:
-    asked = [p for key in in_threes(columns) for p in combinations(key, 2)]
+    asked = [p for key in in_threes(range(columns)) for p in combinations(key, 2)]
     assert sorted(asked) == list(combinations(range(columns), 2))
 
 
@@ -82,9 +83,9 @@ def test_sides_of_values_without_an_order_have_about_as_many_rows_each() -> None
     assert sides_of(np.array([0.0, 0.0, 9.0]), steps=3).max() == 1
 
 
-def run(epsilon: str, rows: int = 4000) -> tuple[list[Any], Any, PublicData]:
+def run(epsilon: str, rows: int = 4000, text: str = SCHEMA) -> tuple[list[Any], Any, PublicData]:
     """The questions after the one-way tables, request by request; the gate; what is public."""
-    schema = Schema.loads(SCHEMA)
+    schema = Schema.loads(text)
     known, secret = PublicData(schema), CodedTable.read(table(rows), schema)
     budget = budget_for(epsilon, "1e-6", TreeBlend().accounting)
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
@@ -93,6 +94,7 @@ def run(epsilon: str, rows: int = 4000) -> tuple[list[Any], Any, PublicData]:
 
     def listening(questions: Any, *args: Any, **kwargs: Any) -> Any:
         asked.append(list(questions))
+        gate.weights = kwargs.get("weights")  # type: ignore[attr-defined]
         return measure(questions, *args, **kwargs)
 
     gate.measure = listening  # type: ignore[method-assign]
@@ -108,6 +110,24 @@ def test_where_noise_leaves_pairs_out_all_are_looked_at_by_signs_and_few_again()
     again = {frozenset(q.tree.columns) for q in sharper if q.tree}
     assert frozenset({"c1", "c3"}) in again and len(again) < 20
     assert gate.left == 0
+
+
+def test_where_all_pairs_could_be_borne_but_are_noisy_signs_are_asked_first() -> None:
+    (signs, _), gate, known = run("0.4")
+    assert all(q.tree and q.leaves == 2 ** (len(q.tree.columns) - 1) for q in signs)
+    recipe, axes, price = TreeBlend(), axes_of(known.schema, (), recipe="tree_blend"), Price(gate.tariff)
+    margins = [np.full(size, 4000 / size) for size in SIZES]
+    cells, bands = recipe._resolutions(axes, margins, price, float(gate.budget.total) * recipe.first_share)
+    assert len(cells) + len(bands) == COLUMNS * (COLUMNS - 1) // 2, "a look at cells would leave pairs out"
+    assert gate.left == 0
+
+
+def test_signs_count_for_one_of_the_numbers_that_finer_bands_tell() -> None:
+    (_, sharper), gate, _ = run("0.4", text=SCHEMA.replace("categorical", "ordered"))
+    asked = zip(sharper, gate.weights, strict=True)
+    costs = {frozenset(q.tree.columns if q.tree else q.columns): cost for q, cost in asked}
+    finer, known = (costs[frozenset(p)] for p in (("c0", "c2"), ("c1", "c3")))
+    assert finer > 2 * known
 
 
 def test_where_noise_can_be_borne_no_signs_are_asked() -> None:
