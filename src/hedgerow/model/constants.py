@@ -63,7 +63,8 @@ class BlendConstants:
     most_tails: float = chosen(
         0.2,
         "of the rows",
-        "the most in both tails of a column: with more, noise leaves nothing to tell them by",
+        "the most in both tails of a column, or that chance could hide in one: with more, noise leaves nothing to tell "
+        "them by",
         _NUMBERS,
     )
     heap_sure: float = chosen(
@@ -99,7 +100,8 @@ class TreeBlendConstants(BlendConstants):
     sign_noise: float = chosen(
         0.08,
         "of the rows",
-        "beyond it, moved by the noise of a pair of four even cells, the first look at all pairs is by signs",
+        "beyond it, moved by noise in four even cells, pairs of columns with an order or two values are looked at by "
+        "signs",
         "chosen on acs_ma, adult_halves and personnel at epsilon 0.1, 0.2 and 0.4, with pretended noise",
     )
     most_bands: int = chosen(40, "bands", "the most of a column in a pair that is measured in bands", _WORK)

@@ -12,8 +12,8 @@ from hedgerow.answers import StandInGate
 from hedgerow.model.records import counts_of
 from hedgerow.public import CodedTable, Guarantee, Measurement, Noise, PublicData, Schema, Tariff, budget_for
 from hedgerow.recipes import TreeBlend
-from hedgerow.recipes.blend.allocation import Price
 from hedgerow.recipes.blend.axes import axes_of
+from hedgerow.recipes.blend.bands import with_band_sums
 from hedgerow.recipes.blend.signs import Signs, in_threes, sides_of, sign_question
 
 COLUMNS = 12
@@ -112,13 +112,14 @@ def test_where_noise_leaves_pairs_out_all_are_looked_at_by_signs_and_few_again()
     assert gate.left == 0
 
 
-def test_where_all_pairs_could_be_borne_but_are_noisy_signs_are_asked_first() -> None:
-    (signs, _), gate, known = run("0.4")
-    assert all(q.tree and q.leaves == 2 ** (len(q.tree.columns) - 1) for q in signs)
-    recipe, axes, price = TreeBlend(), axes_of(known.schema, (), recipe="tree_blend"), Price(gate.tariff)
-    margins = [np.full(size, 4000 / size) for size in SIZES]
-    cells, bands = recipe._resolutions(axes, margins, price, float(gate.budget.total) * recipe.first_share)
-    assert len(cells) + len(bands) == COLUMNS * (COLUMNS - 1) // 2, "a look at cells would leave pairs out"
+def test_where_cells_are_noisy_pairs_of_columns_with_two_clear_sides_are_looked_at_by_signs() -> None:
+    (first, _), gate, _ = run("0.4")
+    signs = [q.tree.columns for q in first if q.tree and q.leaves == 2 ** (len(q.tree.columns) - 1)]
+    by_signs = {frozenset(p) for columns in signs for p in combinations(columns, 2)}
+    two = [f"c{i}" for i in range(1, COLUMNS, 2)]  # the others have four values and no order
+    assert by_signs == {frozenset(p) for p in combinations(two, 2)}
+    others = {frozenset(q.tree.columns if q.tree else q.columns) for q in first} - {frozenset(c) for c in signs}
+    assert by_signs | others == {frozenset(p) for p in combinations([f"c{i}" for i in range(COLUMNS)], 2)}
     assert gate.left == 0
 
 
@@ -134,3 +135,20 @@ def test_where_noise_can_be_borne_no_signs_are_asked() -> None:
     (first, _), gate, _ = run("1")
     assert not any(q.tree and len(q.tree.columns) == 3 for q in first)
     assert gate.left == 0
+
+
+def test_sums_of_bands_tell_a_column_what_least_squares_make_of_them() -> None:
+    rng = np.random.default_rng(2)
+    places = [np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 1, 1, 2, 2]), np.arange(6)]
+    counts, noise = rng.normal(100, 20, 6), 9.0
+    sums = [(p, rng.normal(200, 20, p.max() + 1), 4.0 + i) for i, p in enumerate(places)]
+    rows, told, weight = [np.eye(6)], [counts], [np.full(6, noise)]
+    for place, seen, variance in sums:
+        rows.append((place == np.arange(place.max() + 1)[:, None]).astype(float))
+        told.append(seen)
+        weight.append(np.full(len(seen), variance))
+    x, y, w = np.concatenate(rows), np.concatenate(told), 1 / np.concatenate(weight)
+    left = np.linalg.inv(x.T @ (w[:, None] * x))
+    better, variance = with_band_sums(counts, noise, sums)
+    np.testing.assert_allclose(better, left @ x.T @ (w * y))
+    assert variance == pytest.approx(np.trace(left) / 6)

@@ -81,6 +81,8 @@ def quiet_tails(counts: Floats, variance: float, *, steps: int, hidden: float = 
     >>> noisy = np.array([2.0, -3.0, 1.0, 2.0, 9.0, 60.0, 80.0, 31.0, 4.0, 9.0, 4.0, -2.0])
     >>> quiet_tails(noisy, 9.0, steps=12).tolist()
     [nan, nan, nan, nan, nan, 60.0, 80.0, 31.0, 6.5, 6.5, nan, nan]
+    >>> quiet_tails(np.array([900.0, 9.0, -20.0, 30.0, 5.0]), 400.0, steps=5, most=0.04).tolist()  # noise hides 80
+    [900.0, 9.0, -20.0, 30.0, 5.0]
     """
     found, sd = counts.astype(np.float64), float(np.sqrt(variance))
     sure = np.flatnonzero(found[:steps] > BLEND.tail_sure * sd)
