@@ -63,8 +63,7 @@ class BlendConstants:
     most_tails: float = chosen(
         0.2,
         "of the rows",
-        "the most in both tails of a column, or that chance could hide in one: with more, noise leaves nothing to tell "
-        "them by",
+        "the most in both tails of a column: with more, noise leaves nothing to tell them by",
         _NUMBERS,
     )
     heap_sure: float = chosen(
