@@ -96,6 +96,13 @@ class TreeBlendConstants(BlendConstants):
     false_pairs: float = chosen(
         0.3, "of the pairs", "that a look by signs picks out which chance may have made", _SIGNS
     )
+    sign_noise: float = chosen(
+        0.08,
+        "of the rows",
+        "beyond it, moved by noise in four even cells, pairs of columns with an order or two values are looked at by "
+        "signs",
+        "chosen on acs_ma, adult_halves and personnel at epsilon 0.1, 0.2 and 0.4, with pretended noise",
+    )
     most_bands: int = chosen(40, "bands", "the most of a column in a pair that is measured in bands", _WORK)
 
 

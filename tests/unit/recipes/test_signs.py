@@ -13,6 +13,7 @@ from hedgerow.model.records import counts_of
 from hedgerow.public import CodedTable, Guarantee, Measurement, Noise, PublicData, Schema, Tariff, budget_for
 from hedgerow.recipes import TreeBlend
 from hedgerow.recipes.blend.axes import axes_of
+from hedgerow.recipes.blend.bands import with_band_sums
 from hedgerow.recipes.blend.signs import Signs, in_threes, sides_of, sign_question
 
 COLUMNS = 12
@@ -35,7 +36,7 @@ def table(rows: int) -> pl.DataFrame:
 
 @pytest.mark.parametrize("columns", [2, 3, 4, 7, 12, 17, 40])
 def test_every_pair_is_in_one_question(columns: int) -> None:
-    asked = [p for key in in_threes(columns) for p in combinations(key, 2)]
+    asked = [p for key in in_threes(range(columns)) for p in combinations(key, 2)]
     assert sorted(asked) == list(combinations(range(columns), 2))
 
 
@@ -82,9 +83,9 @@ def test_sides_of_values_without_an_order_have_about_as_many_rows_each() -> None
     assert sides_of(np.array([0.0, 0.0, 9.0]), steps=3).max() == 1
 
 
-def run(epsilon: str, rows: int = 4000) -> tuple[list[Any], Any, PublicData]:
+def run(epsilon: str, rows: int = 4000, text: str = SCHEMA) -> tuple[list[Any], Any, PublicData]:
     """The questions after the one-way tables, request by request; the gate; what is public."""
-    schema = Schema.loads(SCHEMA)
+    schema = Schema.loads(text)
     known, secret = PublicData(schema), CodedTable.read(table(rows), schema)
     budget = budget_for(epsilon, "1e-6", TreeBlend().accounting)
     tariff = Tariff(schema.coding, Guarantee(), budget.measure)
@@ -93,6 +94,7 @@ def run(epsilon: str, rows: int = 4000) -> tuple[list[Any], Any, PublicData]:
 
     def listening(questions: Any, *args: Any, **kwargs: Any) -> Any:
         asked.append(list(questions))
+        gate.weights = kwargs.get("weights")  # type: ignore[attr-defined]
         return measure(questions, *args, **kwargs)
 
     gate.measure = listening  # type: ignore[method-assign]
@@ -110,7 +112,43 @@ def test_where_noise_leaves_pairs_out_all_are_looked_at_by_signs_and_few_again()
     assert gate.left == 0
 
 
+def test_where_cells_are_noisy_pairs_of_columns_with_two_clear_sides_are_looked_at_by_signs() -> None:
+    (first, _), gate, _ = run("0.4")
+    signs = [q.tree.columns for q in first if q.tree and q.leaves == 2 ** (len(q.tree.columns) - 1)]
+    by_signs = {frozenset(p) for columns in signs for p in combinations(columns, 2)}
+    two = [f"c{i}" for i in range(1, COLUMNS, 2)]  # the others have four values and no order
+    assert by_signs == {frozenset(p) for p in combinations(two, 2)}
+    others = {frozenset(q.tree.columns if q.tree else q.columns) for q in first} - {frozenset(c) for c in signs}
+    assert by_signs | others == {frozenset(p) for p in combinations([f"c{i}" for i in range(COLUMNS)], 2)}
+    assert gate.left == 0
+
+
+def test_signs_count_for_one_of_the_numbers_that_finer_bands_tell() -> None:
+    (_, sharper), gate, _ = run("0.4", text=SCHEMA.replace("categorical", "ordered"))
+    asked = zip(sharper, gate.weights, strict=True)
+    costs = {frozenset(q.tree.columns if q.tree else q.columns): cost for q, cost in asked}
+    finer, known = (costs[frozenset(p)] for p in (("c0", "c2"), ("c1", "c3")))
+    assert finer > 2 * known
+
+
 def test_where_noise_can_be_borne_no_signs_are_asked() -> None:
     (first, _), gate, _ = run("1")
     assert not any(q.tree and len(q.tree.columns) == 3 for q in first)
     assert gate.left == 0
+
+
+def test_sums_of_bands_tell_a_column_what_least_squares_make_of_them() -> None:
+    rng = np.random.default_rng(2)
+    places = [np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 1, 1, 2, 2]), np.arange(6)]
+    counts, noise = rng.normal(100, 20, 6), 9.0
+    sums = [(p, rng.normal(200, 20, p.max() + 1), 4.0 + i) for i, p in enumerate(places)]
+    rows, told, weight = [np.eye(6)], [counts], [np.full(6, noise)]
+    for place, seen, variance in sums:
+        rows.append((place == np.arange(place.max() + 1)[:, None]).astype(float))
+        told.append(seen)
+        weight.append(np.full(len(seen), variance))
+    x, y, w = np.concatenate(rows), np.concatenate(told), 1 / np.concatenate(weight)
+    left = np.linalg.inv(x.T @ (w[:, None] * x))
+    better, variance = with_band_sums(counts, noise, sums)
+    np.testing.assert_allclose(better, left @ x.T @ (w * y))
+    assert variance == pytest.approx(np.trace(left) / 6)

@@ -76,18 +76,21 @@ def quiet_tails(counts: Floats, variance: float, *, steps: int, hidden: float = 
     A tail is what lies beyond the outermost values whose counts are beyond chance.  There counts are made to fall
     towards the end (isotonic regression), and the last stretches whose sums chance explains are NaN: nobody is there,
     as far as chance could not hide more than ``hidden`` people in them.  Tails with more than ``most`` of all rows
-    are none: noise leaves too little to tell them by.
+    are none, nor is one in which chance could hide as many: noise leaves too little to tell them by.
 
     >>> noisy = np.array([2.0, -3.0, 1.0, 2.0, 9.0, 60.0, 80.0, 31.0, 4.0, 9.0, 4.0, -2.0])
     >>> quiet_tails(noisy, 9.0, steps=12).tolist()
     [nan, nan, nan, nan, nan, 60.0, 80.0, 31.0, 6.5, 6.5, nan, nan]
+    >>> quiet_tails(np.array([900.0, 9.0, -20.0, 30.0, 5.0]), 400.0, steps=5, most=0.04).tolist()  # noise hides 80
+    [900.0, 9.0, -20.0, 30.0, 5.0]
     """
     found, sd = counts.astype(np.float64), float(np.sqrt(variance))
     sure = np.flatnonzero(found[:steps] > BLEND.tail_sure * sd)
     if steps < 3 or not len(sure) or found[sure[0] : sure[-1] + 1].sum() < (1 - most) * found[:steps].sum():
         return found
     for tail in (slice(0, int(sure[0])), slice(steps - 1, int(sure[-1]), -1)):  # from the end inwards
-        found[tail] = _rising(found[tail], sd, hidden)
+        if BLEND.empty_sure * sd * len(found[tail]) ** 0.5 <= most * max(float(found[:steps].sum()), 0.0):
+            found[tail] = _rising(found[tail], sd, hidden)
     return found
 
 

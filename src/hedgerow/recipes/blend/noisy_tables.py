@@ -29,7 +29,7 @@ from hedgerow.model.tables import (
 from hedgerow.public import Measurement, impossible, law_of
 from hedgerow.recipes.base import drawable
 from hedgerow.recipes.blend.axes import Axes
-from hedgerow.recipes.blend.bands import BandedPair, noise_beyond, with_margins_of
+from hedgerow.recipes.blend.bands import BandedPair, noise_beyond, with_band_sums, with_margins_of
 from hedgerow.recipes.blend.signs import Signs
 
 Variance = float | Floats
@@ -136,7 +136,7 @@ class NoisyTables:
 
     @cached_property
     def noisy_margins(self) -> list[tuple[Floats, float]]:
-        """Every attribute's own table and the sums of its pairs, pooled by precision; and what noise is left."""
+        """Every attribute's own table and the sums of its pairs, by least squares; and the noise left in a cell."""
         found = []
         for i in range(len(self.axes.names)):
             counts, precision = np.zeros(self.shape[i]), 0.0
@@ -147,7 +147,13 @@ class NoisyTables:
                 weight = 1 / (noise * table.size / self.shape[i])
                 counts += weight * square.sum(axis=other)
                 precision += weight
-            found.append((counts / precision, 1 / precision))
+            sums = []
+            for pair in (p for p in self.banded if i in p):
+                bands, (table, noise) = self.bands[pair], self.pooled_bands[pair]
+                at = pair.index(i)
+                told = table.reshape(bands.shape).sum(axis=1 - at)
+                sums.append(((bands.first, bands.second)[at], told, noise * bands.shape[1 - at]))
+            found.append(with_band_sums(counts / precision, 1 / precision, sums))
         return found
 
     def margins(self) -> list[Floats]:

@@ -95,17 +95,17 @@ def sign_question(axes: Axes, key: Key, sides: Sequence[Places]) -> Marginal:
     return Marginal((), Tree.of(names, len(_unlike(len(key))), look, starts, np.concatenate(child)))
 
 
-def in_threes(columns: int) -> list[Key]:
-    """Every pair of columns in one question: in threes as far as these fit, else alone.
+def in_threes(columns: Sequence[int]) -> list[Key]:
+    """Every pair of ``columns`` in one question: in threes as far as these fit, else alone.
 
-    >>> in_threes(4)
-    [(0, 1, 2), (0, 3), (1, 3), (2, 3)]
+    >>> in_threes([0, 1, 2, 5])
+    [(0, 1, 2), (0, 5), (1, 5), (2, 5)]
     """
-    pairs = list(combinations(range(columns), 2))
+    pairs = list(combinations(columns, 2))
     left, found = set(pairs), list[Key]()
     for a, b in pairs:
         if (a, b) in left:
-            third = (c for c in range(b + 1, columns) if (a, c) in left and (b, c) in left)
+            third = (c for c in columns if c > b and (a, c) in left and (b, c) in left)
             key = (a, b, *list(third)[:1])
             found.append(key)
             left -= set(combinations(key, 2))

@@ -124,18 +124,8 @@ class TreeBlend(AbstractBlend):
         cost = gate.budget.total * self._part(self.first_share)
         margins = noisy.margins()
         first = self._predicted(axes, public)
-        chosen, bands = self._resolutions(axes, margins, price, float(cost), first)
-        every = len(axes.names) * (len(axes.names) - 1) // 2
-        if 0 < len(chosen) + len(bands) < every and self._signs_help(
-            axes, float(margins[0].sum()), price, float(cost)
-        ):
-            noisy = noisy_signs(gate, noisy, cost)
-        elif chosen or bands:
-            questions = [axes.question(p) for p in chosen]
-            questions += [axes.banded_question(p, b.first, b.second) for p, b in bands.items()]
-            answers = gate.measure(questions, cost)
-            noisy = noisy.plus(dict(zip(chosen, answers, strict=False)))
-            noisy = noisy.plus_bands(bands, dict(zip(bands, answers[len(chosen) :], strict=True)))
+        looked_at = self._first_look(axes, margins, price, float(cost), first)
+        noisy = looked_at.asked(gate, noisy, cost)
         left = gate.left
         part = self._part(self.table_share) * left
         required = self._required(noisy, public, price, float(part), self.bearable)
@@ -149,9 +139,7 @@ class TreeBlend(AbstractBlend):
         choosing = gate.tariff.measure != "gdp"  # which has no law but the Gaussian
         triples = wished if choosing and quiet_paths(noisy, price, each) else 0
         rest = left - kept - kept_figures - triples * each
-        if noisy.signs is not None:
-            noisy = self._sharper_look(gate, noisy, rest, first)
-        elif chosen or bands:
+        if noisy.pairs():
             noisy = self._second_look(gate, noisy, rest, first)
         elif rest > 0:
             again = gate.measure(ones, rest, weights=one_way_weights(axes))
@@ -164,7 +152,13 @@ class TreeBlend(AbstractBlend):
         return AskedTables(noisy, required, told, keys, model)
 
     def _resolutions(
-        self, axes: Axes, margins: Sequence[Floats], price: Price, cost: float, predicted: Collection[int] = ()
+        self,
+        axes: Axes,
+        margins: Sequence[Floats],
+        price: Price,
+        cost: float,
+        predicted: Collection[int] = (),
+        pairs: Sequence[Pair] | None = None,
     ) -> tuple[list[Pair], dict[Pair, BandedPair]]:
         """The pairs that are measured cell by cell, and those that are measured in bands, and which.
 
@@ -173,7 +167,7 @@ class TreeBlend(AbstractBlend):
         are looked at by signs instead, if that can be borne.  None left is the low-budget regime: no pair is worth
         its noise.
         """
-        pairs = list(combinations(range(len(axes.names)), 2))
+        pairs = list(combinations(range(len(axes.names)), 2)) if pairs is None else pairs
         plain = [len(parts) == 1 for parts in axes.parts]  # a cross of groups has no bands
         banding = Banding(margins, axes.steps)
         least = {
@@ -195,73 +189,75 @@ class TreeBlend(AbstractBlend):
         bands = {p: banding.bearable(p, sd, self.bearable) for p, is_fine in fine.items() if not is_fine}
         return [p for p, is_fine in fine.items() if is_fine], bands
 
-    def _signs_help(self, axes: Axes, rows: float, price: Price, cost: float) -> bool:
-        """Whether all pairs can be looked at by signs, and their noise can be borne: as of four even cells."""
-        if axes.crossed is not None or min(axes.shape) < 2:
-            return False
-        counts = sum(2 ** (len(k) - 1) for k in in_threes(len(axes.names)))
-        return moved(np.full(4, rows / 4), sqrt(price.variance(4 * cost / counts))) <= self.bearable
+    def _first_look(
+        self, axes: Axes, margins: Sequence[Floats], price: Price, cost: float, predicted: Collection[int]
+    ) -> "FirstLook":
+        """The pairs that are looked at cell by cell, in bands, and by signs.
+
+        All are looked at by signs where cells would leave pairs out.  Where cells leave out none but are noisy (more
+        than ``TREE_BLEND.sign_noise`` of the rows moved), those are whose columns have an order or two values each:
+        of others two sides may hide what there is.  None are where the noise of signs cannot be borne either.
+        """
+        chosen, bands = self._resolutions(axes, margins, price, cost, predicted)
+        plain, even = FirstLook(chosen, bands), np.full(4, float(margins[0].sum()) / 4)
+        pairs = list(combinations(range(len(axes.names)), 2))
+        if not (chosen or bands) or axes.crossed is not None or min(axes.shape) < 2:
+            return plain
+        everything = in_threes(range(len(axes.names)))
+        if moved(even, sqrt(price.variance(4 * cost / sum(2 ** (len(k) - 1) for k in everything)))) > self.bearable:
+            return plain
+        if len(chosen) + len(bands) < len(pairs):
+            return FirstLook([], {}, everything)
+        if moved(even, sqrt(price.variance(cost / len(pairs)))) <= TREE_BLEND.sign_noise:
+            return plain
+        steps = axes.steps
+        sided = [i for i, size in enumerate(axes.shape) if size == 2 or steps[i] > 2]
+        signs = in_threes(sided)
+        rest = [p for p in pairs if not set(p) <= set(sided)]
+        if not rest:
+            return FirstLook([], {}, signs)
+        saved = 4 * len(rest) / (4 * len(rest) + sum(2 ** (len(k) - 1) for k in signs))
+        chosen, bands = self._resolutions(axes, margins, price, cost * saved, predicted, rest)
+        return FirstLook(chosen, bands, signs)
 
     def _second_look(
         self, gate: Answers, noisy: NoisyTables, cost: Fraction, predicted: Collection[int] = ()
     ) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.
 
-        An error in a one-way table is an error in every pair of its column.
-        """
-        pairs = noisy.pairs()
-        singles = [(i,) for i in range(len(noisy.axes.names))]
-        spread = [m**2 for m in noisy.margins()] + noisy.spread(pairs)
-        noise = [v for _, v in noisy.noisy_margins]
-        noise += [(noisy.pooled[p] if p in noisy.tables else noisy.pooled_bands[p])[1] for p in pairs]
-        worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of(pairs, predicted)
-        shares = shares_by_gain(spread, noise, worth, Price(gate.tariff), float(cost))
-        asked = shared_out([*singles, *pairs], shares)
-        bands = {k: b for k, b in noisy.bands.items() if k not in noisy.tables}
-        questions = [
-            noisy.axes.banded_question(k, bands[k].first, bands[k].second) if k in bands else noisy.axes.question(k)
-            for k in asked
-        ]
-        told = dict(zip(asked, gate.measure(questions, cost, weights=list(asked.values())), strict=True))
-        noisy = noisy.plus({k: m for k, m in told.items() if k not in bands})
-        return noisy.plus_bands({}, {k: m for k, m in told.items() if k in bands})
-
-    def _sharper_look(
-        self, gate: Answers, noisy: NoisyTables, cost: Fraction, predicted: Collection[int] = ()
-    ) -> NoisyTables:
-        """What is left after a look by signs: one-way tables, and the pairs that chance does not explain.
-
-        These, and those with a column that a use predicts, are asked for in the finest bands that can be borne.
+        An error in a one-way table is an error in every pair of its column.  Of the pairs that were looked at by
+        signs those that chance does not explain, and those with a column that a use predicts, are asked for in the
+        finest bands that can be borne.
         """
         axes, margins, price = noisy.axes, noisy.margins(), Price(gate.tariff)
-        chances = dict[Pair, float]()
-        for p, (bands, table, noise) in noisy.signed.items():
-            seen, mean, left = bands.seen(table, outer(margins, *p), noise)
-            chances[p] = erfc(abs(float(seen[0] - mean[0])) / sqrt(2 * left))
+        pairs = [p for p in noisy.pairs() if p not in noisy.signed]
+        told = {p: bands.seen(table, outer(margins, *p), noise) for p, (bands, table, noise) in noisy.signed.items()}
+        chances = {p: erfc(abs(float(seen[0] - mean[0])) / sqrt(2 * left)) for p, (seen, mean, left) in told.items()}
         kept = beyond_chance(chances, TREE_BLEND.false_pairs)
         kept += [p for p in chances if p not in kept and set(p) & set(predicted)]
-        sd = sqrt(price.variance(float(cost) / max(len(kept), 1)))
+        sd = sqrt(price.variance(float(cost) / max(len(pairs) + len(kept), 1)))
         banding = Banding(margins, axes.steps)
         finer = {p: banding.bearable(p, sd, self.bearable) for p in kept}
-        spread, noise_of = [m**2 for m in margins], [v for _, v in noisy.noisy_margins]
-        for p, fine in finer.items():
-            bands, table, noise = noisy.signed[p]
-            seen, mean, left = bands.seen(table, outer(margins, *p), noise)
-            drift = drift_of([seen], [mean], [left])
-            spread.append(drift.variance(fine.independent(p, margins)))
-            noise_of.append(noise * bands.size / fine.size)
         singles = [(i,) for i in range(len(axes.names))]
-        worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of(kept, predicted)
-        asked = shared_out([*singles, *kept], shares_by_gain(spread, noise_of, worth, price, float(cost)))
+        spread = [m**2 for m in margins] + noisy.spread(pairs)
+        noise_of = [v for _, v in noisy.noisy_margins]
+        noise_of += [(noisy.pooled[p] if p in noisy.tables else noisy.pooled_bands[p])[1] for p in pairs]
+        for p, fine in finer.items():
+            seen, mean, left = told[p]
+            spread.append(drift_of([seen], [mean], [left]).variance(fine.independent(p, margins)))
+            noise_of.append(noisy.signed[p][2] * (fine.shape[0] - 1) * (fine.shape[1] - 1))  # signs tell one of these
+        worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of([*pairs, *kept], predicted)
+        asked = shared_out([*singles, *pairs, *kept], shares_by_gain(spread, noise_of, worth, price, float(cost)))
+        bands = {k: b for k, b in noisy.bands.items() if k not in noisy.tables} | finer
         questions = [
-            axes.banded_question((k[0], k[1]), finer[k[0], k[1]].first, finer[k[0], k[1]].second)
-            if len(k) == 2
+            axes.banded_question((k[0], k[1]), bands[k[0], k[1]].first, bands[k[0], k[1]].second)
+            if k in bands
             else axes.question(k)
             for k in asked
         ]
-        told = dict(zip(asked, gate.measure(questions, cost, weights=list(asked.values())), strict=True))
-        noisy = noisy.plus({k: m for k, m in told.items() if len(k) == 1})
-        return noisy.plus_bands(finer, {(k[0], k[1]): m for k, m in told.items() if len(k) == 2})
+        answers = dict(zip(asked, gate.measure(questions, cost, weights=list(asked.values())), strict=True))
+        noisy = noisy.plus({k: m for k, m in answers.items() if k not in bands})
+        return noisy.plus_bands(finer, {(k[0], k[1]): m for k, m in answers.items() if k in bands})
 
     @staticmethod
     def _part(share: float) -> Fraction:
@@ -298,14 +294,39 @@ def records_of(asked: AskedTables) -> AbstractModel:
     return AbstractBlend.with_tables(model, asked.noisy, asked.required, asked.figures)
 
 
-def noisy_signs(gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
-    """A first look at all pairs by signs, each with the same noise: a question of three columns has four counts."""
-    axes, told = noisy.axes, zip(noisy.margins(), noisy.axes.steps, strict=True)
-    sides = [sides_of(m, steps=s) for m, s in told]
-    keys = in_threes(len(axes.names))
-    questions = [sign_question(axes, k, sides) for k in keys]
-    answers = gate.measure(questions, cost, weights=[Fraction(q.leaves) for q in questions])
-    return replace(noisy, signs=Signs(sides, dict(zip(keys, answers, strict=True))))
+@final
+@dataclass(frozen=True, eq=False)
+class FirstLook:
+    """What is asked of pairs first.
+
+    Attributes:
+        cells: the pairs that are asked for cell by cell.
+        bands: those in bands, and which.
+        signs: the questions by signs, of two or three columns each.
+    """
+
+    cells: list[Pair]
+    bands: dict[Pair, BandedPair]
+    signs: Sequence[Key] = ()
+
+    def asked(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
+        """What came back, besides what was known: all counts have the same noise if there are signs among them."""
+        if not (self.cells or self.bands or self.signs):
+            return noisy
+        axes, told = noisy.axes, zip(noisy.margins(), noisy.axes.steps, strict=True)
+        sides = [sides_of(m, steps=s) for m, s in told]
+        questions = [axes.question(p) for p in self.cells]
+        questions += [axes.banded_question(p, b.first, b.second) for p, b in self.bands.items()]
+        weights = [Fraction(4)] * len(questions)  # as a question by signs that has four counts
+        questions += [sign_question(axes, k, sides) for k in self.signs]
+        weights += [Fraction(2 ** (len(k) - 1)) for k in self.signs]
+        answers = list(gate.measure(questions, cost, weights=weights))
+        many, known = len(self.cells), len(self.cells) + len(self.bands)
+        noisy = noisy.plus(dict(zip(self.cells, answers, strict=False)))
+        noisy = noisy.plus_bands(self.bands, dict(zip(self.bands, answers[many:known], strict=True)))
+        if not self.signs:
+            return noisy
+        return replace(noisy, signs=Signs(sides, dict(zip(self.signs, answers[known:], strict=True))))
 
 
 def shared_out(keys: Sequence[Key], shares: Floats) -> dict[Key, Fraction]:
