@@ -85,6 +85,7 @@ class PreparedJob:
             self.job.wanted_tables,
             self.job.wanted_figures,
             self.job.predicted,
+            self.job.read_by,
         )
 
     def _read(self, part: Public | Target | None, role: Role) -> CodedTable | None:

@@ -4,6 +4,7 @@ The same values come from a job file (``job/file.py``) and from Python; they are
 Tables are paths or frames.  Nothing is read here but the header of a frame.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -296,6 +297,12 @@ class JobValues:
     def predicted(self) -> tuple[str, ...]:
         """The columns that intended uses predict from all others."""
         return tuple(dict.fromkeys(u.predicted for u in self.uses if u.predicted))
+
+    @property
+    def read_by(self) -> tuple[str, ...]:
+        """The columns by which figures of intended uses are read, those that most uses name first."""
+        named = Counter(c for u in self.uses if not u.figures_are_counts for c in u.groups)
+        return tuple(c for c, _ in named.most_common())
 
 
 def facts_for(job: JobValues, public: PublicData) -> tuple[Fact, ...]:

@@ -156,6 +156,25 @@ class PublicBlendConstants(BlendConstants):
         "that the cells of its pairs gain on average before descent changes a value of a row",
         "chosen among 0.25 to 16 on acs_ma and adult_halves at epsilon 0.1, 1 and 10, with pretended noise",
     )
+    told_enough: float = chosen(
+        0.1,
+        "of an estimated pair",
+        "that is the answers' own, on average; with less, descent changes values the less",
+        "set on acs_ma and adult_halves at epsilon 0.1 (0.001 and 0.003) and 1 (0.15 and 0.36), with pretended noise",
+    )
+    most_shy: float = chosen(
+        4.0,
+        "times",
+        "that changing a value costs more then, at most",
+        "chosen among 1, 4, 16 and 64 on acs_ma and adult_halves at epsilon 0.1, with pretended noise",
+    )
+    even_zone: float = chosen(
+        0.5,
+        "log of a weight",
+        "within which a row counts like others, where there is a record for each; twice that is kept whole",
+        "chosen among 0.2 to 0.7 on acs_ma, nltcs, adult_halves, adult_shifted and acs_by_state with as many public "
+        "rows as records, with pretended noise",
+    )
     light_raking: tuple[int, float] = chosen(
         (5, 0.25), "sweeps, power", "of weighing rows when drawn records are refined", _RAKED
     )
@@ -178,6 +197,7 @@ class IntegerCountsConstants:
     """What was chosen in ``integer_counts``: the shrinkage towards a public prior, and the margins' part."""
 
     margin_steps: int = chosen(50, "steps", "of the budget's part for all margins together: the best is taken")
+    margin_sweeps: int = chosen(6, "sweeps", "of scaling cells to the margins that were measured")
     spread_doubt: float = chosen(15.0, "squared standard errors", "that a part of the spread must exceed 0", _YEARS)
     cells_per_doubt: float = chosen(20.0, "cells", "for each of them, in a table of few cells", _YEARS)
     hidden_noise: float = chosen(

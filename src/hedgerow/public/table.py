@@ -276,6 +276,7 @@ class PublicData:
         wanted: the columns of each table that an intended use is read from.
         figures: the figures of intended uses that are told by less than a table.
         predicted: the columns that intended uses predict from all others.
+        read_by: the columns by which figures of intended uses are read, those that most uses name first.
         memo: what a recipe has worked out of all this and needs again, under keys of its own.
     """
 
@@ -286,6 +287,7 @@ class PublicData:
     wanted: tuple[tuple[str, ...], ...] = ()
     figures: tuple[Statistic, ...] = ()
     predicted: tuple[str, ...] = ()
+    read_by: tuple[str, ...] = ()
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

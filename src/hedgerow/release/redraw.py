@@ -108,6 +108,7 @@ class Redrawing:
             self.published.wanted_tables,
             self.published.wanted_figures,
             self.published.predicted,
+            self.published.read_by,
         )
 
     @cached_property

@@ -1,5 +1,6 @@
 """What both blends must have: groups, declared tables, rules, determined columns, copies, a declared size."""
 
+from collections import Counter
 from typing import Any, cast
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.errors import JobError
+from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records import SupportModel
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee, Measure
@@ -16,6 +18,7 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema, violations
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import RECIPES, PublicBlend, TreeBlend
+from hedgerow.recipes.blend.whole_rows import evened
 
 BLENDS = ("tree_blend", "public_blend")
 SCHEMA = """
@@ -275,3 +278,52 @@ def test_records_are_fitted_group_by_group_where_groups_are_named(groups: tuple[
     public = PublicData(schema, CodedTable.read(people(6_000, 2), schema))
     model = PublicBlend(groups=groups).fit(gate_of(schema, people(6_000, 1), budget), public)
     assert isinstance(model, SupportModel) and (model.by_group is not None) == bool(groups)
+
+
+def test_a_column_by_which_uses_are_read_counts_as_if_groups_named_it() -> None:
+    schema, budget = Schema.loads(SCHEMA), Budget("1", "1e-6")
+    relative, secret = CodedTable.read(people(6_000, 2), schema), people(6_000, 1)
+    by_job = PublicData(schema, relative, read_by=("job", "year"))
+    model = PublicBlend().fit(gate_of(schema, secret, budget), by_job)
+    named = PublicBlend(groups=("job",)).fit(gate_of(schema, secret, budget), PublicData(schema, relative))
+    assert isinstance(model, SupportModel) and isinstance(named, SupportModel)
+    assert model.attributes[0] == "job" and model.by_group is not None
+    assert np.array_equal(model.weights, named.weights)
+    tariff = Tariff(schema.coding, Guarantee(), budget.measure)
+    assert "read by job" in " ".join(PublicBlend().remarks(tariff, budget, by_job))
+    for recipe, first in ((PublicBlend(uses=False), "town"), (PublicBlend(groups=("year",)), "year")):
+        assert recipe._axes(by_job).names[0] == first, "uses that do not count, and named groups, go first"
+
+
+def test_at_a_tiny_budget_most_records_are_public_rows_as_they_are() -> None:
+    schema, relative = Schema.loads(SCHEMA), people(6_000, 2)
+    public = PublicData(schema, CodedTable.read(relative, schema))
+    kept = {}
+    for epsilon in ("0.05", "3"):
+        model = PublicBlend(rows=6_000).fit(gate_of(schema, people(6_000, 1), Budget(epsilon, "1e-6")), public)
+        assert isinstance(model, SupportModel)
+        rows = Counter(map(tuple, model.rows[: relative.height].tolist()))
+        drawn = model.draw(6_000, np.random.default_rng(1))
+        made = Counter(zip(*(drawn[a].tolist() for a in model.attributes), strict=True))
+        kept[epsilon] = (rows & made).total() / 6_000
+        assert isinstance(model.stay, tuple) and (min(model.stay) > PUBLIC_BLEND.stay) == (epsilon == "0.05")
+    assert kept["0.05"] > 0.9 > kept["3"]
+
+
+def test_a_row_counts_like_others_unless_it_is_worth_much_more_or_less() -> None:
+    schema = Schema.loads(SCHEMA)
+    public = PublicData(schema, CodedTable.read(people(300, 2), schema))  # few rows are there twice
+    model = PublicBlend(rows=300).fit(gate_of(schema, people(300, 1), Budget("1", "1e-6")), public)
+    assert isinstance(model, SupportModel)
+    _, many = np.unique(model.weights[:300].round(9), return_counts=True)
+    assert many.max() > 100
+
+
+def test_small_differences_of_weight_go_and_large_ones_and_those_of_equal_rows_stay() -> None:
+    rng, rows = np.random.default_rng(1), np.arange(100, dtype=np.uint16)[:, None]
+    weights = np.exp(rng.normal(0, 0.1, 100))
+    assert np.allclose(evened(rows, weights), weights.mean())
+    weights[0] = 5.0
+    assert evened(rows, weights)[0] > 4.5 and evened(rows, weights).sum() == pytest.approx(weights.sum())
+    assert np.allclose(evened(rows * 0, weights), weights, rtol=0.01), "equal rows are one row, worth all of them"
+    assert np.allclose(evened(rows, 0.01 * weights), 0.01 * weights, rtol=0.01), "few of many rows: rounded anyway"

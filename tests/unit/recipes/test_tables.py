@@ -18,7 +18,7 @@ from hedgerow.public.costs.noise_laws import Gaussian, Laplace
 from hedgerow.public.costs.question import Marginal, Measurement, Noise
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
-from hedgerow.public.table import PublicData
+from hedgerow.public.table import PublicData, shares, total_variation
 from hedgerow.recipes import IntegerCounts
 from tests.holding import assert_holds
 
@@ -228,3 +228,23 @@ def test_the_plan_warns_when_the_prior_is_most_of_what_is_published(tmp_path: Pa
     assert "mostly its prior: 78 %" in forecasts["dirichlet_multinomial"].warning
     ours, paper = (forecasts[r].total_variation for r in ("integer_counts", "dirichlet_multinomial"))
     assert ours is not None and paper is not None and ours < 0.02 < paper
+
+
+def test_a_table_with_margins_is_made_possible_as_well_as_one_without() -> None:
+    """Counts are all alike and noise rules: cutting at zero and projecting leave all of it."""
+    rng, names, law = np.random.default_rng(4), ("x", "y"), Laplace(Fraction(15))
+    lines = (f"[columns.{c}]\nkind = 'categorical'\nvalues = {[f'v{i}' for i in range(20)]}" for c in names)
+    recipe, public = IntegerCounts(columns=names, margins=[["x"], ["y"]]), PublicData(Schema.loads("\n".join(lines)))
+    ours, plain = 0.0, 0.0
+    for _ in range(3):
+        true = rng.poisson(25.0, (20, 20)).astype(np.int64)
+        told = {names: true, ("x",): true.sum(axis=1), ("y",): true.sum(axis=0)}
+        answers = tuple(
+            Measurement(Marginal(c), t.ravel() + law.sample_whole(rng, t.size), Noise("laplace", law.scale))
+            for c, t in told.items()
+        )
+        known = shares(true.ravel().astype(np.float64))
+        made = recipe.made(public, answers).whole(rng).astype(np.float64)
+        ours += total_variation(shares(made), known)
+        plain += total_variation(shares(np.maximum(answers[0].counts, 0).astype(np.float64)), known)
+    assert ours < 0.8 * plain

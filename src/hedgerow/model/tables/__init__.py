@@ -1,6 +1,6 @@
 """Tables of counts: noisy ones shrunk, smoothed, made possible and made to agree; and those that are published."""
 
-from hedgerow.model.tables.count_posterior import METHODS, likely_counts
+from hedgerow.model.tables.count_posterior import METHODS, Method, Noised, likely_counts
 from hedgerow.model.tables.count_table import (
     ALL,
     NORMAL,

@@ -86,15 +86,25 @@ METHODS: Mapping[str, Method] = {
 """The ways to make noisy counts possible, by their names; the first is the plain one."""
 
 
+Noised = Callable[[npt.NDArray[np.int64], np.random.Generator], Floats]
+"""What noise makes of true counts."""
+
+
 def likely_counts(
-    noisy: npt.ArrayLike, law: NoiseLaw, shape: tuple[int, ...], methods: Mapping[str, Method] = METHODS
+    noisy: npt.ArrayLike,
+    law: NoiseLaw,
+    shape: tuple[int, ...],
+    methods: Mapping[str, Method] = METHODS,
+    noised: Noised | None = None,
 ) -> tuple[str, Floats]:
     """The name of the method that such a table is best served by, and what it makes of the table.
 
     Cells and one-way margins of ``shape`` count alike.  All tables that ``methods`` make are tried as truths, but
     those whose sum is further from the noisy total than its standard error, unless nothing else is left.
+    ``noised`` tells what becomes of a truth where that is more than noise of ``law`` on every cell: counts that were
+    made one with noisy margins.
     """
-    counts = np.rint(noisy).astype(np.int64)
+    counts = np.asarray(noisy, np.float64) if noised else np.rint(noisy).astype(np.int64)
     made = {name: method(counts, law) for name, method in methods.items()}
     total, spread = float(counts.sum()), (law.variance * len(counts)) ** 0.5
     filled = [np.rint(t) for t in made.values() if np.rint(t).any()]
@@ -103,7 +113,8 @@ def likely_counts(
     rng, losses = np.random.default_rng(0), []  # noqa: TID251 - the same table is served in the same way again
     for truth in truths:
         for _ in range(runs):
-            again = truth.astype(np.int64) + law.sample_whole(rng, len(counts))
+            whole = truth.astype(np.int64)
+            again = noised(whole, rng) if noised else whole + law.sample_whole(rng, len(counts))
             errors = np.array([_distances(method(again, law), truth, shape) for method in methods.values()])
             losses.append((errors / np.where(errors[0] > 0, errors[0], np.inf) + (errors[0] == 0)).mean(axis=1))
     mean = np.mean(losses, axis=0) if losses else np.ones(len(methods))

@@ -92,13 +92,17 @@ class AbstractBlend(AbstractRecipe):
         return 0 if self.rows else noise_on_total(requests)
 
     def _axes(self, public: PublicData) -> Axes:
-        axes = axes_of(public.schema, self.groups, recipe=self.name)
+        axes = axes_of(public.schema, self._group_columns(public), recipe=self.name)
         if (values := sum(axes.shape)) > MOST:
             raise JobError(
                 f"The attributes have {values:,} values together; {self.name} fits records to at most {MOST:,}.\n"
                 "Give columns fewer bins or values in the schema. No confidential row was read, nothing was spent."
             )
         return axes
+
+    def _group_columns(self, public: PublicData) -> tuple[str, ...]:
+        """The columns whose cross makes the groups."""
+        return tuple(self.groups)
 
     def _first_answers(self, gate: Answers, public: PublicData) -> tuple[Measurement, ...]:
         """What ``requests`` announces, asked."""

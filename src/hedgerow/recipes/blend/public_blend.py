@@ -90,6 +90,11 @@ class PublicBlend(AbstractBlend):
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """What the public rows alone tell of their use, after what is measured for uses."""
         said = super().remarks(tariff, budget, public)
+        if not self.groups and (found := self._group_columns(public)):
+            said = (
+                *said,
+                f"intended uses are read by {found[0]}, which counts as if groups named it",
+            )
         if self._association(public) < PUBLIC_BLEND.least_association:
             return (
                 *said,
@@ -134,7 +139,8 @@ class PublicBlend(AbstractBlend):
         noisy = NoisyTables(axes, {(i,): [m] for i, m in enumerate(answers)}, self.rows)
         if doubt := self._doubt(gate, public, self._prior(noisy, public)):
             one_ways = None if doubt == "stranger" else lambda known: self._prior(known, public).margins
-            tree = TreeBlend(**{f.name: getattr(self, f.name) for f in fields(AbstractBlend)})
+            named = {f.name: getattr(self, f.name) for f in fields(AbstractBlend)}
+            tree = TreeBlend(**named | {"groups": self._group_columns(public)})
             like = public.relative.codes(public.schema.attributes) if doubt == "few" else None
             return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways), like), False
         noisy = self._first_pairs(gate, noisy)
@@ -157,7 +163,7 @@ class PublicBlend(AbstractBlend):
     def _made(self, asked: AskedTables, public: PublicData) -> AbstractModel:
         """Records that agree with the public rows and all answers."""
         prior = self._prior(asked.noisy, public)
-        model = prior.without_unlike().model(self.tail, refine=self.refine, grouped=bool(self.groups))
+        model = prior.without_unlike().model(self.tail, refine=self.refine, grouped=bool(self._group_columns(public)))
         return self.with_tables(model, asked.noisy, asked.required, asked.figures)
 
     def _prior(self, noisy: NoisyTables, public: PublicData) -> PublicPrior:
@@ -232,7 +238,7 @@ class PublicBlend(AbstractBlend):
         """
         axes = self._axes(public)
         named, many = self._predicted(axes, public), len(axes.names)
-        if not self.groups or many < 2:
+        if not self._group_columns(public) or many < 2:
             return named
         sd = Price(gate.tariff).variance(float(gate.left) / (many * (many - 1) / 2)) ** 0.5
         noise = float(np.mean([moved(outer(margins, 0, j), sd) for j in range(1, many)]))
@@ -245,6 +251,14 @@ class PublicBlend(AbstractBlend):
             assert public.relative is not None
             public.memo[key] = strong_triples(axes.rows(public.relative), axes.shape, self.triples)
         return tuple(public.memo[key])
+
+    def _group_columns(self, public: PublicData) -> tuple[str, ...]:
+        """The ``groups``; where there are none, the column by which most intended uses are read.
+
+        One column alone: means and coefficients of uses are not measured where groups are a cross.
+        """
+        read = [c for c in public.read_by if c in public.schema.attributes] if self.uses else []
+        return tuple(self.groups or read[:1])
 
     def _axes(self, public: PublicData) -> Axes:
         if public.relative is None:

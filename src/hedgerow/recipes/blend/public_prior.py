@@ -44,6 +44,7 @@ from hedgerow.recipes.blend.trust import (
     regression,
     shares_of_trust,
 )
+from hedgerow.recipes.blend.whole_rows import evened
 
 
 @final
@@ -115,9 +116,15 @@ class PublicPrior:
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
         sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
         raked = rake_rows(rows, e.shape, {k: estimates[k] for k in keys}, start, sweeps=sweeps, power=power)
-        stay = tuple(0.0 if i in self._foreign else PUBLIC_BLEND.stay for i in range(len(e.shape)))
         by_group = within_groups(estimates, e.shape, rows, raked) if grouped and targets is not None else None
-        return SupportModel(e.total, e.axes.names, e.axes.coding, rows, raked, targets, stay=stay, by_group=by_group)
+        weights, toll = raked, PUBLIC_BLEND.stay
+        if targets is not None and by_group is None:  # groups of few rows gain by what all rows say, so they change
+            known = len(self.rows)  # the tail is no people: it has what the estimates lack
+            weights, toll = np.concatenate([evened(rows[:known], raked[:known]), raked[known:]]), self._toll
+        stay = tuple(0.0 if i in self._foreign else toll for i in range(len(e.shape)))
+        return SupportModel(
+            e.total, e.axes.names, e.axes.coding, rows, weights, targets, stay=stay, by_group=by_group
+        )
 
     @cached_property
     def estimates(self) -> dict[Key, Floats]:
@@ -146,6 +153,21 @@ class PublicPrior:
             return {}
         drawn = posteriors_together(self.rows, self._tilted, e.shape, known, like=self._trust_of_all)
         return dict(zip(keys, drawn, strict=True))
+
+    @property
+    def _toll(self) -> float:
+        """What changing a value of a row costs in descent, in records: more where the answers tell hardly anything.
+
+        There the estimated pairs are the public ones, smoothed, and a row knows more than these.
+        """
+        told = []
+        for k in (k for k in self._keys if len(k) == 2):
+            mean, noise = self._means[k], self.noisy.pooled[k][1]
+            spread = self._drifts[k].variance(mean)
+            told.append(float((spread / (spread + max(noise, 1e-12))) @ mean) / max(float(mean.sum()), 1e-300))
+        known = float(np.mean(told)) if told else 1.0
+        shy = (PUBLIC_BLEND.told_enough / max(known, 1e-12)) ** 0.5
+        return float(PUBLIC_BLEND.stay * np.clip(shy, 1.0, PUBLIC_BLEND.most_shy))
 
     @cached_property
     def steps(self) -> tuple[int, ...]:

@@ -20,8 +20,11 @@ from hedgerow.model.tables import (
     NORMAL,
     CountTable,
     Margin,
+    Method,
+    Noised,
     Reconciled,
     check_columns,
+    fit_margins,
     left_variance,
     likely_counts,
     project,
@@ -49,6 +52,7 @@ from hedgerow.recipes.base import AbstractRecipe, TableSettings
 
 _LEAST = 1e-12
 _SHRUNK = "shrunk towards the public table"
+_SCALED = ", scaled to the margins"
 
 
 @final
@@ -149,13 +153,13 @@ class IntegerCounts(AbstractRecipe):
         total = self.total if self.total is not None else max(round(float(centre.sum())), 0)
         spread: Expected = np.broadcast_to(np.float64(variance), len(centre))
         half = np.broadcast_to(law.estimate_half_width(variance, alone=not self.margins), len(centre))
-        method, likely = self._likely(public, best, law, ~shut)
+        method, likely = self._likely(public, best, [law_of(m.noise) for m in answers], ~shut)
         if method == _SHRUNK and public.relative is not None:
             centre, spread, total = self._shrunk(public.relative, best, type(law), ~shut, total)
             half = NORMAL * np.sqrt(spread)
         if shut.any():
             centre[shut], spread, half = 0, spread * ~shut, half * ~shut
-        if self.margins or method == "projected":
+        if method == "projected" or self.margins and method == _SHRUNK:
             estimate = self._possible(schema, centre, ~shut, total)
         else:
             estimate = self._with_totals(schema, centre, ~shut, likely, variance, total)
@@ -170,28 +174,71 @@ class IntegerCounts(AbstractRecipe):
             margin_deviation=self._margin_deviations(best) if method != _SHRUNK else {},
         )
 
-    def _likely(self, public: PublicData, best: Reconciled, law: NoiseLaw, open_cells: Flags) -> tuple[str, Expected]:
+    def _likely(
+        self, public: PublicData, best: Reconciled, laws: Sequence[NoiseLaw], open_cells: Flags
+    ) -> tuple[str, Expected]:
         """How the cells that may be filled are best made possible, and what they become.
 
-        The public prior is tried against the best way without one.  With margins cells do not have noise of their
-        own each, so nothing can be tried: they are shrunk where there is a prior, and projected.
+        With margins, cells scaled to them are tried too: they may be known better than sums of cells.  The public
+        prior is tried against the best way without one.
         """
-        relative = public.relative if self.prior == "public" else None
-        cells = best.table.ravel()[open_cells]
-        if self.margins or not len(cells):
-            return _SHRUNK if relative is not None else "projected", cells
+        law, cells = laws[0], best.table.ravel()[open_cells]
+        if not len(cells):
+            return "projected", cells
         shape = best.table.shape if open_cells.all() else cells.shape
-        name, likely = likely_counts(cells, law, shape)
-        if relative is None:
+        ways = dict(METHODS)
+        if any(self.margins):
+            ways |= {n + _SCALED: self._scaled(m, best.table.shape, open_cells) for n, m in METHODS.items()}
+        noised = self._noised(best.table.shape, laws, open_cells) if self.margins else None
+        name, likely = likely_counts(cells, law, shape, ways, noised)
+        if self.prior != "public" or public.relative is None:
             return name, likely
-        prior = public_counts(relative, self.table)[open_cells]
+        prior = public_counts(public.relative, self.table)[open_cells]
+        variance = max(best.variance(tuple(range(best.table.ndim))), _LEAST)
 
         def shrunk(noisy: npt.ArrayLike, law: NoiseLaw) -> Expected:
             counts = np.asarray(noisy, np.float64)
-            made = shrink_by_gaps(counts, prior, max(law.variance, _LEAST), law=type(law), scale=self._scale(prior))
+            made = shrink_by_gaps(counts, prior, variance, law=type(law), scale=self._scale(prior))
             return np.rint(np.maximum(made.mean, 0.0))
 
-        return likely_counts(cells, law, shape, {name: METHODS[name], _SHRUNK: shrunk})
+        return likely_counts(cells, law, shape, {name: ways[name], _SHRUNK: shrunk}, noised)
+
+    def _scaled(self, method: Method, shape: tuple[int, ...], open_cells: Flags) -> Method:
+        """``method``, then cells scaled to the margins that were measured."""
+        kept = [tuple(map(self.table.columns.index, m)) for m in self.margins if m]
+
+        def scaled(noisy: npt.ArrayLike, law: NoiseLaw) -> Expected:
+            made, known = np.zeros(shape), np.zeros(shape)
+            made.ravel()[open_cells], known.ravel()[open_cells] = method(noisy, law) + _LEAST, noisy
+            total, wanted = max(float(known.sum()), 1.0), dict[tuple[int, ...], Expected]()
+            for axes in kept:
+                sums = known.sum(axis=tuple(i for i in range(len(shape)) if i not in axes))
+                wanted[axes] = project(sums.ravel(), total).reshape(sums.shape)
+            return fit_margins(made, wanted, sweeps=INTEGER_COUNTS.margin_sweeps).ravel()[open_cells]
+
+        return scaled
+
+    def _noised(self, shape: tuple[int, ...], laws: Sequence[NoiseLaw], open_cells: Flags) -> Noised:
+        """What noise like that of the answers, made one with noisy margins, makes of true cells."""
+        names, noise = self.table.columns, [max(law.variance, _LEAST) for law in laws]
+        kept = [tuple(map(names.index, m)) for m in self.margins]
+
+        def noised(truth: Counts, rng: np.random.Generator) -> Expected:
+            whole = np.zeros(len(open_cells), np.int64)
+            whole[open_cells] = truth
+            table = whole.reshape(shape)
+            sums = [table.sum(axis=tuple(i for i in range(len(shape)) if i not in axes)) for axes in kept]
+            told = [
+                x + law.sample_whole(rng, x.size).reshape(x.shape)
+                for x, law in zip([table, *sums], laws, strict=True)
+            ]
+            margins = [
+                Margin(axes, np.asarray(t, np.float64), v)
+                for axes, t, v in zip(kept, told[1:], noise[1:], strict=True)
+            ]
+            return reconcile(told[0].astype(np.float64), noise[0], margins).table.ravel()[open_cells]
+
+        return noised
 
     def _scale(self, prior: Expected) -> float | None:
         """What the public counts are multiplied with when the number of rows is public."""
