@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.counting import parts
+from hedgerow.counting import fingerprint, parts
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.errors import TableMismatch
 from hedgerow.private import local
@@ -172,7 +172,7 @@ def test_codes_beyond_the_limit_are_in_files_without_a_name(tmp_path: Path, monk
 
 KILLED = """
 import os, signal, sys, tempfile
-from hedgerow.counting import parts
+from hedgerow.counting import fingerprint, parts
 parts.IN_MEMORY, tempfile.tempdir = 0, sys.argv[1]
 import numpy as np
 part = parts.in_file({"a": np.arange(1000, dtype=np.uint8)})
@@ -255,3 +255,24 @@ def test_a_large_table_is_counted_within_the_memory_of_a_few_batches(tmp_path: P
     peak, total = map(int, ran.stdout.split())
     assert total == rows
     assert peak < memory, f"{peak / 1e6:.0f} MB"
+
+
+def test_a_cap_that_fails_leaves_no_rows_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = frame((("F", "A", "5", "n", "me"),) * 50)
+    rows, plan = ConfidentialRows(open_source(table), CODING, PERSON), CountPlan([TOTAL], CODING)
+
+    def fails(people: pl.Series) -> pl.Series:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "first_rows", fails)
+        with pytest.raises((MemoryError, TableMismatch)):
+            rows.count(plan)
+    assert rows.count(plan)[0].tolist() == [2]
+
+
+def test_texts_are_hashed_alike_however_many_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"text": [f"{i} {'x' * (i % 7)}" for i in range(1000)]})
+    whole = fingerprint.hash_rows(table, b"key")
+    monkeypatch.setattr(fingerprint, "_JOINED", 3)
+    assert np.array_equal(fingerprint.hash_rows(table, b"key"), whole)

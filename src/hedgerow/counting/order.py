@@ -55,7 +55,7 @@ def first_rows(people: pl.Series) -> pl.Series:
     >>> first_rows(pl.Series([7, 5, 7])).to_list(), first_rows(pl.Series(["b", None, "b", None])).to_list()
     ([0, 1, 0], [0, 1, 0, 1])
     """
-    if people.dtype != pl.Int64 or people.null_count():
+    if people.dtype != pl.Int64 or people.null_count() or len(people) >= 1 << 31:  # more than ``group`` can number
         return people.to_frame("p").with_row_index("r").select(pl.col("r").min().over("p")).to_series()
     place, first = np.empty(len(people), np.uint32), np.empty(len(people), np.int64)
     many = group(people.to_numpy().view(np.uint64).reshape(-1, 1), place, first, 0)

@@ -109,9 +109,11 @@ class LocalCounter:
                 people.append(names)
                 yield room, more
 
-        self._kept = stored(filled(parts()))
+        self._kept, self._whole = None, False
+        kept = stored(filled(parts()))
         if person and people:
-            cap(self._kept, pl.concat(people), self._guarantee.rows_per_person, ties(self._coding, self._guarantee))
+            cap(kept, pl.concat(people), self._guarantee.rows_per_person, ties(self._coding, self._guarantee))
+        self._kept = kept  # not before: rows over the cap are never at hand, whatever fails
         return np.asarray(np.sum(hashes, axis=0, dtype=np.uint64))
 
 
