@@ -215,8 +215,8 @@ def test_a_budget_that_drowns_the_number_of_records_in_noise_is_refused_unless_i
     def planned(**settings: Any) -> Any:
         recipe = RECIPES[name](**settings)
         rng = np.random.default_rng(0)
-        return outline(recipe, PUBLIC, tariff=tariff, budget=budget, rows=2000, rng=rng, limit=210_000_000)
+        return outline(recipe, PUBLIC, tariff=tariff, budget=budget, rows=2000, rng=rng, limit=285_000_000)
 
     with pytest.raises(JobError, match=rf"noise alone may add .* records to 2,000(.|\n)*\[{name}\] rows = "):
         planned()
-    assert planned(rows=2000).memory < 210_000_000
+    assert planned(rows=2000).memory < 285_000_000

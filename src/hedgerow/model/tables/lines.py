@@ -88,8 +88,9 @@ def quiet_tails(counts: Floats, variance: float, *, steps: int, hidden: float = 
     sure = np.flatnonzero(found[:steps] > BLEND.tail_sure * sd)
     if steps < 3 or not len(sure) or found[sure[0] : sure[-1] + 1].sum() < (1 - most) * found[:steps].sum():
         return found
+    much = most * max(float(found[:steps].sum()), 0.0)
     for tail in (slice(0, int(sure[0])), slice(steps - 1, int(sure[-1]), -1)):  # from the end inwards
-        if BLEND.empty_sure * sd * len(found[tail]) ** 0.5 <= most * max(float(found[:steps].sum()), 0.0):
+        if BLEND.empty_sure * sd * len(found[tail]) ** 0.5 <= much:
             found[tail] = _rising(found[tail], sd, hidden)
     return found
 
