@@ -22,7 +22,6 @@ WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32) 
 _Words = npt.NDArray[np.uint64]
 _MISSING, _WHOLE, _NUMBER = range(3)  # the masks of kinds of values; texts are hashed under a key instead
 _BLOCK = 256  # rows that are hashed at once: their state fits the first cache
-_JOINED = 1 << 13  # texts that are joined at once: Polars makes no text of 4 GiB
 
 
 class RowKey(NamedTuple):
@@ -77,12 +76,11 @@ def sealed(total: bytes, key: bytes) -> str:
     return "2:" + hashlib.blake2b(total, key=key, digest_size=16).hexdigest()
 
 
-def _hashed(texts: pl.Series, key: _Words) -> _Words:
+def _hashed(texts: pl.Series, key: _Words, most: int = 1 << 13) -> _Words:
     out = np.empty(len(texts), np.uint64)
-    for at in range(0, len(texts), _JOINED):
-        some = texts[at : at + _JOINED]
-        data = np.frombuffer(cast(str, some.str.join("").item()).encode(), np.uint8)
-        hash_texts(data, np.cumsum(some.str.len_bytes().to_numpy(), dtype=np.int64), key, out[at : at + _JOINED])
+    for at in range(0, len(texts), most):  # not joined all at once: Polars makes no text of 4 GiB
+        data = np.frombuffer(cast(str, (some := texts[at : at + most]).str.join("").item()).encode(), np.uint8)
+        hash_texts(data, np.cumsum(some.str.len_bytes().to_numpy(), dtype=np.int64), key, out[at : at + most])
     return out
 
 

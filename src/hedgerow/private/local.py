@@ -109,7 +109,6 @@ class LocalCounter:
                 people.append(names)
                 yield room, more
 
-        self._kept, self._whole = None, False
         kept = stored(filled(parts()))
         if person and people:
             cap(kept, pl.concat(people), self._guarantee.rows_per_person, ties(self._coding, self._guarantee))
@@ -126,12 +125,11 @@ def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[
     """Leave in ``parts`` what counts by ``person_cap``; the unit of a row is the row with which its person begins."""
     first, keep = first_rows(people["person"]), np.empty(len(people), bool)
     person = first.set(people["person"].is_null(), None)
-    by: Any = slice(None)
+    by, end = cast(Any, slice(None)), 0
     if "order" in people.columns:  # rows of equal rank by their codes: of rows with equal codes any may count
         codes = [np.concatenate([part[name] for part in parts]) for name in reversed(names)]
         by = np.lexsort([*codes, ranks(people["order"]).to_numpy()])
     keep[by] = within_cap(person[by], rows).to_numpy()
-    end = 0
     for part in parts:
         here = slice(end, end := end + len(next(iter(part.values()))))
         for name, line in part.items():
