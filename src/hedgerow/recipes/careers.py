@@ -263,12 +263,13 @@ class _Chain:
         """The tables of moves by their answers, which all count the same steps."""
         if self.known is None:
             return [self._without_public(m, a) for m, a in zip(self.tables, answers, strict=True)]
+        public = [self._public(m) for m in self.tables]
         told = [
-            StepNumber.fitted(m.noisy(a), law_of(a.noise).variance, self._public(m)[1])
-            for m, a in zip(self.tables, answers, strict=True)
+            StepNumber.fitted(m.noisy(a), law_of(a.noise).variance, said)
+            for m, a, (_, said) in zip(self.tables, answers, public, strict=True)
         ]
         others = [StepNumber.by_most([*told[:i], *told[i + 1 :]]) for i in range(len(told))]
-        return [self._table(m, a, o) for m, a, o in zip(self.tables, answers, others, strict=True)]
+        return [self._table(*each) for each in zip(self.tables, answers, public, others, strict=True)]
 
     def _without_public(self, moves: "_Moves", answer: Measurement) -> MoveTable:
         shares = shrunk_shares(moves.noisy(answer), law_of(answer.noise).variance, None, int(moves.stay))
@@ -284,13 +285,15 @@ class _Chain:
         np.add.at(said.T, moves.band, public.T)
         return coarse, said
 
-    def _table(self, moves: "_Moves", answer: Measurement, others: StepNumber | None) -> MoveTable:
+    def _table(
+        self, moves: "_Moves", answer: Measurement, public: tuple[Any, Any], others: StepNumber | None
+    ) -> MoveTable:
         """The shares of every move: noisy ones shrunk to the public ones, which are finer and moved as they are."""
         assert self.known is not None
         name, tree, band = moves.name, moves.tree, moves.band
         size, column = self.coding.parts["steps"][name], name.removeprefix(MOVE)
         counts, noise = moves.noisy(answer), law_of(answer.noise).variance
-        coarse, said = self._public(moves)
+        coarse, said = public
         long = CAREERS.laplace if isinstance(law_of(answer.noise), Laplace) else 1.0
         found = shrunk_shares(counts, noise, said, int(band[moves.stay]), 1 + self.over, long, others)
         finer = moves.finer or tree
