@@ -18,7 +18,7 @@ import numpy as np
 
 from hedgerow.counting.kernel import NARROW, TILE, count_tile, count_wide, find_leaves
 from hedgerow.errors import JobError as JobError
-from hedgerow.public.coding import Codes, Coding, JoinedColumn
+from hedgerow.public.coding import Codes, Coding, JoinedColumn, code_type
 from hedgerow.public.costs.question import Counts, Marginal, Tree
 
 MOST = 1 << 28  # cells of all answers: 2 GB of counts
@@ -85,8 +85,8 @@ class CountPlan:
         sizes, cells = self._full.sizes, self._full.cells
         sets = {q: tuple(sorted(n for n in (*axes_of(q), q.only) if n and sizes[n] > 1)) for q in self.questions}
         least = min(filter(None, sets.values()), key=cells, default=tuple(self.coding.sizes)[:1])
-        narrow = [s for s in dict.fromkeys([*sets.values(), least]) if s and cells(s) <= NARROW]
-        cover = _cover(narrow, self._full) if self.rows >= WORTH_ROWS and len(narrow) <= WORTH_SETS else {}
+        narrow = sorted((s for s in dict.fromkeys([*sets.values(), least]) if s and cells(s) <= NARROW), key=cells)
+        cover = _cover(narrow[::-1], self._full) if self.rows >= WORTH_ROWS and len(narrow) <= WORTH_SETS else {}
         return {q: cover.get(s or least, s or least) for q, s in sets.items()}
 
     @cached_property
@@ -101,12 +101,12 @@ class CountPlan:
 
     def count(self, codes: Mapping[str, Codes]) -> Counts:
         """The cells of all questions one after another, each flat with its last column fastest."""
-        (places, design), sizes = self._layout, self._full.sizes
+        (places, design), sizes, some = self._layout, self._full.sizes, min(TILE, MOST // len(self._names) + 1)
         codes = self.mapping(codes) if self.mapping else codes
         kind = np.uint8 if max(sizes[c] for c in self._names) <= 1 << 8 else np.uint16  # no narrow block has larger
         tally = np.zeros(sum(map(self._full.cells, places)), np.int64)
-        for low in range(0, max(len(codes[c]) for c in self._columns), TILE):
-            tile = {c: codes[c][low : low + TILE] for c in self._columns}
+        for low in range(0, max(len(codes[c]) for c in self._columns), some):
+            tile = {c: codes[c][low : low + some] for c in self._columns}
             if any(line.dtype.kind != "u" or line.max() >= sizes[c] for c, line in tile.items()):
                 raise ValueError("A code must be an unsigned number below the size of its column.")
             tile |= {n: leaf_of(self._trees[n], tile) for n in self._names if n in self._trees}
@@ -151,22 +151,22 @@ def leaf_of(tree: Tree, codes: Mapping[str, Codes]) -> Any:
     lines = [codes[c] for c in tree.columns]
     at = np.full(len(lines[0]), 0 if len(tree.arrays[0]) else -1, np.int32)
     find_leaves(np.stack(lines, dtype=np.result_type(*lines), casting="unsafe"), *tree.arrays, at)
-    return -1 - at
+    return (-1 - at).astype(code_type(tree.leaves))
 
 
 def _cover(sets: Sequence[_Block], coding: Coding) -> dict[_Block, _Block]:
-    """A block for every set: the largest first, grown to COVER cells by the columns that take in the most."""
-    sets = sorted(sets, key=coding.cells, reverse=True)
+    """A block for every set, in their order, grown to COVER cells by the columns that take in the most."""
     names = np.array(sorted({n for s in sets for n in s}), object)
     size, has = np.array(coding.shape(names), np.int64), np.array([[n in s for s in sets] for n in names])
-    width, left, homes = has.sum(axis=0), np.ones(len(sets), bool), dict[_Block, _Block]()
+    left, homes, number = np.ones(len(sets), bool), dict[_Block, _Block](), np.arange(len(names))
+    width, summed = has.sum(axis=0), number @ has  # what is lacking is summed, too: of one column, which it is
     while left.any():
-        block, gain = has[:, left.argmax()].copy(), size
-        while gain.any():
-            short = width - has[block].sum(axis=0)
-            gain = has[:, left & (short == 1)].sum(axis=1)
-            gain[block | (size * size[block].prod() > COVER)] = 0
-            block[np.lexsort((size, gain))[-1]] |= gain.any()
+        block, more, short, lacks = number < 0, has[:, left.argmax()], width, summed
+        while more.any():
+            block, short, lacks = block | more, short - has[more].sum(axis=0), lacks - number[more] @ has[more]
+            gain = np.bincount(lacks[left & (short == 1)], minlength=len(names))
+            gain[size * size[block].prod() > COVER] = 0
+            more = number == (np.lexsort((size, gain))[-1] if gain.any() else -1)
         homes |= {sets[i]: tuple(names[block]) for i in np.flatnonzero(left & (short == 0)).tolist()}
         left &= short > 0
     return homes
