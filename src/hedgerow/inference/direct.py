@@ -14,7 +14,7 @@ Which table?  The one with the least of all three, as far as it can be told at o
 most of how the figure varies from row to row.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
@@ -22,7 +22,7 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.inference.evidence import NoisyTable
+from hedgerow.inference.evidence import NoisyTable, drawn_to
 from hedgerow.inference.moments import Moments, RowMoments
 from hedgerow.inference.reference import Reference
 from hedgerow.public import CodedTable, Floats, Places
@@ -162,21 +162,34 @@ class GroupFigure:
         most = np.bincount(own, within**2, len(here)) / np.maximum(np.bincount(own, minlength=len(here)), 1)
         return sqrt(float(np.minimum(noise, most * (_MISPLACED * mine) ** 2).sum()))
 
-    def left_out(self, table: NoisyTable) -> float:
-        """The root mean square error when the parts of a drifted split play both tables, without noise."""
+    def left_out(self, table: NoisyTable, known: str = "") -> float:
+        """The root mean square error when the parts of a drifted split play both tables, without noise.
+
+        Of a ``known`` column the shares of all rows are told, and the reference was drawn to them; so is the part
+        that plays it.
+        """
         part, here, middles, errors = self.part, self.here(table), self.middles(table), list[float]()
         cells = _position(here, table.cells(part.units))
         moments = _moments_in_parts(part, self.moments, self.by, self.group)
-        for ours, theirs in _drifted_halves(part.units):
-            true, known = moments(ours), moments(theirs)
-            if true is None or known is None:
+        for ours, theirs in self._halves_drawn_to(known) if known else _drifted_halves(part.units):
+            true, other = moments(ours), moments(theirs)
+            if true is None or other is None:
                 continue
-            means = _cell_means(known.lines, cells[theirs], len(here), middles)
+            means = _cell_means(other.lines, cells[theirs], len(here), middles)
             means[: self.moments.given] = _cell_means(true.lines, cells[ours], len(here))[: self.moments.given]
             counts = np.bincount(cells[ours], minlength=len(here)).astype(np.float64)
-            found = _told(known, means, cells[theirs], counts)[0]
+            found = _told(other, means, cells[theirs], counts)[0]
             errors.append(found - true.value(true.lines.sum(axis=1)))
         return float(np.sqrt(np.mean(np.square(errors)))) if errors else float("nan")
+
+    def _halves_drawn_to(self, column: str) -> Iterator[tuple[Places, Places]]:
+        """The group's rows in the parts of each split of all rows, the second drawn to the shares of the first."""
+        rows, told = self.reference.units, self.reference.told(self.by)
+        inside = rows.cells(told) == self.reference.group(self.by, self.group)
+        place, codes = np.where(inside, np.cumsum(inside) - 1, -1), rows.cells((column,))
+        for ours, theirs in _drifted_halves(rows):
+            mine, others = place[ours], place[theirs[drawn_to(codes[ours], codes[theirs])]]
+            yield mine[mine >= 0], others[others >= 0]
 
     def as_large(self, played: float, told: Told, reference: Reference) -> tuple[float, float]:
         """What halves of these rows ``played``, with the chance of whole tables; and the sampling between cells.

@@ -78,6 +78,16 @@ class NoisyTable:
         return leaf * self.schema.size(self.question.columns) + inner
 
 
+def drawn_to(here: Places, there: Places) -> Places:
+    """Rows with codes ``there``, as many as they are, drawn so that codes have the shares that they have ``here``."""
+    size = int(max(here.max(initial=0), there.max(initial=0))) + 1
+    mine, theirs = (np.bincount(codes, minlength=size) / max(len(codes), 1) for codes in (here, there))
+    weight = np.divide(mine, theirs, out=np.zeros(size), where=theirs > 0)[there]
+    up_to = np.cumsum(weight) * (len(there) / max(float(weight.sum()), 1e-12))
+    drawn = np.searchsorted(up_to, np.arange(len(there)) + 0.5)  # systematic: no chance in it
+    return np.asarray(np.minimum(drawn, len(there) - 1))
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -155,13 +165,8 @@ class Evidence:
         if self.relative is None:
             return None
         if column not in self._tilted:
-            size = self.schema.size((column,))
             here, there = (t.cells((column,)) for t in (self.records, self.relative))
-            mine, theirs = (np.bincount(c, minlength=size) / len(c) for c in (here, there))
-            weight = np.divide(mine, theirs, out=np.zeros(size), where=theirs > 0)[there]
-            up_to = np.cumsum(weight) * (self.relative.rows / max(float(weight.sum()), 1e-12))
-            drawn = np.searchsorted(up_to, np.arange(self.relative.rows) + 0.5)  # systematic: no chance in it
-            self._tilted[column] = self.relative.take(np.minimum(drawn, self.relative.rows - 1))
+            self._tilted[column] = self.relative.take(drawn_to(here, there))
         return self._tilted[column]
 
     def counts(self, columns: Sequence[str]) -> tuple[Floats, Floats, tuple[str, ...]] | None:

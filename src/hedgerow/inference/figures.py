@@ -10,17 +10,18 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import HedgerowError, JobError
+from hedgerow.inference.curve import bin_width, curve_of, inverse
 from hedgerow.inference.direct import SPLITS, GroupFigure, exactly
 from hedgerow.inference.estimate import Estimate, EstimateTable, normal, refused, with_interval
 from hedgerow.inference.evidence import Evidence, NoisyTable
 from hedgerow.inference.moments import LabelMoments, Moments, RatioMoments, ScoreMoments, below, inside, last_row_in
 from hedgerow.inference.reference import Reference
-from hedgerow.public import LISTED, CodedTable, Floats, Places
+from hedgerow.public import CodedTable, Floats, Places
 from hedgerow.uses import AbstractUse, Coefficient, Mean, PersonRate, Quantile, Rate, Table, cell_names
 
 _OWN = 0.5  # of a coefficient's variance, in bands that were cut for its model: few public rows blur it
 _FEW = 2  # records for each public row: with more, public rows alone do not say how far they err
-_MODEL_CAUTION = (1.25, 1.75)  # times what splits leave out of a model: as far as answers are off (docs/inference.md)
+_MODEL_CAUTION = (0.85, 1.75)  # times what splits leave out of a model: as far as answers are off (docs/inference.md)
 _DEALT_CAUTION = 2.0  # times what labels dealt anew among people leave out (docs/inference.md)
 _MOST_BY_PEOPLE = 400  # cells: each is played by itself
 _REPLICATES = "hedgerow sample --replicates shows how far the file's own figure moves with the noise"
@@ -188,16 +189,16 @@ class _Asked:
         told = GroupFigure(near, rows, use.groups, g).best(t for t in e.tables if self._holds(t))
         if told is None:
             return self._unmeasured(name, in_file)
-        curve = _curve(told.table, rows, use, g)
-        value = _inverse(curve, share)
+        curve = curve_of(told.table, rows, use, g)
+        value = inverse(curve, share)
         found = self._parts(self.ratio(below(use.of, value, y)), told.table, (rows, other), use.groups, g)
         if found is None:
             return self._unmeasured(name, in_file)
         _, parts = found
         spread = normal(self.level) * sqrt(sum(p * p for p in parts.values()))
         # where in a bin values lie records do not tell, and a public table does
-        step = _bin_width(e, use.of) / 4 if e.relative is None else 0.0
-        low, high = (_inverse(curve, share + s) for s in (-spread, spread))
+        step = bin_width(e, use.of) / 5 if e.relative is None else 0.0
+        low, high = (inverse(curve, share + s) for s in (-spread, spread))
         low, high = value - hypot(value - low, step), value + hypot(high - value, step)
         slope = (high - low) / 2 / max(spread, 1e-12)
         widths = {k: slope * normal(self.level) * v for k, v in parts.items()}
@@ -308,8 +309,10 @@ class _Asked:
         if told is None:
             return None
         public = second if self.evidence.given and again is not None else first
-        played, chance = self._played(public or first, first, table), told.sampling
-        if isinstance(moments, RatioMoments) and self._holds(table) and self.evidence.people is None:
+        rows_counted = self.evidence.people is None and self._holds(table)
+        of = moments.column if isinstance(moments, RatioMoments) and rows_counted else ""
+        played, chance = self._played(public or first, first, table, of), told.sampling
+        if of:
             played, chance = (public or first).as_large(played, told, first.part)
         apart = (again.value - told.value) / sqrt(2) if again and not self.evidence.given else 0.0
         if second is not None and moments.given:  # what records leave of a label, or public rows
@@ -331,13 +334,15 @@ class _Asked:
         known = not of or of in e.given or e.people is not None
         return known or of in table.columns or (tree is not None and of in tree.columns)
 
-    def _played(self, public: GroupFigure, known: GroupFigure, table: NoisyTable) -> float:
+    def _played(self, public: GroupFigure, known: GroupFigure, table: NoisyTable, column: str) -> float:
         """What the cells leave out, played with halves of public rows.
 
         Of people whose rows are known, halves play chance that these do not have.  So their labels alone are dealt
         out anew, the public people's for the truth and the records' for the release, and the smaller play counts.
         """
         halves = public.left_out(table)
+        if column:  # its shares are told, with noise: neither play is true
+            halves = hypot(halves, public.left_out(table, column)) / sqrt(2)
         if not known.told_apart(table, self._needs):
             return halves
         fewer = sqrt(public.reference.units.rows / max(known.reference.units.rows, 1))
@@ -462,38 +467,6 @@ def _chance(share: Floats, rows: Floats | float) -> Floats:
 def _codes(e: Evidence, use: Rate) -> Floats:
     wanted = pl.DataFrame({use.of: pl.Series(use.values, dtype=pl.String)})
     return np.asarray(e.schema.coding.encode(wanted, [use.of])[use.of])
-
-
-Curve = tuple[Floats, Floats]
-
-
-def _curve(table: NoisyTable, reference: Reference, use: Quantile, g: int) -> Curve:
-    """The share of a group's rows at or below each value, by measured cells and reference rows within them."""
-    part = reference.members(use.groups, g)
-    y, cells = part.rows.numbers(use.of), table.cells(part.units)
-    many = np.bincount(cells, minlength=len(table.counts))
-    weight = np.maximum(table.counts, 0.0)[cells] / many[cells]
-    if part.who is not None:
-        weight = weight[part.who]
-    known = np.isfinite(y) & (part.rows.cells(use.groups) == g)
-    order = np.argsort(y[known], kind="stable")
-    value, summed = y[known][order], np.cumsum(weight[known][order])
-    return value, summed / max(float(summed[-1]), 1e-12)
-
-
-def _inverse(curve: Curve, share: float) -> float:
-    value, below = curve
-    return float(value[min(int(np.searchsorted(below, share)), len(value) - 1)])
-
-
-def _bin_width(e: Evidence, of: str) -> float:
-    """How wide the bins of a column mostly are; a value that is listed has none."""
-    column = e.schema.column(of)
-    if column.kind in LISTED:
-        return 0.0
-    numbers = column.code_numbers
-    known = numbers[np.isfinite(numbers)]
-    return float(np.median(np.diff(np.sort(known)))) if len(known) > 1 else 0.0
 
 
 def _at(values: Floats, place: int) -> float | None:
