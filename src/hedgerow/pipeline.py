@@ -40,7 +40,7 @@ from hedgerow.public import (
 from hedgerow.records import Copies as Copies
 from hedgerow.records import RecordFile, write_copies
 from hedgerow.records import draw_copies as draw_copies
-from hedgerow.release import Contents, flatten, given_columns, software, with_estimates, write_bundle
+from hedgerow.release import Contents, findings_of, flatten, given_columns, software, with_estimates, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write, write_meanwhile
 from hedgerow.release.words import Promise, promise_of
 from hedgerow.run_gate import Journal, Ledger, account_of, open_table, opened, recording, spread_of
@@ -454,9 +454,8 @@ def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
         return replace(outline, verdicts=prepared.rehearsed)
     if not wanted:
         return replace(outline, verdicts=tuple(Verdict(u, None, None, _NO_FORECAST) for u in uses))
-    return replace(
-        outline, verdicts=prepared.forecast(lambda phase: watch(f"{phase} (--no-forecast leaves this out)"))
-    )
+    said = "(--no-forecast leaves this out)"
+    return replace(outline, verdicts=prepared.forecast(lambda phase: watch(f"{phase} {said}")))
 
 
 @final
@@ -492,6 +491,7 @@ def _contents(
         copies=drawn.counts[1:],
         margins=drawn.margins[0] if drawn.margins else None,
         verdicts=verdicts,
+        findings=findings_of(job.recipe, given, prepared.public),
         given=given_columns(prepared.public.target, drawn.records),
         rehearsal=prepared.rehearsal,
         formats=job.formats,

@@ -164,6 +164,21 @@ def confidential(release: Path) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return change
 
 
+def test_what_is_said_of_the_public_table_follows_from_the_answers(release: Path, tmp_path: Path) -> None:
+    told, name = read_bundle(release).findings, release.parent.name.rstrip("0123456789")
+    assert [s.split(":")[0] for s in told] == {
+        "public_blend": ["Nothing in the answers speaks against the public table"],
+        "guided_tree": ["Nothing in the answers speaks against the public labels"],
+    }.get(name, [])
+    for page in ("report.html", "DATACARD.md"):
+        assert all(s in (release / page).read_text("utf-8") for s in told)
+    write_bundle(tmp_path / "forged", replace(read_bundle(release), findings=("It is worth nothing.",)))
+    assert drawn(tmp_path / "forged", **tables(release)) == (
+        False,
+        "What the release says of the public table is not what the answers tell of it.",
+    )
+
+
 @pytest.mark.parametrize("claimed", [software(), OTHER], ids=["same libraries", "other libraries"])
 def test_confidential_rows_in_place_of_the_records_are_caught(
     release: Path, tmp_path: Path, claimed: dict[str, str]

@@ -22,6 +22,7 @@ from hedgerow.uses import AbstractUse, Coefficient, Mean, PersonRate, Quantile, 
 _OWN = 0.5  # of a coefficient's variance, in bands that were cut for its model: few public rows blur it
 _FEW = 2  # records for each public row: with more, public rows alone do not say how far they err
 _MODEL_CAUTION = (0.85, 1.75)  # times what splits leave out of a model: as far as answers are off (docs/inference.md)
+_OF_GIVEN_ROWS = 1.25  # the same of models of given rows and a label
 _DEALT_CAUTION = 2.0  # times what labels dealt anew among people leave out (docs/inference.md)
 _MOST_BY_PEOPLE = 400  # cells: each is played by itself
 _REPLICATES = "hedgerow sample --replicates shows how far the file's own figure moves with the noise"
@@ -319,7 +320,7 @@ class _Asked:
             apart = (first.told_beside(second, table) - told.value) / sqrt(2)
         more = 1.0
         if isinstance(self.use, Coefficient):  # how far given rows are off nobody asks: they are the table's own
-            far = 0.0 if self.evidence.given else first.further_than_played(table)
+            far = _OF_GIVEN_ROWS if self.evidence.given else first.further_than_played(table)
             more = float(np.clip(far, *_MODEL_CAUTION))
         recipe = sqrt((more * played) ** 2 + apart**2)
         noise = sqrt(told.noise**2 + self._placing(first, table) ** 2)

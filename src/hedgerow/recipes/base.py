@@ -185,6 +185,10 @@ class AbstractRecipe(ABC):
         """What a plan should say of this recipe besides its requests, in lines for people."""
         return ()
 
+    def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
+        """What the answers told of the public table, in sentences for the report; ``answers`` are all on record."""
+        return ()
+
     def memory(self, public: PublicData, rows: int) -> int:
         """About how many bytes the recipe holds at its widest, for a table of ``rows`` rows; from public facts."""
         target = public.target.rows if public.target is not None else rows

@@ -27,6 +27,6 @@ from hedgerow.release.evidence import estimates_of, with_estimates
 from hedgerow.release.figures import mostly_unknown
 from hedgerow.release.measurements import flatten
 from hedgerow.release.origin import given_columns, in_short
-from hedgerow.release.redraw import Redrawing, software
+from hedgerow.release.redraw import Redrawing, findings_of, software
 from hedgerow.release.sampling import replicates, sample
 from hedgerow.release.signature import sign

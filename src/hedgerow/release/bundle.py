@@ -184,7 +184,7 @@ class BundleReader:
     @cached_property
     def contents(self) -> Contents:
         """Everything the bundle says, put together again."""
-        title, verdicts, estimates, given, rehearsal, software = package.loads(self.text(package.NAME))
+        title, verdicts, estimates, findings, given, rehearsal, software = package.loads(self.text(package.NAME))
         return Contents(
             schema=self.schema,
             statement=self.statement,
@@ -196,6 +196,7 @@ class BundleReader:
             margins=self.margins,
             verdicts=verdicts,
             estimates=estimates,
+            findings=findings,
             given=given,
             rehearsal=rehearsal,
             formats=self.formats,

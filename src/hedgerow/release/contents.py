@@ -80,6 +80,7 @@ class Contents:
         margins: the margins of ``counts``, in the same form.
         verdicts: how each intended use is expected to fare.
         estimates: the figures of intended uses with their intervals, or why there is none.
+        findings: what the answers told of the public table, in sentences.
         given: of records that attach columns to a target: the target's own columns, and in how many rows of each the
             value was replaced because the schema does not allow it; none of whole records.
         rehearsal: the job played on its public table at several epsilons, when that was done.
@@ -98,6 +99,7 @@ class Contents:
     margins: pl.DataFrame | None = None
     verdicts: tuple[Verdict, ...] = ()
     estimates: EstimateTable = EstimateTable()
+    findings: tuple[str, ...] = ()
     given: Mapping[str, int] = field(default_factory=dict)
     rehearsal: Rehearsal | None = None
     formats: tuple[str, ...] = ()

@@ -58,6 +58,7 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
             **({"given": dict(contents.given)} if contents.given else {}),
             "uses": [v.to_json() for v in contents.verdicts],
             **({"estimates": [e.to_json() for e in contents.estimates]} if contents.estimates else {}),
+            **({"findings": list(contents.findings)} if contents.findings else {}),
             **({"software": dict(contents.software)} if contents.software else {}),
             **({"rehearsal": contents.rehearsal.to_json()} if contents.rehearsal else {}),
         },
@@ -67,8 +68,10 @@ def dumps(contents: Contents, tables: Mapping[str, Facts]) -> str:
 
 def loads(
     text: str,
-) -> tuple[str, tuple[Verdict, ...], EstimateTable, dict[str, int], Rehearsal | None, dict[str, str]]:
-    """The title, verdicts, estimates, given columns, rehearsal and software of a package that ``dumps`` wrote."""
+) -> tuple[
+    str, tuple[Verdict, ...], EstimateTable, tuple[str, ...], dict[str, int], Rehearsal | None, dict[str, str]
+]:
+    """The title, verdicts, estimates, findings, given columns, rehearsal and software that ``dumps`` wrote."""
     try:
         data = json.loads(text)
         if data["hedgerow"]["format"] != FORMAT:
@@ -78,6 +81,7 @@ def loads(
             str(data["title"]),
             tuple(Verdict.from_json(u) for u in data["hedgerow"]["uses"]),
             EstimateTable(Estimate.from_json(e) for e in data["hedgerow"].get("estimates", ())),
+            tuple(map(str, data["hedgerow"].get("findings", ()))),
             {str(column): int(rows) for column, rows in data["hedgerow"].get("given", {}).items()},
             None if played is None else Rehearsal.from_json(played),
             {str(k): str(v) for k, v in data["hedgerow"].get("software", {}).items()},

@@ -92,6 +92,7 @@ def _shared(contents: Contents, promise: Promise) -> dict[str, Any]:
         "foretold": any(v.error is not None for v in contents.verdicts),
         "of_100": of_100,
         "please_say": origin.please_say(contents),
+        "findings": contents.findings,
         "promise": promise,
         "promise_more": words.promise_more(promise),
         "promise_sentence": words.promise_sentence(promise),

@@ -40,6 +40,7 @@ from hedgerow.public import (
     pieces,
     whole,
 )
+from hedgerow.recipes import AbstractRecipe
 from hedgerow.records import AbstractModel, AbstractPeople, Copies, Fitted, write_copies
 from hedgerow.release import measurements
 from hedgerow.release.bundle import BundleReader, NotChecked
@@ -194,6 +195,14 @@ def replies(bundle: BundleReader) -> list[Reply]:
     ]
 
 
+def findings_of(recipe: AbstractRecipe, answers: RecordedAnswers, public: PublicData) -> tuple[str, ...]:
+    """What the answers told of the public table. The run is paid for: nothing that goes wrong here stops it."""
+    try:
+        return recipe.findings(answers, public)
+    except (Exception, pl.exceptions.PanicException) as wrong:
+        return (f"What the answers tell of the public table could not be worked out ({type(wrong).__name__}).",)
+
+
 def records_are_drawn(again: Redrawing) -> str:
     """The records, or counts, of a bundle are what its recipe draws from its answers, with its seed."""
     job = again.published
@@ -220,6 +229,7 @@ def _held_against(again: Redrawing, folder: Path) -> str:
     released = Copies(bundle.records, bundle.all_counts, () if bundle.margins is None else (bundle.margins,))
     same = _first_difference(made, released) == ""
     if same:
+        _findings_follow(again)
         return f"drawn again with seed {job.seed}, {_in_bytes(again, made)}"
     if given := _given_differ(again, made, released):
         raise VerifyFailed(given)
@@ -231,6 +241,16 @@ def _held_against(again: Redrawing, folder: Path) -> str:
             f"{job.seed}: somebody put something else in its place."
         )
     raise _nearness(again, made, released, folder)
+
+
+def _findings_follow(again: Redrawing) -> None:
+    """What the release says of the public table is what the answers tell; other versions may have other words."""
+    bundle = again.bundle
+    known = RecordedAnswers(again.answers.tariff, again.answers.budget, replies(bundle))
+    if bundle.statement.version == __version__ and bundle.contents.findings != findings_of(
+        again.published.recipe, known, again.data
+    ):
+        raise VerifyFailed("What the release says of the public table is not what the answers tell of it.")
 
 
 def _needs(what: str, name: str) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from hedgerow import pipeline
-from hedgerow.answers import StandInGate
+from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.errors import JobError
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees import row_shares
@@ -220,6 +220,25 @@ def test_public_labels_that_go_with_nothing_are_put_aside_and_the_plan_says_so()
     assert said[1].startswith("The tree has")
     assert said[2].startswith("Public rows with labels are few, a starting point and no more: attribute tables")
     assert said[3].startswith("No public labels: attribute tables are asked first")
+
+
+def test_what_the_answers_tell_of_public_labels_is_said_in_the_report() -> None:
+    order, good = np.random.default_rng(0).permutation(4000), world(4000, 1)
+    tables = {
+        "go with no other column": good.with_columns(pl.Series(c, good[c].to_numpy()[order]) for c in PRIVATE),
+        "Nothing in the answers speaks against the public labels": good,
+        "The answers ": world(4000, 1, lean=-0.2, other=0.6),
+    }
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    for said, table in tables.items():
+        public = public_side(table, SECRET)
+        truth = CodedTable.read(SECRET, SCHEMA)
+        live = StandInGate(tariff, Budget("4"), truth, truth.rows, np.random.default_rng(3))
+        answers = RecordedAnswers(tariff, Budget("4"), [], live=live)
+        GuidedTree().fit(answers, public)
+        (found,) = GuidedTree().findings(RecordedAnswers(tariff, Budget("4"), answers.record), public)
+        assert said in found, found
+        assert ("out in part only" in found or "do not bear" in found) == said.startswith("The answers ")
 
 
 @pytest.mark.parametrize("epsilon", ["0.05", "1"])

@@ -106,6 +106,27 @@ def test_independent_public_columns_are_said_in_the_plan() -> None:
     assert said["turned"] == ()
 
 
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        (shuffled, "only its one-way tables were used."),
+        (turned, "it is no relative, it was put aside"),
+        (uniform, "it is no relative, it was put aside"),
+        (few, "The public table has so few rows"),
+        (one_column, "The answers bear the relations between public columns out in part only"),
+        (pl.DataFrame.clone, "Nothing in the answers speaks against the public table: all its columns were used."),
+    ],
+)
+def test_what_the_answers_tell_of_a_public_table_is_said_in_the_report(of, said: str) -> None:  # type: ignore[no-untyped-def]
+    gate = gate_on(SECRET, "10")
+    answers = RecordedAnswers(gate.tariff, gate.budget, [], live=gate)
+    data = PublicData(SCHEMA, CodedTable.read(of(people(6000, 0)), SCHEMA))
+    PublicBlend().fit(answers, data)
+    found = PublicBlend().findings(RecordedAnswers(gate.tariff, gate.budget, answers.record), data)
+    assert said in found[0] and all(s.endswith(".") for s in found), found
+    assert len(found) == 1
+
+
 def test_few_public_rows_still_say_where_the_bands_of_a_declared_coefficient_lie() -> None:
     """At a large budget so few rows are put aside; a stranger's would say nothing of how columns go together."""
     use = Coefficient("number(a) ~ number(b) | c", "b", tolerance=1).on(SCHEMA)

@@ -22,6 +22,7 @@ from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 from hedgerow.recipes.blend.public_prior import PublicPrior
 from hedgerow.recipes.blend.tree_blend import AskedTables, TreeBlend, one_way_weights, records_of
 from hedgerow.recipes.blend.trust import (
+    FINDINGS,
     Doubt,
     association,
     chance_of_pairs,
@@ -122,17 +123,22 @@ class PublicBlend(AbstractBlend):
         One-way tables first: they and the public rows tell whether there is a relative.  Without one, go on as
         ``tree_blend`` does.
         """
-        asked, relative = self._asked(gate, public)
-        return self._made(asked, public) if relative else records_of(asked)
+        asked, doubt = self._asked(gate, public)
+        return records_of(asked) if doubt else self._made(asked, public)
+
+    def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
+        """Why the public table was put aside, or in which columns it was not borne out."""
+        asked, doubt = self._asked(answers, public)
+        return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).without_unlike().findings
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractModel:
         """The same questions; noisier answers, and the rows of ``other``, if the public table is a relative."""
-        asked, relative = self._asked(gate.known, public)
+        asked, doubt = self._asked(gate.known, public)
         again = asked.changed(gate.noisier)
-        return self._made(again, other) if relative else records_of(again)
+        return records_of(again) if doubt else self._made(again, other)
 
-    def _asked(self, gate: Answers, public: PublicData) -> tuple[AskedTables, bool]:
-        """What was asked and answered, and whether the public table is a relative."""
+    def _asked(self, gate: Answers, public: PublicData) -> tuple[AskedTables, Doubt]:
+        """What was asked and answered, and why the public table is no relative, if it is none."""
         axes = self._axes(public)
         assert public.relative is not None
         answers = self._first_answers(gate, public)
@@ -142,7 +148,7 @@ class PublicBlend(AbstractBlend):
             named = {f.name: getattr(self, f.name) for f in fields(AbstractBlend)}
             tree = TreeBlend(**named | {"groups": self._group_columns(public)})
             like = public.relative.codes(public.schema.attributes) if doubt == "few" else None
-            return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways), like), False
+            return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways), like), doubt
         noisy = self._first_pairs(gate, noisy)
         kept, price = float(gate.left) * self.table_share, Price(gate.tariff)
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
@@ -158,7 +164,7 @@ class PublicBlend(AbstractBlend):
         weights = [*again.values(), *(part / len(figures) for _ in figures)]
         second = gate.measure(questions, gate.left, weights=weights)
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
-        return AskedTables(noisy, chosen, second[len(again) :]), True
+        return AskedTables(noisy, chosen, second[len(again) :]), ""
 
     def _made(self, asked: AskedTables, public: PublicData) -> AbstractModel:
         """Records that agree with the public rows and all answers."""

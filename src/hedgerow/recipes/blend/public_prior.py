@@ -46,6 +46,8 @@ from hedgerow.recipes.blend.trust import (
 )
 from hedgerow.recipes.blend.whole_rows import evened
 
+_BORNE_OUT = 0.995  # as a percentage it is 100
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,23 @@ class PublicPrior:
         slopes = {i: clipped_slope(*np.sum(s, axis=0)) for i, s in sums.items()}
         odd = min(slopes, key=lambda i: slopes[i], default=None)
         return () if odd is None or slopes[odd] >= PUBLIC_BLEND.unlike_trust else (odd,)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """How far the answers bear the public table out, in sentences for a report."""
+        names = [" x ".join(self.noisy.axes.question((i,)).columns) for i in self._foreign]
+        said = []
+        if names:
+            said.append(
+                f"By the answers the public values of {', '.join(names)} are those of other people: there the "
+                "records follow the answers alone."
+            )
+        if (trust := self._trust_of_all) < _BORNE_OUT:
+            said.append(
+                "The answers bear the relations between public columns out in part only: they were trusted with "
+                f"{100 * trust:.0f} %."
+            )
+        return tuple(said) or ("Nothing in the answers speaks against the public table: all its columns were used.",)
 
     def stakes(self, predicted: frozenset[int] = frozenset()) -> Stakes:
         """What the tilted public table expects of every table, and how far the truth seems to be from it."""

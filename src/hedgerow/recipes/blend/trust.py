@@ -19,6 +19,16 @@ from hedgerow.model.tables import Floats, Key, cell_weights
 Doubt = Literal["", "stranger", "unlinked", "few"]
 """Why a public table is not used for pairs: other one-way tables, no association, too few rows; "": it is used."""
 
+FINDINGS: dict[Doubt, str] = {
+    "stranger": "The answers are no nearer to the one-way tables of the public table than to equal shares: it is no "
+    "relative, it was put aside, and the records were made as without one.",
+    "unlinked": "The columns of the public table are independent of each other: it says nothing of relations, and "
+    "only its one-way tables were used.",
+    "few": "The public table has so few rows that chance in its tables of pairs is larger than the noise of answers: "
+    "these tables were not used.",
+}
+"""What a report says of each."""
+
 
 def association(rows: Records, shape: Sequence[int]) -> float:
     """The mean of Cramer's V squared over all pairs of columns, less what chance gives (Bergsma 2013).

@@ -183,6 +183,25 @@ class GuidedTree(AbstractRecipe):
         start = self._start(inputs, request, public)
         return self._made(gate.tariff, inputs, request, answers, start, public)
 
+    def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
+        """How far the answers bear the public labels out."""
+        inputs, request, heard = self._asked(answers, public)
+        if inputs.unlinked:
+            return (f"{_UNLINKED}.",)
+        if (inputs.labels is None and inputs.few is None) or self.prior == "none":
+            return ()
+        power = trusted(self._start(inputs, request, public), label_counts(inputs, heard))[1]
+        if power == 1:
+            return (
+                "Nothing in the answers speaks against the public labels: the labels drawn here start from them.",
+            )
+        if power == 0:
+            return ("The answers do not bear the public labels out: they were put aside.",)
+        return (
+            "The answers bear the public labels out in part only: the labels drawn here start from public shares to "
+            f"the power {power:g}, nearer to equal ones.",
+        )
+
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractAttachment:
         """The same questions; noisier answers, and where labels are known those of the rows of ``other``."""
         inputs, request, answers = self._asked(gate.known, public)
