@@ -14,7 +14,7 @@ from hedgerow.counting import plan as plan_module
 from hedgerow.counting.kernel import TILE
 from hedgerow.counting.plan import COVER, MOST, CountPlan
 from hedgerow.errors import JobError, SchemaError
-from hedgerow.public.costs.question import TOTAL, Marginal
+from hedgerow.public.costs.question import TOTAL, Marginal, Tree
 from tests.unit.counting.worlds import codes_of, coding_of, plainly
 
 SIZES = st.dictionaries(
@@ -55,6 +55,41 @@ def test_the_vectors_of_batches_add() -> None:
     plan = CountPlan([Marginal(p) for p in combinations("abc", 2)], coding)
     parts = [plan.count({n: c[low : low + 300] for n, c in codes.items()}) for low in range(0, 1000, 300)]
     assert np.array_equal(np.sum(parts, axis=0), plan.count(codes))
+
+
+def test_many_trees_are_walked_some_rows_at_a_time() -> None:
+    """Every tree is a column more of a tile: 600 of them held 2.4 kB a row, 300 MB a tile, and hold a byte each."""
+    rng, rows, trees = np.random.default_rng(4), 40_000, 600
+    coding, codes = coding_of({"a": 60}), codes_of({"a": 60}, rows, rng)
+    leaf = rng.integers(0, 9, (trees, 60))
+    asked = [Marginal((), Tree.of(("a",), 9, [0], [0], -1 - line)) for line in leaf]
+    plan = CountPlan(asked, coding)
+    tracemalloc.start()
+    counts = plan.split(plan.count(codes))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * rows * trees  # the leaves, and once more as the kernel takes them
+    for line, found in zip(leaf, counts, strict=True):
+        assert np.array_equal(found, np.bincount(line[codes["a"]], minlength=9))
+
+
+def test_a_tile_has_fewer_rows_where_columns_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"a": 3, "b": 30, "c": 5}
+    coding, codes = coding_of(sizes), codes_of(sizes, 5000, np.random.default_rng(5))
+    questions = [Marginal(p) for p in combinations("abc", 2)]
+    monkeypatch.setattr(plan_module, "MOST", 3000)  # 1,001 rows of three columns
+    plan = CountPlan(questions, coding)
+    for question, counts in zip(questions, plan.split(plan.count(codes)), strict=True):
+        assert np.array_equal(counts, plainly(question, codes, coding))
+
+
+def test_blocks_of_many_questions_are_found_column_by_column() -> None:
+    """Every pair of 60 columns, and triples among them: each question is inside its block, and blocks are few."""
+    sizes = {f"c{i:02}": 2 + i % 17 for i in range(60)}
+    triples = list(combinations(sizes, 3))[::57]
+    plan = CountPlan([Marginal(p) for p in (*combinations(sizes, 2), *triples)], coding_of(sizes))
+    assert all(set(q.columns) <= set(block) for q, block in plan.homes.items())
+    assert len(set(plan.homes.values())) < 0.6 * len(plan.questions)
 
 
 def test_all_pairs_share_blocks_that_fit_the_first_cache() -> None:
