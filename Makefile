@@ -78,7 +78,7 @@ peers: $(VENV)/.dev  ## published peers beside tree_blend on one table; what doe
 	$(BIN)/python bench/peers.py
 
 coverage: $(VENV)/.dev  ## how often nominal 95 % intervals hold the truth, over simulated worlds; goes on where it was
-	$(BIN)/python -m bench.inference --worlds 0-99
+	$(BIN)/python -m bench.inference --worlds 5000-5099
 	$(BIN)/python -m bench.inference --summary
 
 release: $(VENV)/.dev  ## build sdist and wheel into dist/, check contents, metadata, version and a fresh install

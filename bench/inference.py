@@ -1,8 +1,8 @@
 """Does a nominal 95 % interval hold the truth 95 times in 100? Over simulated worlds, and on real pairs of tables.
 
-    python -m bench.inference --worlds 2000-2099 --recipes public_blend,tree_blend --epsilons 0.3,1,3  # resumes
+    python -m bench.inference --worlds 5000-5099 --recipes public_blend,tree_blend --epsilons 0.3,1,3  # resumes
     python -m bench.inference --recipes "copies of mst,copies of public_blend" --out FILE  # ten copies, usual rule
-    python -m bench.inference --page --newer bench/inference_now.jsonl  # the table of docs/inference.md
+    python -m bench.inference --page --newer bench/inference_coefficients.jsonl  # the table of docs/inference.md
 
 A world is a large table, the population, from which the confidential rows are drawn one by one with replacement; so
 the true figures are known and rows are independent.  Simulated: five times ``--rows`` personnel rows, with a public
@@ -414,7 +414,9 @@ def page(*files: Path) -> str:
     epsilons = sorted({e for _, _, e, _ in sums}, key=float)
     lines = ["| recipe, relative | figure | " + " | ".join(f"epsilon {e}" for e in epsilons) + " | worlds |"]
     lines.append("|---|---|" + "---|" * len(epsilons) + "---|")
-    for recipe, where, use in dict.fromkeys((r, w, u) for r, w, _, u in sums):
+    places, uses = list(dict.fromkeys((r, w) for r, w, _, _ in sums)), [u.name for u in (*DECLARED, *OTHER)]
+    lined_up = sorted({(r, w, u) for r, w, _, u in sums}, key=lambda k: (places.index(k[:2]), uses.index(k[2])))
+    for recipe, where, use in lined_up:
         name = (recipe if recipe.startswith(PEER) else f"`{recipe}`") + (
             f", {where}" if recipe.endswith(("public_blend", "guided_tree")) else ""
         )
@@ -439,7 +441,7 @@ def main() -> None:
     """Measure what is not in the file yet and append it, or sum it up."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--worlds", default="2000-2099", help="2000-2099, or names of real pairs with a seed: census:0,census:1"
+        "--worlds", default="5000-5099", help="5000-5099, or names of real pairs with a seed: census:0,census:1"
     )
     parser.add_argument("--recipes", default="tree_blend,integer_counts,public_blend,guided_tree")
     parser.add_argument("--epsilons", default="1,0.3,3")
