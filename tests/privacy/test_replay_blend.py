@@ -1,14 +1,19 @@
 """The blends on neighbours with groups, declared tables, triples and uses: equal answers give equal bytes."""
 
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from hedgerow.model.constants import TREE_BLEND
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.recipes import TreeBlend
+from hedgerow.recipes.blend import tree_blend
 from hedgerow.release.bundle import BundleReader
 from tests.privacy.checks import check_run, quick_folder
 from tests.privacy.recipe_world import write_blend
@@ -99,3 +104,30 @@ def test_every_byte_is_the_same_where_pairs_are_looked_at_by_signs(data: st.Data
         made = BundleReader(Path(folder) / "here" / "release")
         trees = [m.question.tree for _, m in made.answers if m.question.tree]
     assert any(t.leaves == 4 and len(t.columns) == 3 for t in trees), "nothing was looked at by signs"
+
+
+@given(data=st.data())
+@FEW
+def test_every_byte_is_the_same_where_some_pairs_are_looked_at_by_signs_and_some_cell_by_cell(
+    data: st.DataObject,
+) -> None:
+    guarantee, others = next(iter(GUARANTEES.values())), _others(1)
+    pair = data.draw(neighbours(guarantee))
+
+    def write(folder: Path, given: Guarantee, *, delta: str) -> Path:
+        job = write_blend(folder, given, "tree_blend", delta=delta)
+        text = (folder / "schema.toml").read_text("utf-8")  # race and pay stand in order, the other column does not
+        ordered = text.replace('[columns.race]\nkind = "categorical"', '[columns.race]\nkind = "ordered"')
+        (folder / "schema.toml").write_text(ordered, "utf-8")
+        return job
+
+    def cell_by_cell(self: TreeBlend, axes: Any, *args: Any) -> tuple[list[tuple[int, ...]], dict[Any, Any]]:
+        return list(args[4] if len(args) > 4 else combinations(range(len(axes.names)), 2)), {}
+
+    with quick_folder() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TreeBlend, "_resolutions", cell_by_cell)
+        patch.setattr(tree_blend, "TREE_BLEND", replace(TREE_BLEND, sign_noise=0.0))  # cells are never quiet
+        check_run(Path(folder), guarantee, "1e-6", Pair(others + pair.here, others + pair.there), write)
+        asked = [m.question for _, m in BundleReader(Path(folder) / "here" / "release").answers]
+    assert any(q.tree and q.leaves == 2 and len(q.tree.columns) == 2 for q in asked), "nothing was looked at by signs"
+    assert any(q.tree is None and len(q.columns) == 2 for q in asked), "nothing was looked at cell by cell"
