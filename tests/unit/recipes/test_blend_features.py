@@ -262,8 +262,8 @@ def test_pairs_with_the_groups_are_measured_more_exactly_when_groups_are_named()
     public, noise = PublicData(schema, CodedTable.read(people(6_000, 2), schema)), {}
     for groups in ((), ("town",)):
         recipe = PublicBlend(groups=groups)
-        asked, relative = recipe._asked(gate_of(schema, people(6_000, 1), budget), public)
-        assert relative and asked.noisy.axes.names[0] == "town"
+        asked, doubt = recipe._asked(gate_of(schema, people(6_000, 1), budget), public)
+        assert doubt == "" and asked.noisy.axes.names[0] == "town"
         pairs = {k: v for k, (_, v) in asked.noisy.pooled.items() if len(k) == 2}
         noise[groups] = [
             float(np.mean([v for k, v in pairs.items() if (0 in k) == named])) for named in (True, False)
