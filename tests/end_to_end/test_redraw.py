@@ -170,6 +170,7 @@ def test_what_is_said_of_the_public_table_follows_from_the_answers(release: Path
         "public_blend": ["Nothing in the answers speaks against the public table"],
         "guided_tree": ["Nothing in the answers speaks against the public labels"],
     }.get(name, [])
+    assert "\n\n## What it is meant for" in (release / "DATACARD.md").read_text("utf-8")
     for page in ("report.html", "DATACARD.md"):
         assert all(s in (release / page).read_text("utf-8") for s in told)
     write_bundle(tmp_path / "forged", replace(read_bundle(release), findings=("It is worth nothing.",)))

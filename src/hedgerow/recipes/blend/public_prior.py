@@ -95,8 +95,8 @@ class PublicPrior:
         said = []
         if names:
             said.append(
-                f"By the answers the public values of {', '.join(names)} are those of other people: there the "
-                "records follow the answers alone."
+                f"In {', '.join(names)} the answers do not bear the public table out: there the records follow the "
+                "answers alone."
             )
         if (trust := self._trust_of_all) < _BORNE_OUT:
             said.append(
