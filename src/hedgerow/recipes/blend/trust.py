@@ -21,7 +21,7 @@ Doubt = Literal["", "stranger", "unlinked", "few"]
 
 FINDINGS: dict[Doubt, str] = {
     "stranger": "The answers are no nearer to the one-way tables of the public table than to equal shares: it is no "
-    "relative, it was put aside, and the records were made as without one.",
+    "relative, it was put aside, and the model was made as without one.",
     "unlinked": "The columns of the public table are independent of each other: it says nothing of relations, and "
     "only its one-way tables were used.",
     "few": "The public table has so few rows that chance in its tables of pairs is larger than the noise of answers: "
