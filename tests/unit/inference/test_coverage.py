@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from hedgerow.answers import StandInGate
-from hedgerow.inference import Evidence, estimates
+from hedgerow.inference import Evidence, estimates, figures
 from hedgerow.inference.direct import GroupFigure
 from hedgerow.inference.evidence import NoisyTable, drawn_to
 from hedgerow.inference.moments import RatioMoments, ScoreMoments
@@ -301,6 +301,17 @@ def test_a_play_knows_the_shares_of_a_column_that_answers_tell() -> None:
         assert np.abs(ours - theirs).sum() < 200  # systematic: next to no chance
     table = NoisyTable(SCHEMA, Marginal(("sex",)), np.bincount(sexes).astype(float), 1.0)
     assert figures[0].left_out(table, "pay") != figures[0].left_out(table)
+
+
+def test_of_a_column_whose_shares_are_told_both_plays_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    public, use = rows(2000, rng), Mean("pay", by=["sex"], tolerance=1)
+    evidence = answered(rows(2000, rng), public, 2.0, rng)
+    figure = GroupFigure(RatioMoments(lambda t: t.numbers("pay")), Reference.of(public), ("sex",), 0)
+    monkeypatch.setattr(GroupFigure, "left_out", lambda self, table, known="": 1.0 if known else 7.0)
+    asked = figures._Asked(evidence, use, 0.95, True)
+    assert asked._played(figure, figure, evidence.tables[0], "pay") == pytest.approx(5.0)  # as the mean of squares
+    assert asked._played(figure, figure, evidence.tables[0], "") == 7.0
 
 
 def test_labels_dealt_anew_among_people_keep_the_counts_of_every_cell() -> None:
