@@ -64,6 +64,7 @@ BAD: dict[str, tuple[Damage, int, str]] = {
     "epsilon is text": (_edit("epsilon = 1.5", 'epsilon = "much"'), 2, "epsilon"),
     "delta 1": (_edit("delta = 0", "delta = 1"), 2, "delta"),
     "rows per person 0": (_edit("rows_per_person = 2", "rows_per_person = 0"), 2, "rows_per_person"),
+    "rows per person past all counting": (_edit("rows_per_person = 2", f"rows_per_person = {2**62}"), 2, "1000000"),
     "person without a column": (_edit('person = "id"', 'person = ""'), 2, "person"),
     "use of an unknown column": (_edit('columns = ["sex"]', 'columns = ["height"]'), 2, "height"),
     "use of a misspelled column": (_edit('columns = ["sex"]', 'columns = ["sx"]'), 2, "did you mean 'sex'"),

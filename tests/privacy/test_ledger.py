@@ -51,6 +51,7 @@ def test_a_new_ledger_is_empty_and_holds(ledger: Ledger, ledger_url: str) -> Non
     assert (ledger.head(), ledger.left("pay")) == (ledger.entries()[0].hash, None)
     assert ledger.entries()[0].previous == START
     assert ledger_book.verify(ledger_url) == (1, ledger.head())
+    assert repr(ledger) in ("Ledger(on PostgreSQL)", f"Ledger({ledger_url})"), "no address in memory, no password"
 
 
 def test_promises_add_up_to_the_cap_exactly_and_no_further(ledger: Ledger) -> None:

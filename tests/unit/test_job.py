@@ -208,7 +208,8 @@ def test_a_mistake_of_type_or_name_is_refused_with_the_cure(changes: dict[str, A
         (lambda: hr.Confidential(None), "a path, or a frame"),
         (lambda: hr.Confidential(FRAME.lazy(), name="x"), "lazy frame"),
         (lambda: hr.Confidential(pd.DataFrame({"a": [1, 2]}).astype("category"), name="x"), "one row decides"),
-        (lambda: hr.Person("id", rows=0), "1 or more"),
+        (lambda: hr.Person("id", rows=0), "from 1 to 1,000,000"),
+        (lambda: hr.Person("id", rows=2**70), "from 1 to 1,000,000"),  # counting would fail, when it is paid for
         (lambda: hr.Person(4), "name of a column"),  # type: ignore[arg-type]
         (lambda: hr.Public(FRAME, provenance=2023), "in words"),  # type: ignore[arg-type]
         (lambda: hr.Public(FRAME, from_="x"), "does not know 'from_'"),  # type: ignore[call-arg]

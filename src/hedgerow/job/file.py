@@ -17,7 +17,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.job.places import Engine, absolute, published_place, refuse, table_place
 from hedgerow.job.recipe import ForeignRecipe, name_of, recipe_class
-from hedgerow.job.tables import Confidential, Person, Public, Target
+from hedgerow.job.tables import MOST_ROWS, Confidential, Person, Public, Target
 from hedgerow.job.values import JobValues
 from hedgerow.planning import LeafInterval
 from hedgerow.public import (
@@ -61,7 +61,7 @@ class _Confidential(_Part):
     name: str = ""
     unit: Literal["record", "person"] = "record"
     person: str = ""
-    rows_per_person: Annotated[int, Field(ge=1)] = 1
+    rows_per_person: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 1
     order: str = ""
     relation: Literal["add-remove", "replace-one", "label-change"] | None = None
     public_columns: tuple[str, ...] = ()

@@ -41,6 +41,10 @@ def named_arguments(cls: type[T]) -> type[T]:
     return cls
 
 
+MOST_ROWS = 10**6
+"""The most rows of a person that may count: more is a slip of the pen, and would fail when it is paid for."""
+
+
 @named_arguments
 @dataclass(frozen=True)
 class Person:
@@ -62,8 +66,11 @@ class Person:
             wrong,
             f"Person takes the name of a column, as in Person('id', rows=4); got {value_in_words(self.column)}.",
         )
-        whole = isinstance(self.rows, int) and not isinstance(self.rows, bool) and self.rows >= 1
-        refuse(not whole, f"Person: rows is {value_in_words(self.rows)}; it must be a whole number of 1 or more.")
+        whole = isinstance(self.rows, int) and not isinstance(self.rows, bool) and 1 <= self.rows <= MOST_ROWS
+        refuse(
+            not whole,
+            f"Person: rows is {value_in_words(self.rows)}; it must be a whole number from 1 to {MOST_ROWS:,}.",
+        )
         wrong = not isinstance(self.order, str)
         refuse(wrong, f"Person: order is {value_in_words(self.order)}; write the name of a column.")
 

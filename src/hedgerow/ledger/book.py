@@ -159,6 +159,9 @@ class Ledger:
         else:
             raise LedgerError(f"A ledger is a file or postgresql://..., not {scheme}://... {_UNREAD}")
 
+    def __repr__(self) -> str:
+        return f"Ledger({self._name})"
+
     @classmethod
     def open(cls, url: str) -> "Ledger":
         """The ledger in a file (``ledger.db``, ``sqlite:///ledger.db``) or at ``postgresql://...``, or a new one."""
@@ -196,10 +199,9 @@ class Ledger:
     def spend(self, run: str, request: str, cost: Fraction, what: str, delta: Fraction = Fraction(0)) -> None:
         """Book one request before rows are read for it; one that is booked but not drawn is not paid twice."""
         with self._exclusive(_UNBOOKED) as sql:
-            mine = self._of(run)
             if self._undrawn(run, request) == cost:
                 return
-            if not mine:
+            if not (mine := self._of(run)):
                 raise LedgerError(f"Run {run} has promised nothing. {_UNREAD}")
             total, used = Fraction(mine[0].facts["total"]), _sum(mine, "cost")
             if not 0 < cost <= total - used:

@@ -357,7 +357,8 @@ def _how_made(contents: Contents) -> str:
         f"{many(len(contents.answers), 'table')} with {many(sum(len(m.counts) for _, m in contents.answers), 'cell')}"
     )
     public = [i.name for i in s.public_inputs if i.role == "public" and contents.leans_on_public]
-    with_help = f" and the public table {listed(public)}" if public else ""
+    so_far = ", as far as is said next," if contents.findings else ""  # it may have been put aside
+    with_help = f" and{so_far} the public table {listed(public)}" if public else ""
     said = f"The recipe {s.recipe or 'unnamed'} asked for {asked} in all. "
     kind = kind_of(contents)
     if kind == "draws":
