@@ -15,6 +15,7 @@ _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (b
 _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"
 _LINES = "chosen on acs_ma, adult_halves and personnel at epsilon 0.1 and 1, with pretended noise"
 _SIGNS = "taken over from an earlier trial on acs_ma and adult_halves at epsilon 0.1; no other value was compared"
+_DIRECTIONS = "chosen on acs_ma, adult_halves, personnel and gss_wages at epsilon 0.1, 1 and 10, with pretended noise"
 _DESCENT = "chosen on adult, acs_ma and personnel at epsilon 1, and on personnel at 10, with pretended noise"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
@@ -103,6 +104,16 @@ class TreeBlendConstants(BlendConstants):
         "signs",
         "chosen on acs_ma, adult_halves and personnel at epsilon 0.1, 0.2 and 0.4, with pretended noise",
     )
+    direction_sure: float = chosen(
+        2.02,
+        "of the law of Tracy and Widom",
+        "noise alone passes it once in a hundred: a direction of a pair beyond it is kept",
+        _DIRECTIONS,
+    )
+    least_directions: int = chosen(
+        5, "values", "the least of the narrower column of a pair of which directions are looked at", _DIRECTIONS
+    )
+    most_directions: int = chosen(300, "values", "the most of that column; merged ones are one", _WORK)
     most_bands: int = chosen(40, "bands", "the most of a column in a pair that is measured in bands", _WORK)
 
 

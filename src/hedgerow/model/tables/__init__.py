@@ -12,6 +12,7 @@ from hedgerow.model.tables.count_table import (
     reconcile,
     reconciled_parts,
 )
+from hedgerow.model.tables.directions import shrink_pair
 from hedgerow.model.tables.fitting import (
     Floats,
     Key,

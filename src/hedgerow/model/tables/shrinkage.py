@@ -362,12 +362,12 @@ def shrink_singular_values(table: Floats, unit: float = 1.0) -> Floats:
     alone = np.outer(rows, columns) / total
     root = np.sqrt(np.maximum(alone, 1e-300))
     left, values, right = np.linalg.svd(np.where(alone > 0, (table - alone) / root, 0.0), full_matrices=False)
-    kept = _shrunk(values, float(np.sqrt(unit * max(sizes))), min(sizes) / max(sizes))
+    kept = shrunk_values(values, float(np.sqrt(unit * max(sizes))), min(sizes) / max(sizes))
     found = np.maximum(alone + (left * kept) @ right * root, 0.0)
     return np.asarray(found * (total / found.sum()))
 
 
-def _shrunk(values: Floats, scale: float, ratio: float) -> Floats:
+def shrunk_values(values: Floats, scale: float, ratio: float) -> Floats:
     """Singular values less what noise of this scale adds; 0 where noise alone could make them."""
     y = values / scale
     inside = np.maximum((y**2 - ratio - 1) ** 2 - 4 * ratio, 0.0)

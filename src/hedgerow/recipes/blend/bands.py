@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.model.constants import TREE_BLEND
-from hedgerow.model.tables import Floats, Moments, Pair, project_pair, shrink
+from hedgerow.model.tables import Floats, Moments, Pair, project_pair, shrink_pair
 from hedgerow.recipes.blend.allocation import moved
 from hedgerow.recipes.blend.axes import Places
 
@@ -71,7 +71,7 @@ class BandedPair:
         """The pair as a noisy table of its bands has it, shrunk towards ``mean``."""
         seen = self.seen(banded, mean, noise)
         square = seen[1].reshape(self.shape)
-        near = shrink(*seen, like).reshape(self.shape)
+        near = shrink_pair(*seen, self.shape, like).reshape(self.shape)
         return self.refined(project_pair(near, square.sum(axis=1), square.sum(axis=0)).ravel(), mean)
 
 

@@ -23,7 +23,7 @@ from hedgerow.model.tables import (
     project,
     project_pair,
     quiet_tails,
-    shrink,
+    shrink_pair,
     smoothed_noise,
 )
 from hedgerow.public import Measurement, impossible, law_of
@@ -233,7 +233,7 @@ class NoisyTables:
         if pair not in self.tables:
             return mean
         if not self.rare:
-            return shrink(*self._cells(pair, mean), like)
+            return shrink_pair(*self._cells(pair, mean), (self.shape[pair[0]], self.shape[pair[1]]), like)
         table, noise = self.pooled[pair]
         return self._merged(pair, margins).shrunk(table, mean, noise, like)
 
@@ -378,5 +378,5 @@ class MergedPair:
 
     def shrunk(self, table: Floats, mean: Floats, noise: float, like: Moments | None = None) -> Floats:
         """A noisy pair shrunk towards ``mean`` with its rare values as one each, shared out by the one-way tables."""
-        near = shrink(*self.seen(table, mean, noise), like)
+        near = shrink_pair(*self.seen(table, mean, noise), (self.first.size, self.second.size), like)
         return np.asarray(near[self.cell] * np.outer(self.first.part, self.second.part).ravel())
