@@ -101,7 +101,8 @@ def load(name: str, folder: Path) -> Loaded:
         rows = table[side(table)]
         few = np.random.default_rng(seed).permutation(len(rows))[: pair.rows]
         sides.append(rows.iloc[np.sort(few)])
-    return coded(*sides, [c.split(":")[0] for c in pair.columns.split()])
+    public, secret = sides
+    return coded(public, secret, [c.split(":")[0] for c in pair.columns.split()])
 
 
 def texts(table: pl.DataFrame) -> pl.DataFrame:
