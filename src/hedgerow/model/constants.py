@@ -290,7 +290,8 @@ class GuidedTreeConstants:
         "of the chance in so few rows",
         "that noise moves in the first answers, below which such rows are put aside",
         "set on adult_halves, acs_ma and census with 300 public rows at epsilon 1 to 10, with pretended noise: from "
-        "0.2 on they helped, up to 0.13 they cost 1 to 7 % (before their chance counted as drift)",
+        "0.2 on they helped, up to 0.13 they cost 1 to 7 % (before their chance counted as drift); 0.09 was tried "
+        "and missed voters of bench/packaged.py",
     )
     drift_passes: int = chosen(3, "passes", "drift is estimated anew and applied, unless none is left")
     drift_rounds: int = chosen(4, "rounds over all tables", "of the posterior mean in one pass")

@@ -163,14 +163,14 @@ class PublicPrior:
         return found
 
     def _rows_hold(self, estimates: Mapping[Key, Floats]) -> bool:
-        """Whether the answers bear public relations out, or else their pairs are nearer than a tree of the estimates.
+        """Whether the answers bear all public relations out, or else their pairs are nearer than an estimated tree's.
 
         What rows know of three columns is worth keeping as far as they are right about two.  Chance is taken out of
-        public pairs, as the tree has none; columns of other people get their values anew anyway.
+        public pairs, as the tree has none.
         """
-        if self._trust_of_all >= _BORNE_OUT:
+        if self._trust_of_all >= _BORNE_OUT and not self._foreign:
             return True
-        pairs, total = [(k[0], k[1]) for k in self._regressed], float(self.noisy.total)
+        pairs, total = [(k[0], k[1]) for k in self._keys if len(k) == 2], float(self.noisy.total)
         tree = tree_pairs(estimated_tree(self.noisy, estimates), pairs)
         far = sum(float(np.abs(self._said[k] - estimates[k]).sum()) for k in pairs)
         return far <= sum(float(np.abs(total * tree[k] - estimates[k]).sum()) for k in pairs)
