@@ -6,6 +6,7 @@ rows that the public table lacks falls in one cell for all others, as a schema d
 
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,12 @@ def load(name: str) -> Loaded:
             public = public[(public["sex"] == 1) | (np.arange(len(public)) % 3 == 0)]
         if name != "adult_coarse":
             return pl.from_pandas(public[list(domain)]), pl.from_pandas(secret[list(domain)]), domain
-        return _coded(public, secret, list(domain))
+        return coded(public, secret, list(domain))
     parts = getattr(splits, name)()
-    return _coded(parts["public"], parts["confidential"], COLUMNS[name].split())
+    return coded(parts["public"], parts["confidential"], COLUMNS[name].split())
 
 
-def _coded(public: Any, secret: Any, columns: list[str]) -> Loaded:
+def coded(public: Any, secret: Any, columns: list[str]) -> Loaded:
     """Numbers with many values cut at the public table's twenty quantiles; then codes of the public values."""
     out: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     domain: dict[str, int] = {}
@@ -78,16 +79,17 @@ def _coded(public: Any, secret: Any, columns: list[str]) -> Loaded:
 def _texts(column: Any, edges: Any) -> Any:
     """Each value as text, or the number of its bin; what is no number keeps its text."""
     if edges is None:
-        return np.asarray([v.zfill(2) for v in column.astype(str)])
+        return np.asarray([str(v).zfill(2) for v in column])  # a missing one is a value like others
     numbers = pd.to_numeric(column, errors="coerce")
     bins = np.char.zfill(np.searchsorted(edges, numbers.fillna(0), side="right").astype(str), 2)
     return np.where(numbers.isna(), np.asarray(column, str), bins)
 
 
-def schema_of(domain: dict[str, int]) -> Schema:
+def schema_of(domain: dict[str, int], ordered: Collection[str] = ()) -> Schema:
     """A schema of plain codes; columns whose values have an order say so."""
+    known = {*ORDERED.split(), *ordered}
     parts = (
-        f'[columns."{c}"]\nkind = "{"ordered" if c in ORDERED.split() else "categorical"}"\n'
+        f'[columns."{c}"]\nkind = "{"ordered" if c in known else "categorical"}"\n'
         f"values = {json.dumps([*map(str, range(k))])}\n"
         for c, k in domain.items()
     )

@@ -1,7 +1,7 @@
 """Public tables that are no relatives: what do they cost?
 
     python -m bench.strangers [--tables adult_halves acs_ma] [--epsilons 0.1 1 10] [--seeds 3] [--stand-in]
-                              [--strangers shuffled ...]
+                              [--strangers shuffled ...] [--csv folder, for the tables of bench/packaged.py]
 
 Strangers are made of a good public table.  *shuffled*: every column in an order of its own (right one-way tables, no
 association).  *relabelled*: the values of every column exchanged for others.  *uniform*: as many rows, every value
@@ -18,10 +18,12 @@ import time
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from bench import packaged
 from bench.real_tables import load, schema_of
 from bench.synthesize import Codes, codes
 from hedgerow import pipeline
@@ -84,11 +86,12 @@ STRANGERS: dict[str, Callable[[pl.DataFrame, Domain, np.random.Generator], pl.Da
 class Run:
     """One confidential table, and the errors of runs on it."""
 
-    def __init__(self, name: str, *, stand_in: bool) -> None:
-        public, self.secret, self.domain = load(name)
+    def __init__(self, name: str, *, stand_in: bool, csv: Path | None = None) -> None:
+        fresh = csv is not None and name in packaged.PAIRS
+        public, self.secret, self.domain = packaged.load(name, csv) if csv is not None and fresh else load(name)
         assert public is not None
         self.name, self.public, self.stand_in = name, public, stand_in
-        self.schema: Schema = schema_of(self.domain)
+        self.schema: Schema = schema_of(self.domain, packaged.PAIRS[name].ordered if fresh else ())
         self.coded, self.real = CodedTable.read(self.secret, self.schema), codes(self.secret, self.domain)
 
     def errors(
@@ -135,24 +138,27 @@ def l1(real: Codes, made: Codes, sizes: list[tuple[str, int]]) -> float:
     return float(2 - 2 * np.minimum(a[i] / a.sum(), b[j] / b.sum()).sum())
 
 
-def compare(name: str, epsilons: list[str], strangers: list[str], seeds: int, *, stand_in: bool) -> None:
-    """Every stranger at every epsilon, beside no public table."""
-    run = Run(name, stand_in=stand_in)
-    print(f"{name}: {len(run.secret):,} rows, {len(run.domain)} columns; error over that without a public table")
+def compare(run: Run, epsilons: list[str], strangers: list[str], seeds: int) -> None:
+    """Every stranger at every epsilon, beside no public table; with the standard error of a ratio, run by run."""
+    alone = [run.distance(codes(run.public, run.domain), k) for k in (2, 3)]
+    print(f"{run.name}: {len(run.secret):,} rows, {len(run.domain)} columns; error over that without a public table")
+    print(f"        {'public itself':<12} 2 {alone[0]:.4f}  3 {alone[1]:.4f}")
     for epsilon in epsilons:
-        without = np.mean([run.errors("tree_blend", None, epsilon, s) for s in range(seeds)], axis=0)
-        print(f"  {epsilon:>4}  {'without':<12} 2 {without[0]:.4f}  3 {without[1]:.4f}  CPU {without[2]:.1f} s")
+        without = np.array([run.errors("tree_blend", None, epsilon, s) for s in range(seeds)])
+        base = without.mean(axis=0)
+        print(f"  {epsilon:>4}  {'without':<12} 2 {base[0]:.4f}  3 {base[1]:.4f}  CPU {base[2]:.1f} s")
         for stranger in strangers:
             found = []
             for s in range(seeds):
                 relative = STRANGERS[stranger](run.public, run.domain, np.random.default_rng(s))
                 found.append(run.errors("public_blend", relative, epsilon, s))
             mean = np.mean(found, axis=0)
-            ratio = mean / without
+            ratio = mean / base
+            doubt = (np.array(found) / base - without / base).std(axis=0, ddof=1) / seeds**0.5
             mark = "  above the bar" if ratio[:2].max() > BAR else ""
             print(
-                f"  {epsilon:>4}  {stranger:<12} 2 {mean[0]:.4f} {ratio[0]:.3f}  3 {mean[1]:.4f} {ratio[1]:.3f}"
-                f"  CPU {mean[2]:.1f} s{mark}",
+                f"  {epsilon:>4}  {stranger:<12} 2 {mean[0]:.4f} {ratio[0]:.3f} ({doubt[0]:.3f})"
+                f"  3 {mean[1]:.4f} {ratio[1]:.3f} ({doubt[1]:.3f})  CPU {mean[2]:.1f} s{mark}",
                 flush=True,
             )
 
@@ -164,6 +170,7 @@ if __name__ == "__main__":
     reader.add_argument("--strangers", nargs="*", default=list(STRANGERS))
     reader.add_argument("--seeds", type=int, default=3)
     reader.add_argument("--stand-in", action="store_true")
+    reader.add_argument("--csv", type=Path)
     asked = reader.parse_args()
     for wanted in asked.tables:
-        compare(wanted, asked.epsilons, asked.strangers, asked.seeds, stand_in=asked.stand_in)
+        compare(Run(wanted, stand_in=asked.stand_in, csv=asked.csv), asked.epsilons, asked.strangers, asked.seeds)

@@ -296,6 +296,14 @@ class GuidedTreeConstants:
     few_rows: int = chosen(
         20, "target rows for each", "public row with labels: with more, these rows decide nothing that is asked"
     )
+    few_noise: float = chosen(
+        0.15,
+        "of the chance in so few rows",
+        "that noise moves in the first answers, below which such rows are put aside",
+        "set on adult_halves, acs_ma and census with 300 public rows at epsilon 1 to 10, with pretended noise: from "
+        "0.2 on they helped, up to 0.13 they cost 1 to 7 % (before their chance counted as drift); 0.09 was tried "
+        "and missed voters of bench/packaged.py",
+    )
     drift_passes: int = chosen(3, "passes", "drift is estimated anew and applied, unless none is left")
     drift_rounds: int = chosen(4, "rounds over all tables", "of the posterior mean in one pass")
     mode_sweeps: int = chosen(8, "sweeps over all tables", "of the posterior mode")

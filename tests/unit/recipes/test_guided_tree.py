@@ -25,7 +25,7 @@ from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import GuidedTree
 from hedgerow.recipes.trees import guided_tree
-from hedgerow.recipes.trees.attach import cells_of, one_hot
+from hedgerow.recipes.trees.attach import are_linked, cells_of, one_hot
 from hedgerow.recipes.trees.guided_tree import attach_inputs, best_request
 from tests.unit.recipes.attach_world import SCHEMA as TEXT
 from tests.unit.recipes.attach_world import world
@@ -220,6 +220,37 @@ def test_public_labels_that_go_with_nothing_are_put_aside_and_the_plan_says_so()
     assert said[1].startswith("The tree has")
     assert said[2].startswith("Public rows with labels are few, a starting point and no more: attribute tables")
     assert said[3].startswith("No public labels: attribute tables are asked first")
+
+
+def test_rare_cells_by_chance_are_no_link() -> None:
+    """Many rare values and labels: a row where a hundredth is expected must not pass for association."""
+    rng = np.random.default_rng(0)
+    rare = 0.6 ** np.arange(20)
+    codes, labels = (rng.choice(20, 4000, p=rare / rare.sum()) for _ in range(2))
+    rows = np.stack([codes])
+    found = [are_linked(rows, [20], rng.permutation(labels), 20, GUIDED_TREE.least_link) for _ in range(40)]
+    assert not any(found)
+    near = np.where(rng.random(4000) < 0.2, codes, labels)
+    assert are_linked(rows, [20], near, 20, GUIDED_TREE.least_link), "a fifth of the rows goes together"
+
+
+def test_few_public_rows_are_put_aside_where_the_answers_tell_more() -> None:
+    few = world(4000, 1)[:140]
+    assert errors(few, "20", 2) == pytest.approx(errors(None, "20", 2)), "as if there were none"
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    public, truth = public_side(few, SECRET), CodedTable.read(SECRET, SCHEMA)
+    said = GuidedTree().remarks(tariff, Budget("20"), public)[0]
+    assert said.startswith("Public rows with labels are so few that answers tell more than they do: they are put")
+    gate = StandInGate(tariff, Budget("20"), truth, truth.rows, np.random.default_rng(0))
+    assert "put aside" in GuidedTree().findings(gate, public)[0]
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "2"])
+def test_few_public_rows_cost_nothing_since_their_chance_is_known(epsilon: str) -> None:
+    """With two tables noise hardly hides the totals; 140 rows that were taken for sure cost up to 80 %."""
+    few = [world(4000, seed)[:140] for seed in (1, 3, 4)]
+    got = np.mean([errors(f, epsilon, 4) for f in few])
+    assert got < 1.15 * errors(None, epsilon, 4)
 
 
 def test_what_the_answers_tell_of_public_labels_is_said_in_the_report() -> None:

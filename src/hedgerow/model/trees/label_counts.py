@@ -149,16 +149,18 @@ def merge_groups(leaves: LabelCounts, of_leaf: npt.NDArray[np.int64]) -> LabelCo
     return LabelCounts(of_leaf.astype(np.int32)[leaves.group], counts, variance, many=leaves.many)
 
 
-def apply_drift(shares: Shares, *parts: Sequence[LabelCounts]) -> Shares:
+def apply_drift(shares: Shares, *parts: Sequence[LabelCounts], least: float = 0.0) -> Shares:
     """``shares`` moved by the drift that the counts of a part together show, label by label, until they show no more.
 
-    Part after part; what is given stays as it is, and is copied once for all of them.
+    Part after part; what is given stays as it is, and is copied once for all of them.  ``least`` is a drift known
+    beforehand: shares that m rows tell are off by 1 / m of s (1 - s), whatever the counts show.
     """
     out = shares
     for counts in parts:
         sums = [_sums(out, e) for e in counts]
         for left in reversed(range(GUIDED_TREE.drift_passes)):
             phi = drift([(e, *s) for e, s in zip(counts, sums, strict=True)])
+            phi = np.maximum(phi, least) if left == GUIDED_TREE.drift_passes - 1 else phi  # it is moved by once
             if not phi.any():
                 break
             out = shares.copy() if out is shares else out

@@ -1,5 +1,6 @@
 """Noisy tables beside public rows: what each says of the other, and records that agree with both."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -125,7 +126,8 @@ class PublicPrior:
         targets = PairTargets(e.shape, pairs, float(e.total), BLEND.descent_power) if refine and pairs else None
         trusted = self._trust_of_all * min(1.0, len(self.rows) / e.total)
         alike = 1 - len(self._strange) / max(len(pairs), 1)
-        if targets is not None and trusted * alike < PUBLIC_BLEND.support_trust:
+        unlike = trusted * alike < PUBLIC_BLEND.support_trust or not (grouped or self._rows_hold(estimates))
+        if targets is not None and unlike:
             return BlendModel(e.total, e.axes.names, e.axes.coding, estimated_tree(e, estimates), targets)
         rows, start = linked(self.rows, e.shape, self._foreign, estimates), self._tilted
         extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
@@ -159,6 +161,19 @@ class PublicPrior:
                 square * e.allowed((k[0], k[1])), {(a,): self.margins[i] for a, i in enumerate(k)}, sweeps=8
             ).ravel()
         return found
+
+    def _rows_hold(self, estimates: Mapping[Key, Floats]) -> bool:
+        """Whether the answers bear all public relations out, or else their pairs are nearer than an estimated tree's.
+
+        What rows know of three columns is worth keeping as far as they are right about two.  Chance is taken out of
+        public pairs, as the tree has none.
+        """
+        if self._trust_of_all >= _BORNE_OUT and not self._foreign:
+            return True
+        pairs, total = [(k[0], k[1]) for k in self._keys if len(k) == 2], float(self.noisy.total)
+        tree = tree_pairs(estimated_tree(self.noisy, estimates), pairs)
+        far = sum(float(np.abs(self._said[k] - estimates[k]).sum()) for k in pairs)
+        return far <= sum(float(np.abs(total * tree[k] - estimates[k]).sum()) for k in pairs)
 
     @property
     def _posteriors(self) -> dict[Pair, Floats]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ import numpy.typing as npt
 from hedgerow.errors import NOTHING, JobError, Refused
 from hedgerow.model.trees.row_shares import Lines
 from hedgerow.public import CodedTable, Guarantee, Marginal, PublicData, Schema
+
+Aside = Literal["", "unlinked", "few"]
+"""Why public labels are put aside: they go with no other column, or chance in them is above the noise of answers."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class AttachInputs:
         rows: how many rows the confidential table is taken to have.
         wanted: the tables that settings and intended uses want.
         residuals: the given attributes that are residuals already.
-        unlinked: whether public labels are known and put aside: they go with none of the given attributes.
+        aside: why public labels that are known are put aside, if they are.
         few: public rows and their labels, where these are so few that all is asked as without them.
     """
 
@@ -95,8 +98,18 @@ class AttachInputs:
     lines: Lines
     residuals: tuple[str, ...] = ()
     places: npt.NDArray[np.int32] | None = None
-    unlinked: bool = False
+    aside: Aside = ""
     few: tuple[npt.NDArray[Any], npt.NDArray[np.int64]] | None = None
+
+    @property
+    def told(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]] | None:
+        """Public rows and the labels that a starting point is taken from; None when there are none."""
+        return self.few if self.labels is None else (self.public, self.labels)
+
+    @property
+    def least_drift(self) -> float:
+        """How far shares are off at least because so many public rows tell them: 1 / m; see ``apply_drift``."""
+        return 0.0 if self.told is None else 1 / max(len(self.told[1]), 1)
 
     def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
         """The codes of ``code_rows`` by name."""
@@ -154,7 +167,8 @@ def are_linked(
 ) -> bool:
     """Whether labels go with any of the columns in ``rows`` more than labels in another order do.
 
-    By ``least`` standard deviations of chi-squared, about.
+    By ``least`` standard deviations of chi-squared, about.  A cell that expects less than a row counts as if it
+    expected one: a single row in a cell that expects a hundredth of it would be a hundred by itself.
     """
     other = np.random.Generator(np.random.PCG64(0)).permutation(labels)
     for codes, size in zip(rows, sizes, strict=True):
@@ -164,11 +178,29 @@ def are_linked(
     return False
 
 
+def told_better(inputs: AttachInputs, noise: Sequence[float], part: float) -> bool:
+    """Whether answers tell more than ``few`` rows do; ``noise`` is the standard deviation in each attribute's table.
+
+    Then what noise moves in the tables of one attribute and the labels is less than ``part`` of what another sample
+    of so few rows would move.
+    """
+    assert inputs.few is not None
+    rows, labels = inputs.few
+    moved, chance = 0.0, 0.0
+    for codes, size, sd in zip(rows, inputs.sizes, noise, strict=True):
+        table = np.bincount(
+            codes.astype(np.int64) * inputs.label_count + labels, minlength=size * inputs.label_count
+        ).astype(np.float64)
+        chance += float(np.sqrt(table).sum()) / len(labels)
+        moved += float(np.minimum(sd, table * (inputs.rows / len(labels))).sum()) / inputs.rows
+    return moved < part * chance
+
+
 def _chi_squared(codes: npt.NDArray[Any], size: int, labels: npt.NDArray[np.int64], label_count: int) -> float:
     cells = np.bincount(codes.astype(np.int64) * label_count + labels, minlength=size * label_count)
     table = cells.reshape(size, label_count).astype(np.float64)
     even = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1.0)
-    return float(((table - even) ** 2 / np.maximum(even, 1e-12))[even > 0].sum())
+    return float(((table - even) ** 2 / np.maximum(even, 1.0)).sum())
 
 
 def is_ordered(schema: Schema, name: str) -> bool:

@@ -45,6 +45,7 @@ from hedgerow.public import (
 )
 from hedgerow.recipes.base import AbstractRecipe
 from hedgerow.recipes.trees.attach import (
+    Aside,
     AttachInputs,
     Columns,
     are_linked,
@@ -55,6 +56,7 @@ from hedgerow.recipes.trees.attach import (
     one_hot,
     stacked,
     target_of,
+    told_better,
 )
 from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of, tables_for_uses
 from hedgerow.recipes.trees.people import carried, counted
@@ -66,7 +68,10 @@ from hedgerow.recipes.trees.requests import (
     uniform,
 )
 
-_UNLINKED = "The public labels go with no other column and are put aside"
+_ASIDE: dict[Aside, str] = {
+    "unlinked": "The public labels go with no other column and are put aside",
+    "few": "Public rows with labels are so few that answers tell more than they do: they are put aside",
+}
 _FEW = "Public rows with labels are few, a starting point and no more"
 
 
@@ -156,7 +161,7 @@ class GuidedTree(AbstractRecipe):
         inputs, request, _ = self._known(tariff, budget, public)
         if request.grown is None:
             return (
-                f"{_UNLINKED if inputs.unlinked else _FEW if inputs.few else 'No public labels'}: "
+                f"{_ASIDE.get(inputs.aside, _FEW if inputs.few else 'No public labels')}: "
                 "attribute tables are asked first, and the tree grows on what they say. Its leaves",
                 "are not known yet; they get what is left of the budget. The tables are used as well.",
             )
@@ -186,8 +191,8 @@ class GuidedTree(AbstractRecipe):
     def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
         """How far the answers bear the public labels out."""
         inputs, request, heard = self._asked(answers, public)
-        if inputs.unlinked:
-            return (f"{_UNLINKED}.",)
+        if inputs.aside:
+            return (f"{_ASIDE[inputs.aside]}.",)
         if (inputs.labels is None and inputs.few is None) or self.prior == "none":
             return ()
         power = trusted(self._start(inputs, request, public), label_counts(inputs, heard))[1]
@@ -205,7 +210,8 @@ class GuidedTree(AbstractRecipe):
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractAttachment:
         """The same questions; noisier answers, and where labels are known those of the rows of ``other``."""
         inputs, request, answers = self._asked(gate.known, public)
-        start = self._start(attach_inputs(self, gate.tariff, other), request, other)
+        known = attach_inputs(self, gate.tariff, other)
+        start = uniform(inputs) if inputs.aside else self._start(known, request, other)
         noisier = tuple(map(gate.noisier, answers))
         return self._made(gate.tariff, inputs, request, noisier, start, public, as_told=True)
 
@@ -217,7 +223,7 @@ class GuidedTree(AbstractRecipe):
         if inputs.labels is None:
             tables = label_counts(inputs, answers)
             start, _ = trusted(self._start(inputs, request, public), tables)
-            drifted = apply_drift(start, [label_totals(tables)], tables)
+            drifted = apply_drift(start, [label_totals(tables)], tables, least=inputs.least_drift)
             guess = posterior_mode(drifted, tables)[slice(None) if inputs.places is None else inputs.places]
             request = best_request(recipe, inputs, guess, gate.tariff, gate.left)
             answers = (*_measured(gate, request, gate.left), *answers)
@@ -236,7 +242,7 @@ class GuidedTree(AbstractRecipe):
     ) -> AbstractAttachment:
         """The starting point, corrected by all answers; ``as_told``: in the end by those for uses as they are."""
         counts = label_counts(inputs, answers)
-        shares = corrected(trusted(start, counts)[0], counts, request)
+        shares = corrected(trusted(start, counts)[0], counts, request, inputs.least_drift)
         if as_told:
             own = {Marginal((a, *inputs.private)) for a in inputs.given}
             asked = zip(answers[1:], counts[1:], strict=True)
@@ -254,13 +260,15 @@ class GuidedTree(AbstractRecipe):
             public.memo[key] = attach_inputs(self, tariff, public)
         inputs, priced = public.memo[key], (*key, tariff.measure, budget.total)
         if priced not in public.memo:
-            public.memo[priced] = first_request(_in_facts(self, tariff), inputs, tariff, budget)
-        return inputs, *public.memo[priced]
+            recipe = _in_facts(self, tariff)
+            request, cost = first_request(recipe, inputs, tariff, budget)
+            public.memo[priced] = _without_few(inputs, request, tariff, cost), request, cost
+        found: tuple[AttachInputs, TreeRequest, Fraction] = public.memo[priced]
+        return found
 
     def _start(self, inputs: AttachInputs, request: TreeRequest, public: PublicData) -> Shares:
         """The labels' shares for each target row, from the public table alone; equal ones where it tells nothing."""
-        told = inputs.few if inputs.labels is None else (inputs.public, inputs.labels)
-        if told is None or self.prior == "none":
+        if (told := inputs.told) is None or self.prior == "none":
             return uniform(inputs)
         if self.prior == "boosted" or inputs.labels is None:
             key = "boosted", self.seed, inputs.private, inputs.given
@@ -282,6 +290,19 @@ def first_request(
         return request, budget.total * part
     shares = one_hot(inputs.labels, inputs.label_count)
     return best_request(recipe, inputs, shares, tariff, budget.total), budget.total
+
+
+def _without_few(inputs: AttachInputs, request: TreeRequest, tariff: Tariff, cost: Fraction) -> AttachInputs:
+    """The inputs; few public rows are put aside where the first answers will tell more than they do."""
+    if inputs.few is None:
+        return inputs
+    noise = {
+        q: _variance(tariff, cost * w / sum(request.weights)) ** 0.5
+        for q, w in zip(request.questions, request.weights, strict=True)
+    }
+    known = [noise[Marginal((a, *inputs.private))] for a in inputs.given]
+    better = told_better(inputs, known, GUIDED_TREE.few_noise)
+    return replace(inputs, few=None, aside="few") if better else inputs
 
 
 def _measured(gate: Answers, request: TreeRequest, cost: Fraction) -> tuple[Measurement, ...]:
@@ -315,15 +336,17 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
     lines = Lines.of(target, tuple(dict.fromkeys((*given, *asked))))
     sizes, label_count, relative = schema.shape(given), schema.size(found.private), public.relative
     rows = stacked(lines.codes, given)
-    known, labels, few, unlinked = rows, None, None, False
+    known, labels, few = rows, None, None
+    aside: Aside = ""
     if relative is not None and set(schema.coding.needs(found.private)) <= set(relative.frame.columns):
         some = _some(relative.rows, recipe.seed)
         known, labels = code_rows(relative, given)[:, some], cells_of(relative, found.private)[some]
         told = len(labels) >= GUIDED_TREE.link_rows  # fewer rows could not show it
-        unlinked = told and not are_linked(known, sizes, labels, label_count, GUIDED_TREE.least_link)
-        if len(labels) * GUIDED_TREE.few_rows < target.rows and not unlinked:
+        if told and not are_linked(known, sizes, labels, label_count, GUIDED_TREE.least_link):
+            aside = "unlinked"
+        elif len(labels) * GUIDED_TREE.few_rows < target.rows:
             few = known, labels
-        labels = None if unlinked or few else labels
+        labels = None if aside or few else labels
     places = None
     if labels is None:  # then the rows to be filled are the public table
         places = None if lines.line is None else lines.line[_some(target.rows, recipe.seed)]
@@ -343,7 +366,7 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         lines,
         tuple(f.name for f in people_facts(tariff.coding) if f.rule == "mean"),
         places,
-        unlinked,
+        aside,
         few,
     )
 

@@ -71,8 +71,11 @@ def label_counts(inputs: AttachInputs, answers: Sequence[Measurement]) -> list[L
     return counts
 
 
-def corrected(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest) -> Shares:
-    """Drift first, from the totals over tables and bands and the tree's upper levels to its leaves; then chance."""
+def corrected(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest, least: float = 0.0) -> Shares:
+    """Drift first, from the totals over tables and bands and the tree's upper levels to its leaves; then chance.
+
+    ``least`` is the drift that is known beforehand.
+    """
     treed = [i for i, q in enumerate(request.questions) if q.tree is not None]
     leaves, bands = counts[0], [counts[i] for i in treed[1:]]
     tables = [e for i, e in enumerate(counts) if i not in treed]
@@ -83,7 +86,7 @@ def corrected(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest
     deepest = int(request.grown.depth[request.ends].max())
     levels = [above(request.grown, request.ends, n) for n in GUIDED_TREE.drift_levels if n < deepest]
     parts += [[merge_groups(leaves, of_leaf)] for of_leaf in levels]
-    return posterior_mode(apply_drift(start, *parts, [leaves]), [*tables, *bands, leaves])
+    return posterior_mode(apply_drift(start, *parts, [leaves], least=least), [*tables, *bands, leaves])
 
 
 def public_shares(inputs: AttachInputs, shares: Shares, tree: Tree) -> npt.NDArray[np.float64]:
