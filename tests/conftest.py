@@ -4,7 +4,10 @@ But for the command line, which is lazy, and for uses, which refuse a wrong type
 """
 
 import ast
+import sys
+import typing
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -34,6 +37,9 @@ beartype_packages(
     [f"hedgerow.{room}" for room in ROOMS.split()],
     conf=BeartypeConf(is_pep484_tower=True),  # an int will do where a float is asked for
 )
+if sys.version_info < (3, 12):  # as later Pythons do: what a protocol asks for was gathered anew at every check
+    for name in ("_get_protocol_attrs", "_is_callable_members_only"):
+        setattr(typing, name, cache(getattr(typing, name)))
 
 
 @pytest.fixture(autouse=True, scope="session")
