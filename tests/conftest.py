@@ -104,6 +104,15 @@ def short_forecasts() -> Iterator[None]:
         yield
 
 
+FIRST = ("tests/engines/", "tests/end_to_end/test_studio.py")
+"""These come first: one process has all of Spark, and the longest tests of all do not begin when others end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest; the rest keeps its order."""
+    items.sort(key=lambda item: next((n for n, f in enumerate(FIRST) if item.nodeid.startswith(f)), len(FIRST)))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Toy tables are small and noisy: only tests of these warnings look for them."""
     config.addinivalue_line("filterwarnings", "ignore::hedgerow.planning.forecast.PlanWarning")

@@ -21,7 +21,6 @@ from hedgerow.release.verify import SIGNED, verify
 from tests.unit.release.tampering import failed, only, rehash
 
 
-
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
     create_key(tmp_path / "agency.key")
