@@ -72,7 +72,7 @@ def _compile_once(self: Any, signature: Any) -> Any:
         return _compile(self, signature)
 
 
-Dispatcher.compile = _compile_once
+Dispatcher.compile = _compile_once  # type: ignore[method-assign, assignment]
 
 
 @pytest.fixture(autouse=True, scope="session")
