@@ -34,7 +34,7 @@ def cases() -> Iterator[Any]:
                 yield pytest.param(job, kind, later, marks=pytest.mark.thorough)
 
 
-@pytest.mark.parametrize(("job", "kind", "delta"), cases())
+@pytest.mark.parametrize(("job", "kind", "delta"), list(cases()))
 @given(data=st.data())
 @FEW
 def test_every_byte_is_the_same_on_neighbours(job: str, kind: str, delta: str, data: st.DataObject) -> None:
