@@ -4,7 +4,14 @@ But for the command line, which is lazy, and for uses, which refuse a wrong type
 """
 
 import ast
+import fcntl
+import sys
+import typing
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +19,8 @@ from beartype import BeartypeConf
 from beartype.claw import beartype_packages
 from beartype.claw._ast.clawastmain import BeartypeNodeTransformer
 from hypothesis import settings
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
 ROOMS = (
     "public counting private ledger answers model simulate records recipes evaluate stand_in planning job release "
@@ -34,6 +43,36 @@ beartype_packages(
     [f"hedgerow.{room}" for room in ROOMS.split()],
     conf=BeartypeConf(is_pep484_tower=True),  # an int will do where a float is asked for
 )
+if sys.version_info < (3, 12):  # as later Pythons do: what a protocol asks for was gathered anew at every check
+    for name in ("_get_protocol_attrs", "_is_callable_members_only"):
+        setattr(typing, name, cache(getattr(typing, name)))
+
+_compile, _held = Dispatcher.compile, set[str]()
+
+
+@contextmanager
+def _alone_with(file: str) -> Iterator[None]:
+    """No other process of the tests is in here with the same file meanwhile."""
+    if file in _held or not Path(file).is_file():
+        yield
+        return
+    with open(file, "rb") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        _held.add(file)
+        try:
+            yield
+        finally:
+            _held.remove(file)
+            fcntl.flock(opened, fcntl.LOCK_UN)
+
+
+def _compile_once(self: Any, signature: Any) -> Any:
+    """Compile a loop, or load what another process of the tests has compiled: each began with the same loops."""
+    with global_compiler_lock, _alone_with(self.py_func.__code__.co_filename):
+        return _compile(self, signature)
+
+
+Dispatcher.compile = _compile_once  # type: ignore[method-assign, assignment]
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -55,6 +94,23 @@ def bundles_are_opened_here(request: pytest.FixtureRequest, monkeypatch: pytest.
         from hedgerow.release import confined
 
         monkeypatch.setattr(confined, "_elsewhere", confined.find)
+
+
+@pytest.fixture(scope="module")
+def short_forecasts() -> Iterator[None]:
+    """Plans forecast from two runs, not nine: for files about something else. Forecasts have tests of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("hedgerow.planning.forecast"), "RUNS", 2)
+        yield
+
+
+FIRST = ("tests/engines/", "tests/end_to_end/test_studio.py")
+"""These come first: one process has all of Spark, and the longest tests of all do not begin when others end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest; the rest keeps its order."""
+    items.sort(key=lambda item: next((n for n, f in enumerate(FIRST) if item.nodeid.startswith(f)), len(FIRST)))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ PROJECT = ROOT.parent.parent
 FILES = sorted(ROOT.rglob("*.py"))
 PRIVATE = sorted((ROOT / "private").glob("*.py"))
 KEPT = ROOT / "counting" / "parts.py"  # holds coded rows from request to request: as strict as the private room
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """A file as Python reads it, for all tests here."""
+    return ast.parse(path.read_text("utf-8"))
 
 
 def test_no_file_is_long() -> None:
@@ -34,7 +41,7 @@ def test_the_private_room_has_no_float_no_seed_no_print_and_few_libraries() -> N
         "logging",
     }
     for path in (*PRIVATE, KEPT):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree(path)):
             where = f"{path.name}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Constant):
                 assert not isinstance(node.value, float), f"{where} a float"
@@ -75,7 +82,7 @@ def test_no_library_code_prints() -> None:
     calls = [
         f"{p.relative_to(ROOT)}:{n.lineno}"
         for p in FILES
-        for n in ast.walk(ast.parse(p.read_text("utf-8")))
+        for n in ast.walk(tree(p))
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "print"
     ]
     assert calls == []
@@ -101,7 +108,7 @@ def _imports() -> set[tuple[str, str]]:
     modules = {".".join(p.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): p for p in FILES}
     found = set[tuple[str, str]]()
     for module, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hedgerow":
                 whole = {a.name: f"{node.module}.{a.name}" for a in node.names}
                 found |= {(module, full if full in modules else str(node.module)) for full in whole.values()}
@@ -123,7 +130,7 @@ def test_few_modules_are_there_for_one_other() -> None:
 
 
 def test_no_two_classes_have_one_name() -> None:
-    names = [n.name for p in FILES for n in ast.walk(ast.parse(p.read_text("utf-8"))) if isinstance(n, ast.ClassDef)]
+    names = [n.name for p in FILES for n in ast.walk(tree(p)) if isinstance(n, ast.ClassDef)]
     assert [name for name, n in Counter(names).items() if n > 1] == []
 
 
@@ -131,7 +138,7 @@ def test_every_text_of_a_command_goes_out_through_one_door() -> None:
     doors = [
         f"{p.name}:{n.lineno}"
         for p in (ROOT / "cli").glob("*.py")
-        for n in ast.walk(ast.parse(p.read_text("utf-8")))
+        for n in ast.walk(tree(p))
         if isinstance(n, ast.Attribute)
         and n.attr in ("echo", "secho", "Console", "write")
         and isinstance(n.value, ast.Name)

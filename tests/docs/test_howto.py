@@ -13,6 +13,7 @@ from hedgerow.cli.main import app
 from hedgerow.simulate.personnel import personnel, personnel_schema
 from tests.postgres import new_database, running_server
 
+pytestmark = pytest.mark.usefixtures("short_forecasts")
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = [*sorted(DOCS.glob("tutorial*.md")), *sorted((DOCS / "howto").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)

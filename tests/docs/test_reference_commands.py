@@ -16,6 +16,7 @@ from hedgerow.simulate.personnel import personnel, personnel_schema
 from tests.docs.test_commands import BLOCK, PAGES, ROOT, lines
 from tests.docs.test_howto import GUIDES, exit_code
 
+pytestmark = pytest.mark.usefixtures("short_forecasts")
 NOT_RUN = {
     "hedgerow reproduce rdt-2018": "takes minutes: test_reproduce.py makes the page of every paper in its quick form",
     "hedgerow studio DIR": "serves until somebody stops it: the tests of the studio start it and press its buttons",

@@ -25,6 +25,7 @@ from tests.docs.test_commands import PAGES, ROOT
 from tests.docs.test_howto import exit_code
 from tests.docs.test_reference_commands import _PUBLIC, VALUES, job, tables
 
+pytestmark = pytest.mark.usefixtures("short_forecasts")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 SENTENCE = re.compile(r"`(hedgerow [^`]+)`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -1,9 +1,8 @@
 """The command line as a user meets it: arguments in; exit code, stdout and stderr out."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,6 @@ class Outcome:
 
 
 Command = Callable[..., Outcome]
-
-
-@pytest.fixture(scope="module")
-def short_forecasts() -> Iterator[None]:
-    """Plans forecast from two runs, not nine: for files about something else. Forecasts have tests of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("hedgerow.planning.forecast"), "RUNS", 2)
-        yield
 
 
 @pytest.fixture

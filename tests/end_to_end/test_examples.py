@@ -38,6 +38,7 @@ def test_an_example_books_in_a_ledger_of_its_own_not_in_the_offices(folder: Path
     assert [p for p, job in jobs.items() if job.get("ledger") != {"url": "ledger.db"}] == []
 
 
+@pytest.mark.usefixtures("short_forecasts")
 def test_the_demo_runs_in_an_empty_folder_and_again_with_force(
     hedgerow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,15 +12,18 @@ EXECUTE = """
 import sys, nbformat
 from nbclient import NotebookClient
 book = nbformat.read(sys.argv[1], as_version=4)
+book.cells.insert(0, nbformat.v4.new_code_cell(sys.argv[4]))
 NotebookClient(book, timeout=600, kernel_name="python3", resources={"metadata": {"path": sys.argv[2]}}).execute()
 nbformat.write(book, sys.argv[3])
 """
+SHORT = "from importlib import import_module\nimport_module('hedgerow.planning.forecast').RUNS = 2"
+"""A cell before the first: plans forecast from two runs, as ``short_forecasts`` has it in this process."""
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda p: p.name)
 def test_a_notebook_runs_and_shows_its_values(notebook: Path, tmp_path: Path) -> None:
     executed = tmp_path / "executed.ipynb"
-    command = [sys.executable, "-W", "ignore", "-c", EXECUTE, str(notebook), str(tmp_path), str(executed)]
+    command = [sys.executable, "-W", "ignore", "-c", EXECUTE, str(notebook), str(tmp_path), str(executed), SHORT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     cells = [c for c in json.loads(executed.read_text("utf-8"))["cells"] if c["cell_type"] == "code"]

@@ -12,6 +12,7 @@ import hedgerow
 README = Path(__file__).parents[2] / "README.md"
 
 
+@pytest.mark.usefixtures("short_forecasts")
 def test_the_python_of_the_readme_makes_a_release_that_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     tables = hedgerow.personnel(rows=2000, seed=1)

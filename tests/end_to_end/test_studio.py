@@ -452,7 +452,16 @@ def _some_columns(schema: str) -> str:
     return "".join(b for b in re.split(r"(?m)^(?=\[)", schema) if not b.startswith("[") or re.match(ours, b))
 
 
-def test_every_screen_can_be_read_by_everybody(tmp_path: Path, browser: Any) -> None:
+@pytest.mark.parametrize(
+    "looks",
+    [
+        pytest.param(((1600, "light"), (400, "dark")), id="opposites"),
+        pytest.param(((1600, "dark"), (400, "light")), id="the others", marks=pytest.mark.thorough),
+    ],
+)
+def test_every_screen_can_be_read_by_everybody(
+    tmp_path: Path, browser: Any, looks: tuple[tuple[int, str], ...]
+) -> None:
     """By axe-core where it is installed, light and dark, wide and narrow; on screens with something to show."""
     root = _ready(tmp_path, rows=400)
     job = Job.load(root / "job.toml")
@@ -469,7 +478,7 @@ def test_every_screen_can_be_read_by_everybody(tmp_path: Path, browser: Any) -> 
         for screen in ("", *(f"job/job.toml/{s}" for s in SCREENS)):
             tab.goto(f"{studio.address}{screen}")
             tab.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-            for wide, scheme in ((1600, "light"), (1600, "dark"), (400, "dark"), (400, "light")):
+            for wide, scheme in looks:
                 tab.emulate_media(color_scheme=scheme)
                 tab.set_viewport_size({"width": wide, "height": 900})
                 assert _over(tab) <= 0, (screen, wide)

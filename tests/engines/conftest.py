@@ -21,6 +21,9 @@ def spark() -> Iterator[Any]:
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # workers import what tests hand them
+    os.environ["JDK_JAVA_OPTIONS"] = (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # compile little: it lives for minutes
+    )
     made = session("local[2,2]")
     made.conf.set("spark.sql.shuffle.partitions", "4")
     yield made

@@ -81,11 +81,28 @@ def replayed(folder: Path, guarantee: Guarantee, recipe: str, pair: Pair) -> Non
     assert said_here == said_there, "something else was said on a neighbour"
 
 
-@pytest.mark.parametrize("recipe", [*RECIPES, "guided_tree, no labels", "random_trees, papers-2018"])
-@pytest.mark.parametrize("named", ["record, add-remove", "record, replace-one", "person, label-change"])
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+every_recipe = pytest.mark.parametrize("recipe", [*RECIPES, "guided_tree, no labels", "random_trees, papers-2018"])
+every_relation = pytest.mark.parametrize(
+    "named", ["record, add-remove", "record, replace-one", "person, label-change"]
+)
+
+
+@every_recipe
+@every_relation
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_attach_recipes_give_equal_bytes_on_neighbours(named: str, recipe: str, data: st.DataObject) -> None:
+    pair = data.draw(neighbours(GUARANTEES[named]))
+    with quick_folder() as folder:
+        replayed(Path(folder), GUARANTEES[named], recipe, pair)
+
+
+@pytest.mark.thorough
+@every_recipe
+@every_relation
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_attach_recipes_give_equal_bytes_on_many_neighbours(named: str, recipe: str, data: st.DataObject) -> None:
     pair = data.draw(neighbours(GUARANTEES[named]))
     with quick_folder() as folder:
         replayed(Path(folder), GUARANTEES[named], recipe, pair)

@@ -50,7 +50,8 @@ def both_ways(recipe: str, world: int) -> tuple[list[float | None], list[float]]
 
 
 @pytest.mark.parametrize(
-    "recipe", ["independent", "tree_blend", pytest.param("public_blend", marks=pytest.mark.thorough)]
+    "recipe",
+    ["independent", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("tree_blend", "public_blend"))],
 )
 def test_the_rehearsed_error_is_near_the_real_one(recipe: str) -> None:
     pairs = [both_ways(recipe, world) for world in range(WORLDS)]

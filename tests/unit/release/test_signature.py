@@ -20,8 +20,6 @@ from hedgerow.release.signature import create_key, sign, signed_by
 from hedgerow.release.verify import SIGNED, verify
 from tests.unit.release.tampering import failed, only, rehash
 
-pytestmark = pytest.mark.confined
-
 
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
@@ -76,6 +74,7 @@ def test_a_signature_is_64_bytes_and_hides_nothing_else(forged: Path, key: Path)
     assert "64 bytes" in failed(forged)["files are those of the manifest"]
 
 
+@pytest.mark.confined
 @only("pure")
 def test_the_command_makes_keys_signs_and_verifies(
     forged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

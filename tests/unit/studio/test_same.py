@@ -13,6 +13,7 @@ from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from tests.unit.studio.visiting import JOB, Studio, a_folder
 
+pytestmark = pytest.mark.usefixtures("short_forecasts")
 SCREENS = ("tables", "schema", "uses", "budget", "run", "result", "ledger", "experiments", "compare")
 QUICK = {"rehearse": ["--runs", "2", "--epsilons", "1", "--workers", "1"], "run": ["--yes", "--no-forecast"]}
 COMPARED = {"compare": ["--only", "two-way"]}

@@ -118,13 +118,19 @@ def fit_margins(table: Floats, margins: Tables, *, sweeps: int = 20, tolerance: 
     [[1.5, 1.5], [0.5, 0.5]]
     """
     fitted = np.maximum(table, 0.0)
-    known = [(tuple(a for a in range(fitted.ndim) if a not in axes), target) for axes, target in margins.items()]
+    known = []
+    for axes, target in margins.items():
+        others = tuple(a for a in range(fitted.ndim) if a not in axes)
+        kept = target.reshape([1 if a in others else n for a, n in enumerate(fitted.shape)])
+        known.append((others, kept))
     for _ in range(sweeps):
         for others, target in known:
-            now = fitted.sum(axis=others, keepdims=True)
-            fitted = fitted * np.divide(target.reshape(now.shape), now, out=np.zeros_like(now), where=now > 0)
-        if tolerance and float(np.abs(fitted.sum(axis=known[0][0]) - known[0][1]).sum()) < tolerance:
-            break
+            now = np.add.reduce(fitted, axis=others, keepdims=True)
+            fitted = fitted * np.divide(target, now, out=np.zeros_like(now), where=now > 0)
+        if tolerance:
+            others, target = known[0]
+            if float(np.abs(fitted.sum(axis=others, keepdims=True) - target).ravel().sum()) < tolerance:
+                break
     return np.asarray(fitted)
 
 

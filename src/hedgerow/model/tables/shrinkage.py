@@ -88,6 +88,8 @@ def drift_of(
     for y, mean, noise in zip(tables, means, variances, strict=True):
         own = _moments(y, mean, noise, least)
         g, h = g + own[0], h + own[1]
+        if not caution:
+            continue
         open_ = _open(mean)
         weighted = _weighted(open_, noise)[1]
         expected = np.broadcast_to(np.asarray(noise) + least * open_, mean.shape)

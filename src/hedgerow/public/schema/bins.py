@@ -14,6 +14,7 @@ names a rounding unit.  A picked value always falls back into the bin it was pic
     ([5.0, 15.0], [0.0, 10.0])
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
@@ -74,6 +75,14 @@ class Bins:
 def as_number(edge: Edge) -> float:
     """The edge on the line of numbers: a date as days since 1970."""
     return float((edge - _EPOCH).days) if isinstance(edge, date) else float(edge)
+
+
+def as_numbers(edges: Sequence[Edge]) -> Floats:
+    """The same of many at once."""
+    try:
+        return np.array(edges, np.float64)
+    except TypeError:  # dates
+        return np.array([as_number(e) for e in edges], np.float64)
 
 
 def as_date(days: float) -> date:

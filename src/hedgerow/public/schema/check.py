@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from hedgerow.public.schema.bins import PERIODS, Bins, Edge, as_number
+from hedgerow.public.schema.bins import PERIODS, Bins, Edge, as_number, as_numbers
 from hedgerow.public.schema.column import BINNED, LISTED, Column, written_days
 from hedgerow.public.schema.structure import Condition, Declaration, Join, OrderRule, Zero
 
@@ -467,8 +467,8 @@ def _bins_and_values(c: Column) -> Iterator[Fault]:
         yield "public_values", f"{len(c.public_values)} lists for {c.bin_count} bins; resolve the schema again."
         return
     for i, values in enumerate(c.public_values):
-        numbers = [as_number(v) for v in values]
-        if not all(c.cuts[i] <= x < c.cuts[i + 1] and x not in c.bin_values.avoid for x in numbers):
+        numbers, (low, high) = as_numbers(values), c.cuts[i : i + 2]
+        if not ((low <= numbers) & (numbers < high) & ~np.isin(numbers, c.bin_values.avoid)).all():
             yield "public_values", f"list {i + 1} has a value outside its bin; resolve the schema again."
             return
 

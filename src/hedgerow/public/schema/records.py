@@ -29,7 +29,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import SchemaError
-from hedgerow.public.schema.bins import Floats, as_number
+from hedgerow.public.schema.bins import Floats, as_number, as_numbers
 from hedgerow.public.schema.column import BINNED, LISTED, Column, written_days
 from hedgerow.public.schema.schema import Schema
 from hedgerow.public.schema.structure import Condition
@@ -126,7 +126,7 @@ def _from_public(column: Column, bins: Places, other: Floats, rng: np.random.Gen
     """A public value of each bin; the other one where the schema kept none."""
     assert column.public_values is not None
     counts = np.array([len(v) for v in column.public_values], np.int64)
-    pool = np.array([as_number(x) for v in column.public_values for x in v] or [np.nan])
+    pool = as_numbers([x for v in column.public_values for x in v] or [np.nan])
     at = (np.cumsum(counts) - counts)[bins] + (rng.random(len(bins)) * counts[bins]).astype(np.int64)
     return np.where(counts[bins] > 0, pool[np.minimum(at, len(pool) - 1)], other)
 
@@ -136,7 +136,7 @@ def nearest_values(column: Column, bins: Places, numbers: Floats) -> Floats:
     near = column.bin_values.nearest(bins, numbers)
     if column.decode != "public" or not column.public_values:
         return near
-    held = [np.sort([as_number(x) for x in v]) for v in column.public_values]
+    held = [np.sort(as_numbers(v)) for v in column.public_values]
     pool = np.concatenate([*held, [np.inf]])
     whose = np.append(np.repeat(np.arange(len(held)), [len(h) for h in held]), -1)
     above = np.searchsorted(pool[:-1], numbers)
