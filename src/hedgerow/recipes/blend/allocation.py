@@ -13,11 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi, prod, sqrt
-from typing import final
+from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import BLEND
 from hedgerow.model.tables import Floats, Key
 from hedgerow.public import Tariff
@@ -119,17 +119,12 @@ class Stakes:
 
     def error(self, precision: Mapping[Key, float]) -> float:
         """The predicted error: the sum over all cells of all pairs of the standard deviation that is left."""
-        return float((self._worth * np.sqrt(self._left(precision)[1])).sum())
+        return self._pass(precision)[0]
 
     def slopes(self, precision: Mapping[Key, float], keys: Sequence[Key]) -> Floats:
         """How fast the predicted error falls as the precision of each of ``keys`` grows."""
-        own, cells = self._left(precision)
-        steep = 0.5 * self._worth / np.sqrt(cells + 1e-9)
-        direct = dict(zip(self.means, np.add.reduceat(steep * own**2, self._starts), strict=True))
-        steep *= self._squares
-        felt = np.zeros(sum(self.shape))
-        for at in self._at:
-            felt += np.bincount(at, steep, len(felt))
+        _, own, felt = self._pass(precision)
+        direct = dict(zip(self.means, own, strict=True))
         known, spread = np.repeat(self._known(precision), self.shape), np.concatenate(self.margin_spread)
         felt *= (spread / (spread * known + 1) / np.maximum(np.concatenate(self.margins), 1.0)) ** 2
         column = [float(part.sum()) for part in np.split(felt, np.cumsum(self.shape)[:-1])]
@@ -137,14 +132,17 @@ class Stakes:
             [direct.get(k, 0.0) + sum(column[i] * self.shape[i] / self._size(k) for i in k) for k in keys]
         )
 
-    def _left(self, precision: Mapping[Key, float]) -> tuple[Floats, Floats]:
-        """The variance left in every cell of every pair: its own part, and all of it."""
-        sizes = [len(m) for m in self.means.values()]
-        own = self._spread / (self._spread * np.repeat([precision.get(k, 0.0) for k in self.means], sizes) + 1)
+    def _pass(self, precision: Mapping[Key, float]) -> tuple[float, Floats, Floats]:
+        """One pass over all cells: their error, and its slope in each pair's precision and each one-way cell's."""
         spread = np.concatenate(self.margin_spread)
         relative = spread / (spread * np.repeat(self._known(precision), self.shape) + 1)
         relative = relative / np.maximum(np.concatenate(self.margins), 1.0) ** 2
-        return own, own + self._squares * (relative[self._at[0]] + relative[self._at[1]])
+        first, own, felt = np.cumsum([0, *self.shape]), np.zeros(len(self.means)), np.zeros(sum(self.shape))
+        places = np.array([(first[i], self.shape[i], first[j], self.shape[j]) for i, j in self.means])
+        known = np.array([precision.get(k, 0.0) for k in self.means])
+        worth = np.array(worth_of(list(self.means), self.predicted))
+        error = _add_errors(self._spread, self._squares, places, known, worth, relative, own, felt)
+        return error, own, felt
 
     def _known(self, precision: Mapping[Key, float]) -> list[float]:
         """What all tables together tell of each column: the sums of a table of more columns tell of it too."""
@@ -168,25 +166,35 @@ class Stakes:
         return np.concatenate(list(self.spread.values()))
 
     @cached_property
-    def _worth(self) -> Floats:
-        return np.repeat(worth_of(list(self.means), self.predicted), [len(m) for m in self.means.values()])
-
-    @cached_property
     def _squares(self) -> Floats:
         return np.concatenate(list(self.means.values())) ** 2
 
-    @cached_property
-    def _starts(self) -> npt.NDArray[np.intp]:
-        """Where each pair begins among the cells of all."""
-        return np.cumsum([0, *(len(m) for m in self.means.values())])[:-1]
 
-    @cached_property
-    def _at(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """The place of every cell's two values among the values of all columns."""
-        first = np.cumsum([0, *self.shape])
-        values = [np.arange(first[i], first[i + 1], dtype=np.int32) for i in range(len(self.shape))]
-        along = np.concatenate([np.repeat(values[i], self.shape[j]) for i, j in self.means])
-        return along, np.concatenate([np.tile(values[j], self.shape[i]) for i, j in self.means])
+@compiled
+def _add_errors(
+    spread: Any, squares: Any, places: Any, known: Any, worth: Any, relative: Any, own: Any, felt: Any
+) -> float:
+    """The error of all cells, pair by pair; to ``own`` and ``felt`` are added its slopes, as ``Stakes._pass`` says.
+
+    One line of ``places`` for each pair: where the values of its first column begin and how many they are, then the
+    same of its second.
+    """
+    error, c = 0.0, 0
+    for p in range(len(places)):
+        low, rows, left, columns = places[p]
+        for i in range(low, low + rows):
+            along = 0.0
+            for j in range(left, left + columns):
+                alone = spread[c] / (spread[c] * known[p] + 1)
+                cell = alone + squares[c] * (relative[i] + relative[j])
+                error += worth[p] * np.sqrt(cell)
+                steep = 0.5 * worth[p] / np.sqrt(cell + 1e-9)
+                own[p] += steep * alone * alone
+                along += steep * squares[c]
+                felt[j] += steep * squares[c]
+                c += 1
+            felt[i] += along
+    return error
 
 
 def shares_by_error(

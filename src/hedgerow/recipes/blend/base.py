@@ -32,7 +32,7 @@ from hedgerow.model.records import (
 )
 from hedgerow.model.tables import Floats, Key, fit_margins, project, shrink
 from hedgerow.public import Budget, Marginal, Measurement, PublicData, Spend, Tariff, law_of
-from hedgerow.recipes.base import AbstractRecipe, noise_on_total, pair_records_memory
+from hedgerow.recipes.base import AbstractRecipe, noise_on_total, pair_cells, pair_records_memory
 from hedgerow.recipes.blend.allocation import Price, moved
 from hedgerow.recipes.blend.axes import MOST_CELLS, Axes, axes_of
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
@@ -83,9 +83,10 @@ class AbstractBlend(AbstractRecipe):
         return pair_records_memory(public.schema, names, records=min(records, SHARD)) + codes
 
     def seconds(self, public: PublicData, rows: int) -> float:
-        """Records are fitted to every pair, and the pages show each; as measured by bench/cost.py."""
-        columns = len(public.schema.attributes)
-        return super().seconds(public, rows) + columns * (columns - 1) / 2 * (7e-3 + 2e-8 * (self.rows or rows))
+        """Records are fitted to every pair, cell by cell, and the pages show each; as measured by bench/cost.py."""
+        names = public.schema.attributes
+        pairs = len(names) * (len(names) - 1) / 2 * (7e-3 + 2e-8 * (self.rows or rows))
+        return super().seconds(public, rows) + pairs + 8e-7 * pair_cells(public.schema, names)
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """The number of records is a noisy one, unless it is declared."""
