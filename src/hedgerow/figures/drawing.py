@@ -338,7 +338,8 @@ def check_sheet(path: Path, cost: str) -> None:
         raise JobError(f"--figure is {path}: the name must end in .svg or .png. {cost}")
     path.parent.stat()
     if path.suffix.lower() == ".png":
-        words = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><text y="15">x</text></svg>'
+        sheet = f'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><style>{style()}</style>'
+        words = f'{sheet}<text y="15">x</text></svg>'  # in the fonts of a sheet: the library looks for no others
         if _raster(words) == _raster(words.replace(">x<", "><")):
             raise JobError(
                 f"This machine has no fonts, so a PNG would have no words. Write the figure as .svg. {cost}"
