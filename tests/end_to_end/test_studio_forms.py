@@ -29,6 +29,25 @@ def test_a_late_script_does_not_put_refused_words_over_what_was_typed_meanwhile(
             page.add_init_script(EARLY)
 
 
+TICKED = """document.addEventListener('readystatechange', () => {
+    const other = document.querySelector('[data-refused] input[name=kind]:not([value=counts]):not([checked])');
+    if (document.readyState === 'interactive' && other) { other.checked = true; }
+});"""
+
+
+def test_a_late_script_does_not_put_refused_ticks_over_what_was_ticked_meanwhile(tmp_path: Path, page: Any) -> None:
+    with served(tables(tmp_path), page) as studio:
+        page.goto(f"{studio.address}job/job.toml/tables")
+        for others in (0, 1):
+            page.get_by_label(re.compile("A table of counts")).check()
+            page.locator("select[name=confidential]").select_option("confidential.csv")
+            page.locator("select[name=public]").select_option("confidential.csv")
+            page.get_by_role("button", name=re.compile("^Save")).click()
+            page.get_by_role("link", name="To what you filled in").wait_for()  # the script has run
+            assert page.locator("input[name=kind]:checked:not([value=counts])").count() == others
+            page.add_init_script(TICKED)
+
+
 def test_a_refused_form_keeps_what_was_filled_in(tmp_path: Path, page: Any) -> None:
     with served(tables(tmp_path), page) as studio:
         page.goto(f"{studio.address}job/job.toml/tables")

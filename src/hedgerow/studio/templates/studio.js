@@ -18,11 +18,12 @@
     const shared = (f) => new Set([...f.elements].map((e) => e.name).filter((n) => n in sent)).size;
     const form = [...document.querySelectorAll("form[method=post]")].filter(fits).sort((a, b) => shared(b) - shared(a))[0];
     if (form) {
-      const left = {};
+      const left = {}, one = (e) => e.type === "radio" ? e.name : e;
+      const ticked = new Set([...form.elements].filter((e) => "defaultChecked" in e && e.checked !== e.defaultChecked).map(one));
       for (const e of form.elements) {
         if (!e.name || e.type === "hidden" || e.tagName === "BUTTON") { continue; }
         const values = sent[e.name] || [];
-        if (e.type === "checkbox" || e.type === "radio") { e.checked = values.includes(e.value); continue; }
+        if (e.type === "checkbox" || e.type === "radio") { if (!ticked.has(one(e))) { e.checked = values.includes(e.value); } continue; }  // nor over what is ticked
         const i = left[e.name] || 0;
         if (i < values.length && (e.defaultValue === undefined || e.value === e.defaultValue)) { e.value = values[i]; }  // not over what is typed already
         left[e.name] = i + 1;
