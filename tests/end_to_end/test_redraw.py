@@ -174,6 +174,7 @@ def test_what_is_said_of_the_public_table_follows_from_the_answers(release: Path
     assert all("answers" in s and s.endswith(".") for s in told)
     card = (release / "DATACARD.md").read_text("utf-8")
     assert "\n\n## What it is meant for" in card
+    assert all(f". {s}" in card for s in told), "sentences stand apart"
     assert (", as far as is said next, the public table" in card) == bool(told), "it may have been put aside"
     for page in ("report.html", "DATACARD.md"):
         assert all(s in (release / page).read_text("utf-8") for s in told)
