@@ -156,6 +156,7 @@ def _watched(seen: Seen, parts: list[int], split: bool) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if split:
             patch.setattr("hedgerow.counting.parts._PART", 1)  # batches are kept apart
+            patch.setattr("hedgerow.private.local.THREADS", 1)  # and counted in turn: the tape is for units in order
         patch.setattr(verification, "parts_of", watched_parts)
         patch.setattr(Ledger, "spend", watched_spend)
         patch.setattr(Ledger, "mark_drawn", watched_mark)
