@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from hedgerow.model import base
-from hedgerow.model.records import BlendModel, PairTargets, TreeModel, pair_shares, spanning_forest
+from hedgerow.model.records import BlendModel, JunctionModel, PairTargets, TreeModel, pair_shares, spanning_forest
 from hedgerow.public import PublicData, Schema
 from hedgerow.records import draw_one, write_copies
 
@@ -38,7 +38,7 @@ def model_of(rows: int, sizes: tuple[int, ...], sample: int = 50_000) -> tuple[B
         )
     )
     names = tuple(f"c{i}" for i in range(len(sizes)))
-    return BlendModel(rows, names, schema.coding, tree, PairTargets(sizes, pairs)), schema, made
+    return BlendModel(rows, names, schema.coding, JunctionModel(tree, {}), PairTargets(sizes, pairs)), schema, made
 
 
 def peak(rows: int, columns: int, copies: int) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """``public_blend`` with a public table that is no relative: it costs next to nothing, and is said to be none."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -9,10 +10,14 @@ import pytest
 from hedgerow.answers import RecordedAnswers, StandInGate
 from hedgerow.model.records import BlendModel, SupportModel
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.gaussian import budget_for
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import PublicBlend, TreeBlend
+from hedgerow.recipes.blend.axes import axes_of
+from hedgerow.recipes.blend.noisy_tables import NoisyTables
+from hedgerow.recipes.blend.public_prior import PublicPrior
 from hedgerow.recipes.blend.trust import shares_of_trust
 from hedgerow.records import draw_one
 from hedgerow.uses import Coefficient
@@ -103,6 +108,48 @@ def test_records_start_from_a_tree_where_public_relations_are_not_borne_out_and_
         data = PublicData(SCHEMA, CodedTable.read(people(6000, 0, alike), SCHEMA))
         started.append(type(PublicBlend().fit(gate_on(SECRET, "10"), data)))
     assert started == [SupportModel, BlendModel]
+
+
+@pytest.mark.parametrize(("alike", "groups", "chosen"), [(0.6, (), 0), (0.9, (), 2), (0.9, ("a",), 0)])
+def test_triples_are_chosen_where_records_start_from_a_tree(
+    alike: float, groups: tuple[str, ...], chosen: int
+) -> None:
+    """As ``tree_blend`` does; rows that hold know more of three columns. The record gives the same."""
+    gate, recipe = gate_on(people(60_000, 1), "10"), PublicBlend(groups=groups)
+    data = PublicData(SCHEMA, CodedTable.read(people(6000, 0, alike), SCHEMA))
+    answers = RecordedAnswers(gate.tariff, gate.budget, [], live=gate)
+    made = draw_one(recipe.fit(answers, data), data, np.random.default_rng(3)).frame
+    asked = [m.question.columns for m in answers.heard]
+    assert [reply.spend.verb for reply in answers.record].count("select") == chosen
+    assert sum(len(columns) == 3 for columns in asked) == chosen
+    again = recipe.fit(RecordedAnswers(gate.tariff, gate.budget, answers.record), data)
+    assert made.equals(draw_one(again, data, np.random.default_rng(3)).frame)
+
+
+def test_no_triple_is_chosen_where_gaussian_noise_alone_keeps_the_promise() -> None:
+    budget = budget_for(Fraction(1), Fraction("1e-6"), "gdp")
+    tariff = Tariff(SCHEMA.coding, Guarantee(), budget.measure)
+    secret = CodedTable.read(people(200_000, 1), SCHEMA)
+    gate = StandInGate(tariff, budget, secret, secret.rows, np.random.default_rng(2))
+    answers = RecordedAnswers(tariff, budget, [], live=gate)
+    PublicBlend().fit(answers, PublicData(SCHEMA, CodedTable.read(people(6000, 0, 0.9), SCHEMA)))
+    assert budget.measure == "gdp" and max(len(m.question.columns) for m in answers.heard) == 2
+
+
+def test_pairs_of_a_column_of_other_people_have_the_stakes_that_they_have_without_a_public_table() -> None:
+    """All pairs of public tables share a drift, which a little noise hides; nobody vouches for these."""
+    rng, truth = np.random.default_rng(4), people(6000, 1)
+    codes = truth.to_numpy().astype(np.uint16)
+    keys: list[tuple[int, ...]] = [*((i,) for i in range(4)), *combinations(range(4), 2)]
+    gate, axes = gate_on(truth, "0.1"), axes_of(SCHEMA, (), recipe="public_blend")
+    noisy = NoisyTables(axes, {k: [gate.measure([axes.question(k)], Fraction(1, 500))[0]] for k in keys}, 6000)
+    prior = PublicPrior(noisy, rng.permutation(codes), unlike=(1,))
+    own, stakes = (
+        dict(zip([(0, 1), (1, 2), (1, 3)], noisy.spread([(0, 1), (1, 2), (1, 3)]), strict=True)),
+        prior.stakes(),
+    )
+    assert max(float(spread.max()) for spread in own.values()) > 0
+    assert all((stakes.spread[k] >= spread).all() for k, spread in own.items())
 
 
 def test_independent_public_columns_are_said_in_the_plan() -> None:

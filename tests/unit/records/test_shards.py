@@ -11,7 +11,15 @@ import pytest
 from hedgerow import records
 from hedgerow.model import base
 from hedgerow.model.base import shard_sizes, shards_of
-from hedgerow.model.records import BlendModel, PairTargets, SupportModel, TreeModel, pair_shares, spanning_forest
+from hedgerow.model.records import (
+    BlendModel,
+    JunctionModel,
+    PairTargets,
+    SupportModel,
+    TreeModel,
+    pair_shares,
+    spanning_forest,
+)
 from hedgerow.model.records.models import ProductModel
 from hedgerow.model.tables import systematic_shards
 from hedgerow.model.trees.row_shares import RowShares
@@ -41,7 +49,7 @@ def a_blend(rows: np.ndarray) -> BlendModel:
     strength = {k: float(np.abs(t - np.outer(t.sum(1), t.sum(0))).sum()) for k, t in pairs.items()}
     tree = TreeModel(margins, {k: pairs[k] for k in spanning_forest(len(SIZES), strength)})
     names = tuple(f"c{i}" for i in range(len(SIZES)))
-    return BlendModel(len(rows), names, SCHEMA.coding, tree, PairTargets(SIZES, pairs))
+    return BlendModel(len(rows), names, SCHEMA.coding, JunctionModel(tree, {}), PairTargets(SIZES, pairs))
 
 
 def distance(frame: pl.DataFrame, rows: np.ndarray) -> float:

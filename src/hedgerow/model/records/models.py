@@ -17,7 +17,7 @@ from hedgerow.counting.plan import leaf_of
 from hedgerow.model.base import SHARD, AbstractModel, Expected, shard_sizes
 from hedgerow.model.constants import BLEND
 from hedgerow.model.records.descent import GroupTargets, PairTargets, Records, descend
-from hedgerow.model.records.tree import JunctionModel, TreeModel
+from hedgerow.model.records.tree import JunctionModel
 from hedgerow.model.tables import Floats, pooled_total, project, rake_rows, systematic_counts, systematic_shards
 from hedgerow.public import Codes, Coding, Marginal, Measurement, code_type, law_of
 
@@ -114,13 +114,13 @@ def fit_product(coding: Coding, one_ways: Sequence[Measurement], *, total: int |
 @final
 @dataclass(frozen=True, eq=False)
 class BlendModel(AbstractDrawnModel):
-    """Records drawn from ``tree``, then moved until their pairs count what ``targets`` say.
+    """Records drawn from ``start``, then moved until their pairs count what ``targets`` say.
 
     Attributes:
         total: the estimated number of records.
         attributes: the names of the columns, in the order of the tree.
         coding: what the columns are made of, joined ones included.
-        tree: where records start.
+        start: a tree, or one with cliques, that records are drawn from first.
         targets: the two-way tables that were measured, denoised.
         sweeps: how often every record is looked at.
     """
@@ -128,7 +128,7 @@ class BlendModel(AbstractDrawnModel):
     total: int
     attributes: tuple[str, ...]
     coding: Coding
-    tree: TreeModel | JunctionModel
+    start: JunctionModel
     targets: PairTargets
     sweeps: int = 4
 
@@ -142,7 +142,7 @@ class BlendModel(AbstractDrawnModel):
         return self._drawn(part, rng, residual), residual
 
     def _drawn(self, n: int, rng: np.random.Generator, over: npt.NDArray[np.float32] | None) -> Mapping[str, Codes]:
-        fitted = descend(self.tree.draw(n, rng), self.targets, rng, sweeps=self.sweeps, over=over)
+        fitted = descend(self.start.draw(n, rng), self.targets, rng, sweeps=self.sweeps, over=over)
         return coded(rng.permutation(fitted), self.attributes, self.coding)
 
 

@@ -5,7 +5,7 @@ tables that a recipe is told to measure and those that intended uses are read fr
 three columns in the tree, chosen through the gate and measured where their noise is small.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -24,6 +24,7 @@ from hedgerow.model.records import (
     BlendModel,
     CrossedModel,
     Records,
+    TreeModel,
     Triple,
     WiderTables,
     counts_of,
@@ -256,20 +257,24 @@ def interaction(table: Floats) -> float:
     return max(far, 0.0) / max(2 * float(table.sum()), 1.0)
 
 
-def quiet_paths(noisy: NoisyTables, price: Price, cost: Fraction) -> list[Triple]:
-    """The paths of the tree, not too wide, whose noise is small when each has ``cost``; none if most are noisy."""
+def quiet_paths(noisy: NoisyTables, tree: TreeModel, price: Price, cost: Fraction) -> list[Triple]:
+    """The paths of ``tree``, not too wide, whose noise is small when each has ``cost``; none if most are noisy."""
     if cost <= 0:
         return []
     sd = sqrt(price.variance(float(cost * (1 - TREE_BLEND.choice_part))))
-    narrow = [k for k in paths(noisy.tree()) if prod(noisy.shape[i] for i in k) <= BLEND.widest_triple]
+    narrow = [k for k in paths(tree) if prod(noisy.shape[i] for i in k) <= BLEND.widest_triple]
     loss = {k: moved(independent(noisy, k), sd) for k in narrow}
     if not narrow or float(np.median(list(loss.values()))) > TREE_BLEND.middle_path_noise:
         return []
     return [k for k in narrow if k not in noisy.tables and loss[k] <= TREE_BLEND.path_noise]
 
 
+MakeModel = Callable[[NoisyTables, Mapping[Triple, Floats]], BlendModel]
+"""Makes the model of noisy tables, with estimates of paths of its tree as cliques."""
+
+
 def with_worst_triples(
-    gate: Answers, noisy: NoisyTables, count: int, cost: Fraction
+    gate: Answers, noisy: NoisyTables, count: int, cost: Fraction, make: MakeModel
 ) -> tuple[BlendModel, NoisyTables, tuple[Triple, ...]]:
     """``count`` times: choose the path that the model misses most, measure it, draw records with it as a clique.
 
@@ -278,9 +283,9 @@ def with_worst_triples(
     noisy tables and the chosen triples.
     """
     cliques: dict[Triple, Floats] = {}
-    model = noisy.model()
+    model = make(noisy, cliques)
     for _ in range(count):
-        open_ = {noisy.axes.question(k): k for k in quiet_paths(noisy, Price(gate.tariff), cost)}
+        open_ = {noisy.axes.question(k): k for k in quiet_paths(noisy, model.start.tree, Price(gate.tariff), cost)}
         if not open_:
             break
         guesses = {q: np.rint(model.expected(q)).astype(np.int64) for q in open_}
@@ -289,15 +294,15 @@ def with_worst_triples(
         (answer,) = gate.measure([worst], cost * (1 - TREE_BLEND.choice_part))
         noisy = noisy.plus({key: answer})
         cliques[key] = estimated(model, noisy, key)
-        model = noisy.model(cliques)
+        model = make(noisy, cliques)
     return model, noisy, tuple(cliques)
 
 
-def with_triples(noisy: NoisyTables, chosen: Sequence[Triple]) -> BlendModel:
+def with_triples(noisy: NoisyTables, chosen: Sequence[Triple], make: MakeModel) -> BlendModel:
     """The model with triples that were chosen, and measured, before."""
     cliques: dict[Triple, Floats] = {}
-    model = noisy.model()
+    model = make(noisy, cliques)
     for key in chosen:
         cliques[key] = estimated(model, noisy, key)
-        model = noisy.model(cliques)
+        model = make(noisy, cliques)
     return model

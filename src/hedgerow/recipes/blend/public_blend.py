@@ -12,15 +12,16 @@ from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import PUBLIC_BLEND
+from hedgerow.model.records import Triple
 from hedgerow.model.tables import Floats, Key
 from hedgerow.public import Budget, Measure, PublicData, Spend, Tariff
 from hedgerow.recipes.base import pair_cells
 from hedgerow.recipes.blend.allocation import Price, Stakes, moved, shares_by_error
 from hedgerow.recipes.blend.axes import Axes
-from hedgerow.recipes.blend.base import AbstractBlend, strong_triples
+from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, strong_triples, with_triples, with_worst_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 from hedgerow.recipes.blend.public_prior import PublicPrior
-from hedgerow.recipes.blend.tree_blend import AskedTables, TreeBlend, one_way_weights, records_of
+from hedgerow.recipes.blend.tree_blend import TRIPLES, AskedTables, TreeBlend, one_way_weights, records_of
 from hedgerow.recipes.blend.trust import (
     FINDINGS,
     Doubt,
@@ -163,14 +164,34 @@ class PublicBlend(AbstractBlend):
         )
         questions = [*(axes.question(k) for k in again), *figures]
         weights = [*again.values(), *(part / len(figures) for _ in figures)]
-        second = gate.measure(questions, gate.left, weights=weights)
+        each, many = self._worst_triples(gate, public, first)
+        second = gate.measure(questions, gate.left - many * each, weights=weights)
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
-        return AskedTables(noisy, chosen, second[len(again) :]), ""
+        worst: tuple[Triple, ...] = ()
+        if many:
+            prior = self._prior(noisy, public).without_unlike()
+            _, noisy, worst = with_worst_triples(gate, noisy, many, each, lambda _, found: prior.model_of_tree(found))
+        return AskedTables(noisy, chosen, second[len(again) :], worst), ""
+
+    def _worst_triples(self, gate: Answers, public: PublicData, first: PublicPrior) -> tuple[Fraction, int]:
+        """What ``tree_blend`` would spend on each triple, and on how many, where records start from a tree as its do.
+
+        Public rows that hold know more of three columns than answers tell.
+        """
+        each = gate.left * Fraction(str(TreeBlend.triple_share)) / TRIPLES
+        grouped = not self.refine or bool(self._group_columns(public))
+        if grouped or gate.tariff.measure == "gdp" or first.rows_hold:
+            return each, 0
+        return each, TRIPLES if quiet_paths(first.noisy, first.tree, Price(gate.tariff), each) else 0
 
     def _made(self, asked: AskedTables, public: PublicData) -> AbstractModel:
         """Records that agree with the public rows and all answers."""
-        prior = self._prior(asked.noisy, public)
-        model = prior.without_unlike().model(self.tail, refine=self.refine, grouped=bool(self._group_columns(public)))
+        prior = self._prior(asked.noisy, public).without_unlike()
+        model: AbstractModel
+        if asked.triples:
+            model = with_triples(asked.noisy, asked.triples, lambda _, found: prior.model_of_tree(found))
+        else:
+            model = prior.model(self.tail, refine=self.refine, grouped=bool(self._group_columns(public)))
         return self.with_tables(model, asked.noisy, asked.required, asked.figures)
 
     def _prior(self, noisy: NoisyTables, public: PublicData) -> PublicPrior:

@@ -11,9 +11,12 @@ from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import BLEND, PUBLIC_BLEND
 from hedgerow.model.records import (
     BlendModel,
+    JunctionModel,
     PairTargets,
     Records,
     SupportModel,
+    TreeModel,
+    Triple,
     fixed_stream,
     stratified,
 )
@@ -112,8 +115,17 @@ class PublicPrior:
         drifts = self._drifts
         means = {k: self._means[k] for k in self._keys if len(k) > 1}
         spread = {k: drifts[k].variance(m) + 1e-3 * m for k, m in means.items()}
+        odd = [(k[0], k[1]) for k in self._strange]  # what is known of these is what is known without public rows
+        spread |= {k: np.maximum(spread[k], own) for k, own in zip(odd, e.spread(odd), strict=True)}
         alone = [d.variance(m) + 1e-3 * m for d, m in zip(self._margin_drifts, self._public_margins, strict=True)]
         return Stakes(e.shape, means, spread, self.margins, alone, predicted)
+
+    def model_of_tree(self, cliques: Mapping[Triple, Floats]) -> BlendModel:
+        """Records of a tree of the estimates, no public row among them; ``cliques``: estimates of paths of it."""
+        e, pairs = self.noisy, {k: t for k, t in self.estimates.items() if len(k) == 2}
+        shares = {k: (t / t.sum()).reshape([e.shape[i] for i in k]) for k, t in cliques.items()}
+        targets = PairTargets(e.shape, pairs, float(e.total), BLEND.descent_power)
+        return BlendModel(e.total, e.axes.names, e.axes.coding, JunctionModel(self.tree, shares), targets)
 
     def model(self, tail: float, *, refine: bool, grouped: bool = False) -> AbstractModel:
         """Public rows and a tail, raked to the estimates; records of a tree of these where few rows are trusted.
@@ -126,13 +138,13 @@ class PublicPrior:
         targets = PairTargets(e.shape, pairs, float(e.total), BLEND.descent_power) if refine and pairs else None
         trusted = self._trust_of_all * min(1.0, len(self.rows) / e.total)
         alike = 1 - len(self._strange) / max(len(pairs), 1)
-        unlike = trusted * alike < PUBLIC_BLEND.support_trust or not (grouped or self._rows_hold(estimates))
+        unlike = trusted * alike < PUBLIC_BLEND.support_trust or not (grouped or self.rows_hold)
         if targets is not None and unlike:
-            return BlendModel(e.total, e.axes.names, e.axes.coding, estimated_tree(e, estimates), targets)
+            return self.model_of_tree({})
         rows, start = linked(self.rows, e.shape, self._foreign, estimates), self._tilted
         extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
         if extra and len(e.axes.names) > 1:
-            rows = np.concatenate([rows, estimated_tree(e, estimates).draw(extra, fixed_stream())])
+            rows = np.concatenate([rows, self.tree.draw(extra, fixed_stream())])
             new = max(PUBLIC_BLEND.tail_weight, 1 - trusted)
             start = np.concatenate([start * (1 - new), np.full(extra, new * start.sum() / extra)])
         sweeps, power = PUBLIC_BLEND.light_raking if refine else PUBLIC_BLEND.full_raking
@@ -162,7 +174,13 @@ class PublicPrior:
             ).ravel()
         return found
 
-    def _rows_hold(self, estimates: Mapping[Key, Floats]) -> bool:
+    @cached_property
+    def tree(self) -> TreeModel:
+        """A tree of the estimates."""
+        return estimated_tree(self.noisy, self.estimates)
+
+    @cached_property
+    def rows_hold(self) -> bool:
         """Whether the answers bear all public relations out, or else their pairs are nearer than an estimated tree's.
 
         What rows know of three columns is worth keeping as far as they are right about two.  Chance is taken out of
@@ -171,7 +189,7 @@ class PublicPrior:
         if self._trust_of_all >= _BORNE_OUT and not self._foreign:
             return True
         pairs, total = [(k[0], k[1]) for k in self._keys if len(k) == 2], float(self.noisy.total)
-        tree = tree_pairs(estimated_tree(self.noisy, estimates), pairs)
+        tree, estimates = tree_pairs(self.tree, pairs), self.estimates
         far = sum(float(np.abs(self._said[k] - estimates[k]).sum()) for k in pairs)
         return far <= sum(float(np.abs(total * tree[k] - estimates[k]).sum()) for k in pairs)
 

@@ -23,7 +23,7 @@ from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, with_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 from hedgerow.recipes.blend.signs import Signs, beyond_chance, in_threes, sides_of, sign_question
 
-_TRIPLES = 3  # where the job names no number
+TRIPLES = 3  # where the job names no number
 
 
 @final
@@ -134,10 +134,10 @@ class TreeBlend(AbstractBlend):
         wanted = replace(public, figures=tuple(f for f in public.figures if f.formula is None or like))
         figures = self._figures(axes, wanted, like or {}, noisy.margins(), price, float(part))
         kept_figures = part if figures else Fraction(0)
-        wished = _TRIPLES if self.triples is None else self.triples
+        wished = TRIPLES if self.triples is None else self.triples
         each = self._part(self.triple_share) * left / max(wished, 1)
         choosing = gate.tariff.measure != "gdp"  # which has no law but the Gaussian
-        triples = wished if choosing and quiet_paths(noisy, price, each) else 0
+        triples = wished if choosing and quiet_paths(noisy, noisy.tree(), price, each) else 0
         rest = left - kept - kept_figures - triples * each
         if noisy.pairs():
             noisy = self._second_look(gate, noisy, rest, first)
@@ -148,7 +148,7 @@ class TreeBlend(AbstractBlend):
             answers = gate.measure([noisy.axes.question(k) for k in required], kept)
             noisy = noisy.plus(dict(zip(required, answers, strict=True)))
         told = gate.measure(figures, kept_figures) if figures else ()
-        model, noisy, keys = with_worst_triples(gate, noisy, triples, each)
+        model, noisy, keys = with_worst_triples(gate, noisy, triples, each, NoisyTables.model)
         return AskedTables(noisy, required, told, keys, model)
 
     def _resolutions(
@@ -290,7 +290,7 @@ class AskedTables:
 
 def records_of(asked: AskedTables) -> AbstractModel:
     """Records that agree with all answers, without a public table."""
-    model = asked.model or with_triples(asked.noisy, asked.triples)
+    model = asked.model or with_triples(asked.noisy, asked.triples, NoisyTables.model)
     return AbstractBlend.with_tables(model, asked.noisy, asked.required, asked.figures)
 
 
