@@ -138,6 +138,21 @@ def test_a_job_on_a_server_is_planned_beside_a_public_file_without_asking_the_se
     assert job.plan().requests and "secret" not in repr(job.confidential)
 
 
+@pytest.mark.parametrize("place", ["postgresql://nowhere/office#people", "spark:office.people"])
+def test_a_cap_without_an_order_is_refused_when_it_is_planned_not_when_it_is_run(place: str) -> None:
+    """Before Spark is started, which takes seconds, and before anybody has read a plan that cannot be run."""
+    told: dict[str, Any] = {"schema": hr.Schema.loads(SCHEMA), "budget": hr.Budget(2), "recipe": "independent"}
+    unit = hr.Person("id", rows=2)
+    with pytest.raises(JobError, match="stand in no order that\\nsays which.* order = 'date'"):
+        hr.Job(confidential=hr.Confidential(place, unit=unit), **told)
+    hr.Job(confidential=hr.Confidential(place, unit=replace(unit, order="pay")), **told)
+    hr.Job(confidential=hr.Confidential(place), **told)
+    hr.Job(confidential=hr.Confidential(TABLE, name="people", unit=unit), **told)
+    with pytest.raises(JobError, match="'race' is protected"):
+        by_race = hr.Confidential(place, unit=replace(unit, order="race"), relation="label-change")
+        hr.Job(confidential=replace(by_race, public_columns=("sex",)), **told)
+
+
 def test_the_confidential_file_by_its_address_is_no_public_table(tmp_path: Path) -> None:
     """Spark reads file:///... too; nothing of it may be read as public, and Spark is not asked."""
     place = tmp_path / "all people.parquet"
