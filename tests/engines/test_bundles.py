@@ -102,6 +102,22 @@ def test_every_engine_makes_the_same_bundle(places: dict[str, Any], tape: Any, t
         assert other == first, name
 
 
+@pytest.mark.thorough
+def test_every_engine_attaches_the_same_labels(places: dict[str, Any], tape: Any, tmp_path: Path) -> None:
+    """By leaves of a tree on joined columns, under label-change: people are capped by a public column."""
+    given: dict[str, Any] = {"public": hr.Public(TABLE.sample(500, seed=2), provenance="made up"), "outside": 1.0}
+    given["target"] = hr.Target(TABLE.select("sex", "area", "pay"))
+    bundles = {}
+    for name, place in places.items():
+        (tmp_path / name).mkdir()
+        tape()
+        recipe = hr.recipes.GuidedTree(columns=["race"])
+        bundles[name] = made(place, ENGINES.get(name, ""), tmp_path / name, recipe, **given)
+    first = bundles.pop("frame")
+    assert {"measurements.parquet", "records.parquet"} < set(first)
+    assert all(other == first for other in bundles.values()), [n for n, b in bundles.items() if b != first]
+
+
 def test_an_engine_that_cannot_count_the_table_is_refused(tmp_path: Path) -> None:
     TABLE.write_csv(tmp_path / "table.csv")
     for engine in ("duckdb", "postgresql"):
