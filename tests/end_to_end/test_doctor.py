@@ -76,11 +76,38 @@ def test_every_extra_that_is_named_can_be_installed() -> None:
     assert {extra for *_, extra in doctor.EXTRAS} <= set(project["optional-dependencies"])
 
 
-def test_spark_without_java_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def _a_java(folder: Path, version: str) -> str:
+    """A home of Java whose program says that it is of this version."""
+    (folder / "bin").mkdir(parents=True)
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2024-01-16' >&2\n")
+    program.chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+def test_spark_without_a_java_that_it_can_start_with_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     pytest.importorskip("pyspark")
-    monkeypatch.setattr(doctor, "_java", lambda: False)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
     code, _, found = _findings("--no-kernels")
-    assert code == 2 and "no Java" in found["spark"]["said"]
+    assert code == 2 and "no Java was found" in found["spark"]["said"] and "17" in found["spark"]["cure"]
+    for version, due in (("1.8.0_392", "is 8"), ("11.0.22", "is 11"), ("17.0.9", ""), ("21", "")):
+        monkeypatch.setenv("JAVA_HOME", _a_java(tmp_path / version, version))
+        assert doctor._java().endswith(due) and bool(doctor._java()) == bool(due)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    assert "JAVA_HOME" in doctor._java(), "Spark looks nowhere else"
+
+
+def test_a_disk_that_is_full_is_a_finding_not_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object, **more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hedgerow.api.job.Job.run", full)
+    code, _, found = _findings()
+    assert code == 2 and "No space left" in found["kernels"]["said"] and "NUMBA_CACHE_DIR" in found["kernels"]["cure"]
 
 
 def test_without_a_cache_it_is_said_and_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:

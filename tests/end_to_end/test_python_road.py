@@ -210,6 +210,23 @@ def test_a_mistake_in_what_is_public_books_nothing(
     assert not (tmp_path / "release.run").exists()
 
 
+def test_memory_that_runs_out_is_told_in_words_and_the_run_goes_on_at_no_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does where memory_gb allows what no machine has: a plan of 800 GB passed, was paid, and broke off raw."""
+
+    def short(*args: object, **more: object) -> None:
+        raise MemoryError("Unable to allocate 74.7 GiB")
+
+    job = make(tmp_path, recipe=hr.recipes.Independent(), memory_gb=2000)
+    with monkeypatch.context() as patch:
+        patch.setattr("hedgerow.pipeline.write_copies", short)
+        with pytest.raises(JobError, match=r"(?s)^Memory ran out.*resume=True"):
+            job.run()
+    paid = spends(tmp_path)
+    assert paid and job.run(resume=True).verify() and spends(tmp_path) == paid
+
+
 def test_the_steward_sees_what_the_commands_show(tmp_path: Path) -> None:
     job = make(tmp_path)
     job.run(forecast=False)

@@ -2,10 +2,12 @@
 
     python -m tests.engines.on_cluster MASTER TABLE FOLDER MARKER
 
-The first process of a worker that comes to count hangs there, and has left its number in MARKER.
+A process of a worker hangs in the second count of the run, when codes are kept on both workers and the first answer
+has been given, and has left its number in MARKER.
 """
 
 import sys
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,12 +20,14 @@ from tests.engines.failing import HangsOnce
 from tests.engines.test_bundles import RECIPES, made
 
 SHARD = 200
+SECOND = 5
+"""Which work given to workers is the second count: a fingerprint, codes, a cap and a count are before."""
 
 
 def main(master: str, table: str, folder: str, marker: str) -> None:
     """Make the release, in FOLDER/release."""
-    quiet = spark._quiet
-    spark._quiet = lambda work: HangsOnce(Path(marker), quiet(work))
+    quiet, works = spark._quiet, count(1)
+    spark._quiet = lambda work: HangsOnce(Path(marker), quiet(work)) if next(works) == SECOND else quiet(work)
     entropy.os = SimpleNamespace(urandom=np.random.default_rng(11).bytes)  # type: ignore[assignment]
     base.SHARD = SHARD
     spark.session(master).conf.set("spark.sql.shuffle.partitions", "3")

@@ -102,6 +102,22 @@ def test_every_engine_makes_the_same_bundle(places: dict[str, Any], tape: Any, t
         assert other == first, name
 
 
+@pytest.mark.thorough
+def test_every_engine_attaches_the_same_labels(places: dict[str, Any], tape: Any, tmp_path: Path) -> None:
+    """By leaves of a tree on joined columns, under label-change: people are capped by a public column."""
+    given: dict[str, Any] = {"public": hr.Public(TABLE.sample(500, seed=2), provenance="made up"), "outside": 1.0}
+    given["target"] = hr.Target(TABLE.select("sex", "area", "pay"))
+    bundles = {}
+    for name, place in places.items():
+        (tmp_path / name).mkdir()
+        tape()
+        recipe = hr.recipes.GuidedTree(columns=["race"])
+        bundles[name] = made(place, ENGINES.get(name, ""), tmp_path / name, recipe, **given)
+    first = bundles.pop("frame")
+    assert {"measurements.parquet", "records.parquet"} < set(first)
+    assert all(other == first for other in bundles.values()), [n for n, b in bundles.items() if b != first]
+
+
 def test_an_engine_that_cannot_count_the_table_is_refused(tmp_path: Path) -> None:
     TABLE.write_csv(tmp_path / "table.csv")
     for engine in ("duckdb", "postgresql"):
@@ -136,6 +152,21 @@ def test_a_job_on_a_server_is_planned_beside_a_public_file_without_asking_the_se
         outside=1,
     )
     assert job.plan().requests and "secret" not in repr(job.confidential)
+
+
+@pytest.mark.parametrize("place", ["postgresql://nowhere/office#people", "spark:office.people"])
+def test_a_cap_without_an_order_is_refused_when_it_is_planned_not_when_it_is_run(place: str) -> None:
+    """Before Spark is started, which takes seconds, and before anybody has read a plan that cannot be run."""
+    told: dict[str, Any] = {"schema": hr.Schema.loads(SCHEMA), "budget": hr.Budget(2), "recipe": "independent"}
+    unit = hr.Person("id", rows=2)
+    with pytest.raises(JobError, match="stand in no order that\\nsays which.* order = 'date'"):
+        hr.Job(confidential=hr.Confidential(place, unit=unit), **told)
+    hr.Job(confidential=hr.Confidential(place, unit=replace(unit, order="pay")), **told)
+    hr.Job(confidential=hr.Confidential(place), **told)
+    hr.Job(confidential=hr.Confidential(TABLE, name="people", unit=unit), **told)
+    with pytest.raises(JobError, match="'race' is protected"):
+        by_race = hr.Confidential(place, unit=replace(unit, order="race"), relation="label-change")
+        hr.Job(confidential=replace(by_race, public_columns=("sex",)), **told)
 
 
 def test_the_confidential_file_by_its_address_is_no_public_table(tmp_path: Path) -> None:

@@ -96,11 +96,13 @@ def test_a_worker_killed_in_the_middle_changes_no_byte_of_the_release(
         **os.environ,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(tmp_path / "local"),
+        "PYSPARK_SUBMIT_ARGS": "--conf spark.shuffle.io.retryWait=1s pyspark-shell",  # a lost worker's files
         "PYTHONPATH": path,
     }
     with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as driver:
         try:
             at = within(300, "nobody came to count", lambda: marker.exists() and marker.read_text())
+            assert len([*there.glob("release.run/answer-*.json")]) == 1, "one answer was given"
             killed(worker_of(int(at), workers))
             said = driver.communicate(timeout=300)[0]
         finally:

@@ -1,8 +1,13 @@
 """A database gives the counts of a frame, value by value, and says nothing of what it holds."""
 
 import itertools
+import os
+import signal
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -18,7 +23,7 @@ from hedgerow.errors import JobError, TableMismatch
 from hedgerow.private.local import LocalCounter
 from hedgerow.public import TOTAL, CodedColumn, Coding, Guarantee, Marginal
 from hedgerow.public.files import open_source
-from tests.engines.world import in_postgresql, table
+from tests.engines.world import in_duckdb, in_postgresql, table
 from tests.unit.counting.worlds import World, coding_of, worlds
 
 NUMBERS = itertools.count()
@@ -139,3 +144,35 @@ def test_postgresql_gives_the_counts_of_a_frame(database: str, world: World) -> 
     counter: Any = SqlCounter(PostgreSql(in_postgresql(world.table, database, name)), world.coding, Guarantee())
     here = count(world.questions, world.table, world.coding)
     assert np.array_equal(np.concatenate([*here, np.zeros(0, np.int64)]), counter.count(plan))
+
+
+SPILLED = """
+import os, sys, tempfile
+from pathlib import Path
+from hedgerow.engines.duckdb import DuckDb
+database = DuckDb(sys.argv[1])
+database.run("SET memory_limit = '40MB'")
+database.run("CREATE TEMPORARY TABLE t AS SELECT 'secret-' || (i * 7919 % 1000003) AS v FROM range(3000000) AS q(i)")
+(folder,) = Path(tempfile.gettempdir()).iterdir()
+held = sum(f.read_bytes().count(b"secret-") for f in folder.iterdir())
+print(oct(folder.stat().st_mode & 0o777), held > 1000, flush=True)
+if sys.argv[2] != "end":
+    os.kill(os.getpid(), int(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell, and signals")
+@pytest.mark.parametrize("end", ["end", str(int(signal.SIGTERM)), str(int(signal.SIGKILL))])
+def test_what_duckdb_wrote_for_a_while_goes_with_the_process_even_if_that_is_killed(tmp_path: Path, end: str) -> None:
+    """DuckDB writes values as they are; the folder is for its owner alone."""
+    place, scratch = in_duckdb(table(50), tmp_path / "t.db"), tmp_path / "scratch"
+    scratch.mkdir()
+    line = [sys.executable, "-c", SPILLED, place, end]
+    env = {**os.environ, "TMPDIR": str(scratch)}
+    ran = subprocess.run(line, env=env, capture_output=True, text=True, check=False)
+    assert ran.stdout == "0o700 True\n", ran.stderr
+    assert ran.returncode == (0 if end == "end" else -int(end))
+    late = monotonic() + 20
+    while list(scratch.iterdir()) and monotonic() < late:
+        sleep(0.05)
+    assert list(scratch.iterdir()) == [], "values lie there in the clear"

@@ -139,7 +139,14 @@ class Job(JobValues):
             raise JobError(
                 f"run takes the folder of the release, as in job.run('release/'); got {folder!r}. {NOTHING}"
             )
-        place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm or _warn, watch=watch)
+        try:
+            place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm or _warn, watch=watch)
+        except MemoryError as short:
+            raise JobError(
+                "Memory ran out. Take fewer columns or bins, or a machine with more: a plan that needs more than\n"
+                "there is passes only where memory_gb says so. If a run had begun, what it was answered is saved:\n"
+                "go on at no cost with --resume (in Python: job.run(..., resume=True))."
+            ) from short
         return Release(place, job=self)
 
     def steward_report(

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +23,7 @@ from hedgerow.cli import show
 from hedgerow.errors import HedgerowError
 
 LEAST_MEMORY = 2 * 10**9  # a job of a million rows and fifteen columns takes about half of it
+JAVA = 17  # the least that Spark 4 starts with
 EXTRAS = (  # what it is for, the module, the distribution, the extra
     ("tables in DuckDB", "duckdb", "duckdb", "sql"),
     ("a ledger or tables on PostgreSQL", "psycopg", "psycopg", "postgres"),
@@ -122,15 +125,24 @@ def _engines() -> Iterator[Diagnosis]:
         except Exception as fault:  # a broken library may raise anything
             yield Diagnosis(extra, "wrong", f"{name} is installed and does not load ({type(fault).__name__})", cure)
             continue
-        if module == "pyspark" and not _java():
-            yield Diagnosis(extra, "wrong", f"{said}, but no Java was found", "apt install openjdk-17-jre-headless")
+        if module == "pyspark" and (lacking := _java()):
+            yield Diagnosis(extra, "wrong", f"{said}, but {lacking}", "apt install openjdk-17-jre-headless")
         else:
             yield Diagnosis(extra, "ok", said)
 
 
-def _java() -> bool:
+def _java() -> str:
+    """What keeps Spark 4 from starting with the Java that it will take; nothing if all is well."""
     home = os.environ.get("JAVA_HOME")
-    return bool(shutil.which("java") or (home and Path(home, "bin", "java").exists()))
+    found = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
+    if not found:
+        return f"JAVA_HOME is {home}, and there is no Java in it" if home else "no Java was found"
+    try:
+        said = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
+    except (OSError, subprocess.SubprocessError):
+        return f"{found} does not run"
+    told = re.search(r'version "(?:1\.)?(\d+)', said)
+    return f"it needs Java {JAVA}, and {found} is {told[1]}" if told and int(told[1]) < JAVA else ""
 
 
 def _ledger(url: str) -> Diagnosis:
@@ -160,6 +172,10 @@ def _kernels(watch: Callable[[str], None]) -> Diagnosis:
                 job.run(Path(folder) / "release" / name)
             except HedgerowError as wrong:
                 return Diagnosis("kernels", "wrong", f"{name} does not run here: {str(wrong).splitlines()[0]}")
+            except OSError as wrong:  # as from a full disk; the made-up table has nothing to hide
+                said = f"what {name} needs cannot be compiled and kept ({wrong.strerror or wrong})"
+                cure = "export NUMBA_CACHE_DIR=FOLDER   (a folder that only you can write, with room for 10 MB)"
+                return Diagnosis("kernels", "wrong", said, cure)
     spent = time.process_time() - began
     kept = "kept for all later commands" if _cache() else "not kept: no folder can be written"
     said = f"every recipe with loops ran on a made-up table ({spent:.0f} s of CPU); what was compiled is {kept}"

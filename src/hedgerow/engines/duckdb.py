@@ -1,8 +1,10 @@
 """Tables in a DuckDB file, counted by DuckDB."""
 
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, final
 from weakref import finalize
 
@@ -32,7 +34,7 @@ class DuckDb:
             raise MissingExtra(needed_for="Counting in DuckDB", extra="sql") from None
         path, _, table = name.removeprefix("duckdb:").rpartition("#")
         spill = tempfile.mkdtemp(prefix="hedgerow-")  # for its owner alone; never beside the database or the release
-        finalize(self, shutil.rmtree, spill, ignore_errors=True)
+        finalize(self, _removed, spill, _watched(spill))
         self.name, self.table = name, "confidential." + ".".join(map(quoted, table.split(".")))
         self._db: Any = duckdb.connect(config={"temp_directory": spill, "autoinstall_known_extensions": False})
         try:
@@ -77,3 +79,21 @@ class DuckDb:
         self._db.register("incoming", frame.to_arrow())
         self._db.execute(f"CREATE TEMPORARY TABLE {name} AS SELECT * FROM incoming")
         self._db.unregister("incoming")
+
+
+def _watched(folder: str) -> Any:
+    """A process that removes ``folder`` when this one ends, even if it is killed; none where there is no shell.
+
+    It waits for the end of its input, which this process holds open as long as it lives.
+    """
+    with suppress(OSError):
+        line = ["/bin/sh", "-c", 'cat; rm -rf -- "$1"', "sh", folder]
+        none = subprocess.DEVNULL
+        return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=none, stderr=none, start_new_session=True)
+    return None
+
+
+def _removed(folder: str, watcher: Any) -> None:
+    if watcher is not None:
+        watcher.communicate()
+    shutil.rmtree(folder, ignore_errors=True)

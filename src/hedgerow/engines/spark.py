@@ -38,6 +38,7 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
+    "spark.log.level": "OFF",  # from the start on
     "spark.io.encryption.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a row's folder would decide for all
@@ -90,7 +91,7 @@ class SparkCounter:
         if coder.guarantee.person:
             firsts = [col("person"), *(col(c).asc_nulls_last() for c in ("number", "text")), col("codes")]
             rows = _of_rows(self._frame, coder.needed, coder.rows, _ROW)
-            ordered = rows.repartition("person").sortWithinPartitions(*firsts)
+            ordered = rows.repartition(_brought_to(rows), "person").sortWithinPartitions(*firsts)
             pieces = _mapped(ordered.select("person", "codes"), coder.cap, _PIECE)
         else:
             pieces = _of_rows(self._frame, coder.needed, coder.code, _PIECE)
@@ -261,6 +262,17 @@ def header(frame: Any) -> tuple[str, ...]:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _brought_to(rows: Any) -> int:
+    """How many partitions people are brought together in: as many as rows come in, or cores to count them.
+
+    Spark's own number, 200, is the most: each request begins a Python task for every one, however few the rows.
+    """
+    spark = rows.sparkSession
+    there: int = max(rows.rdd.getNumPartitions(), spark.sparkContext.defaultParallelism)
+    most = spark.conf.get("spark.sql.shuffle.partitions")
+    return min(there, int(most)) if most.isdigit() else there  # "auto", as some offer
 
 
 def _forget(frame: Any) -> None:

@@ -181,12 +181,33 @@ class JobValues:
                 f"and is a column of the schema as well. Take [columns.{part.count}] out of it, or leave count out.",
             )
         self._people_fit()
-        self.engine.of(self.confidential.table)  # one that cannot count this table is refused here
-        self.guarantee  # noqa: B018  a promise that cannot be made is refused here
+        self._order_fits(self.engine.of(self.confidential.table))  # one that cannot count this table is refused here
         if self.schema.is_resolved:
             self.schema.shape(self.guarantee.public_columns)
             for use in self.uses:
                 use.check(self.schema)
+
+    def _order_fits(self, engine: str) -> None:
+        """Which rows of a person count is said by a column where rows stand in no order, and by no protected one.
+
+        Engines refuse the same; here a plan does, before Spark is started or a server asked.
+        """
+        unit, promise = self.confidential.unit, self.guarantee  # a promise that cannot be made is refused here
+        all_count = bool(self.recipe.career_time) or bool(self.target and self.target.person)
+        if not isinstance(unit, Person) or all_count:
+            return
+        refuse(
+            engine in ("postgresql", "spark") and not unit.order,
+            f"Of a person {unit.rows} rows count, and in a table that {engine} counts rows stand in no order that\n"
+            "says which. Name a column whose values do: [confidential] order = 'date' (in Python: Person('id',\n"
+            "rows=4, order='date')).",
+        )
+        protected = promise.relation == "label-change" and unit.order not in promise.public_columns
+        refuse(
+            bool(unit.order and promise.public_columns) and protected,
+            f"Under label-change {unit.order!r} is protected, and it would say which rows of a person count. Order\n"
+            "by a public column of the schema, or choose relation = 'replace-one'.",
+        )
 
     def _people_fit(self) -> None:
         """Labels once per person: who is protected is who gets a label, counted once."""
