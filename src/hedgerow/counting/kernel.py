@@ -1,14 +1,13 @@
 """The inner loops of counting: codes in, cell counts out.
 
-``count_tile`` serves blocks of up to 65,536 cells.  It takes the rows a few at a time: one sweep per
-column builds their 16-bit cell numbers, then each cell number adds one to a small histogram.  What makes
-it fast: the sweeps run on vector registers; four cell numbers are unpacked from one 64-bit word; two
-16-bit histograms take turns, so that equal neighbours do not wait for each other; and both stay in the
-processor's first cache until the tile is done.  ``count_wide`` serves everything larger.
-
-Nothing here checks its input: ``plan.py`` does, before every call.
+``count_tile`` serves blocks of up to 65,536 cells.  It takes the rows a few at a time: one sweep per column builds
+their 16-bit cell numbers, then each cell number adds one to a small histogram.  What makes it fast: the sweeps run on
+vector registers; four cell numbers are unpacked from one 64-bit word; two 16-bit histograms take turns, so that equal
+neighbours do not wait for each other; and both stay in the processor's first cache until the tile is done.
+``count_wide`` serves everything larger.  Nothing here checks its input: ``plan.py`` does, before every call.
 """
 
+from contextlib import ContextDecorator, suppress
 from typing import Any
 
 import numpy as np
@@ -19,30 +18,33 @@ CHUNK = 1024
 TILE = 127 * CHUNK  # a histogram gets half of a tile's rows, 65,024: 16 bits never overflow
 NARROW = 1 << 16  # the most cells that 16 bits can number
 
-_ONE, _MASK = np.uint16(1), np.uint64(0xFFFF)
-_16, _32, _48 = np.uint64(16), np.uint64(32), np.uint64(48)
+_ONE, _MASK, _16, _32, _48 = np.uint16(1), np.uint64(0xFFFF), np.uint64(16), np.uint64(32), np.uint64(48)
 _Numbers = npt.NDArray[np.int64]
 
 
 def compiled(loop: Any) -> Any:
     """``loop`` as machine code, made on first use and kept beside the package or in the user's cache.
 
-    When neither can be written it is made anew in every process: a directory that others can write, such
-    as /tmp, would let them put their code in place of ours.
+    Where neither can be written, or the disk is full, it is made anew in every process: a directory that others can
+    write, such as /tmp, would let them put their code in place of ours.
     """
-    try:
-        return njit(nogil=True, cache=True)(loop)
-    except RuntimeError:
-        return njit(nogil=True)(loop)
+    made = njit(nogil=True)(loop)
+    with suppress(RuntimeError):
+        made.enable_caching()
+        made._cache.save_overload = _Unless(OSError)(made._cache.save_overload)  # noqa: SLF001  no other door
+    return made
+
+
+class _Unless(ContextDecorator, suppress):
+    """A function that is decorated by it gives nothing where it raises such an error."""
 
 
 @compiled
 def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tally: _Numbers) -> None:
     """Add up to TILE rows to ``tally``, the counts of all cells of all blocks.
 
-    Each line of ``rows`` has the codes of one column.  Block b owns the cells from starts[b] to
-    starts[b + 1] and the terms, one or more, from ends[b] to ends[b + 1]; a term is (line, stride), and a
-    row's cell in the block is the sum of code x stride.
+    Each line of ``rows`` has the codes of one column.  Block b owns the cells from starts[b] to starts[b + 1] and the
+    terms, one or more, from ends[b] to ends[b + 1]; a term is (line, stride), a row's cell the sum of code x stride.
     """
     cell = np.empty(CHUNK, np.uint16)
     four = cell.view(np.uint64)
@@ -68,8 +70,7 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
         block = tally[starts[b] : starts[b + 1]]
         for c in range(len(block)):
             block[c] += np.int64(even[c]) + np.int64(odd[c])
-        even[: len(block)] = 0
-        odd[: len(block)] = 0
+        even[: len(block)], odd[: len(block)] = 0, 0
 
 
 @compiled

@@ -28,10 +28,19 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path / "site"
 
 
-def run(installed: Path, home: Path) -> str:
+FULL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+"""
+
+
+def run(installed: Path, home: Path, before: str = "") -> str:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "XDG_"))}
     environment = kept | {"PYTHONPATH": str(installed), "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
-    ran = subprocess.run([sys.executable, "-c", COUNT], env=environment, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", before + COUNT], env=environment, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()
 
@@ -48,6 +57,13 @@ def test_without_any_place_to_write_it_compiles_every_time(installed: Path, tmp_
     nowhere = tmp_path / "file"
     nowhere.touch()
     assert run(installed, nowhere).startswith("[0, 2, 1]")
+
+
+def test_on_a_full_disk_it_compiles_every_time(installed: Path, tmp_path: Path) -> None:
+    """No file may have a byte, which is what a quota does; folders can be made."""
+    home = tmp_path / "home"
+    home.mkdir()
+    assert run(installed, home, FULL) == run(installed, home, FULL) == "[0, 2, 1] 0 1"
 
 
 def test_importing_hedgerow_imports_no_compiler_and_sets_nothing() -> None:
