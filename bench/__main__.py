@@ -143,10 +143,14 @@ def costs(found: Any) -> Lines:
     """CPU seconds and memory against rows, and columns and recipe where there are some."""
     lines = found if isinstance(found, list) else [found]
     names = [n for n in ("recipe", "rows", "columns") if n in lines[0]]
+    ways = [w for w in ("", "prototype ") if f"{w}cpu" in lines[0]]
     yield from _table(
-        (*names, "CPU s", "MB"),
+        (*names, *(f"{w}{unit}" for w in ways for unit in ("CPU s", "MB"))),
         *(
-            (*(f"{x[n]:,}" if n != "recipe" else x[n] for n in names), f"{x['cpu']:.1f}", f"{x['mb']:,.0f}")
+            (
+                *(f"{x[n]:,}" if n != "recipe" else x[n] for n in names),
+                *(figure for w in ways for figure in (f"{x[f'{w}cpu']:.1f}", f"{x[f'{w}mb']:,.0f}")),
+            )
             for x in lines
         ),
     )
@@ -172,9 +176,8 @@ PIECES = {
     "draw": Piece(PARTS[1], ("bench.draw", "300000", "30"), draw, ("bench.draw", "1000000", "60")),
     "rows": Piece(
         PARTS[2],
-        ("bench.rows",),
-        _titled("All pairs of 15 columns of a Parquet file (`bench/rows.py`); bar at 10^8 20 CPU-s, 4 GB:", costs),
         ("bench.rows", "--most", "100000000"),
+        _titled("All pairs of 15 columns of a Parquet file (`bench/rows.py`); bar at 10^8 20 CPU-s, 4 GB:", costs),
     ),
     "scale": Piece(
         PARTS[2],
