@@ -18,6 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 _WHOLE = ir.IntType(32)
+_UNROLLED = 16  # numbers, in fours
 
 
 @final
@@ -83,8 +84,13 @@ def _line(work: Callable[[_Lanes], None]) -> Callable[[Any, Any, Any, Any], Any]
         def bit(which: int) -> Any:
             return builder.and_(n, ir.Constant(n.type, which))
 
-        with cgutils.for_range(builder, builder.lshr(n, ir.Constant(n.type, 2))) as loop:
-            work(_Lanes(emitted, 4, builder.shl(loop.index, ir.Constant(n.type, 2))))
+        for k in range(0, _UNROLLED, 4):  # one after another: a loop of so few turns is mostly its own bookkeeping
+            with builder.if_then(builder.icmp_unsigned(">=", n, ir.Constant(n.type, k + 4)), likely=k == 0):
+                work(_Lanes(emitted, 4, ir.Constant(n.type, k)))
+        with builder.if_then(builder.icmp_unsigned(">=", n, ir.Constant(n.type, _UNROLLED + 4)), likely=False):
+            fours = builder.lshr(n, ir.Constant(n.type, 2))
+            with cgutils.for_range(builder, fours, ir.Constant(n.type, _UNROLLED // 4)) as loop:
+                work(_Lanes(emitted, 4, builder.shl(loop.index, ir.Constant(n.type, 2))))
         with builder.if_then(builder.icmp_unsigned("!=", bit(2), ir.Constant(n.type, 0))):
             work(_Lanes(emitted, 2, bit(~3)))
         with builder.if_then(builder.icmp_unsigned("!=", bit(1), ir.Constant(n.type, 0))):
