@@ -132,7 +132,7 @@ class _Boosting:
         return self.rest
 
     def steps(self, nodes: int, leaf: npt.NDArray[np.uint32]) -> npt.NDArray[np.float32]:
-        """The damped Newton step of every node; scores move by that of their leaf before residuals are asked again."""
+        """The damped Newton step of every node; scores move by that of their leaf when residuals are asked again."""
         top, bottom = np.zeros((2, nodes, self.rest.shape[1]))
         _gradient_sums(leaf, self.rest, self.labels, self.own, top, bottom)
         top, bottom = top[:, : self.label_count], bottom[:, : self.label_count]
@@ -170,7 +170,10 @@ def _chained(trees: Sequence[tuple[BinaryTree, npt.NDArray[np.float32]]]) -> tup
     """
     label_count = trees[0][1].shape[1] if trees else 0
     first = np.cumsum([0, *(trees[0][0].sizes if trees else ())], dtype=np.uint64)
-    masks, steps = np.zeros((len(trees), int(first[-1])), np.uint32), np.zeros((len(trees), 32, label_count), np.float32)
+    masks, steps = (
+        np.zeros((len(trees), int(first[-1])), np.uint32),
+        np.zeros((len(trees), 32, label_count), np.float32),
+    )
     used = [np.zeros(0, np.uint64)]
     for i, (tree, step) in enumerate(trees):
         columns, masks[i], leaves = _masks(tree)

@@ -229,7 +229,7 @@ def raked(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
     The noise stays in them.  For replicates: what the prior kept of itself against the counts shows there.
     """
     out = shares.copy()
-    fitted = _sums(out, counts[0])[0] if counts else None
+    fitted = _sums(out, counts[0])[0] if counts else np.zeros(0)
     for _ in range(GUIDED_TREE.mode_sweeps):
         for e, then in zip(counts, (*counts[1:], *counts[:1]), strict=True):
             step = np.log(np.maximum(e.counts, 0.5) / np.maximum(fitted, 0.5))
@@ -360,6 +360,28 @@ class LeafRows:
     many: Floats | None = None
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class LeafCells:
+    """How many target rows have a code, by leaf: the (leaf, code) pairs of one attribute that occur."""
+
+    leaf: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int64]
+    many: npt.NDArray[Any]
+
+    @classmethod
+    def of(
+        cls, leaf: npt.NDArray[Any], leaves: int, codes: npt.NDArray[Any], size: int, many: Floats | None = None
+    ) -> "LeafCells":
+        """Of rows with these leaves and codes; each counts as ``many``, or once."""
+        pair, held = count_cells(leaf.astype(np.int64) * size + codes, leaves * size, many)
+        return cls(pair // size, pair % size, held)
+
+    def merged(self, of_leaf: npt.NDArray[np.int64], leaves: int, size: int) -> "LeafCells":
+        """The same of larger leaves: leaf i belongs to ``of_leaf[i]``."""
+        return LeafCells.of(of_leaf[self.leaf], leaves, self.code, size, self.many.astype(np.float64))
+
+
 def count_cells(
     cells: npt.NDArray[np.int64], size: int, many: Floats | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
@@ -386,17 +408,24 @@ def expected_error(
     left of its variance, p, to p w / (p + w).  As the labels of a group add up to a known number of rows, noise
     counts for one label less.
     """
-    rows_in = np.bincount(rows.leaf, rows.many, minlength=len(rows.shares)).astype(np.float64)
-    chance = rows_in[:, None] * rows.shares * (1 - rows.shares)
+    leaves = len(rows.shares)
+    cells = [LeafCells.of(rows.leaf, leaves, c, n, rows.many) for c, n in zip(code_rows, sizes, strict=True)]
+    return cells_error(cells, rows.shares, rows.variance, sizes, tables)
+
+
+def cells_error(
+    cells: Sequence[LeafCells], shares: Floats, variance: float, sizes: Sequence[int], tables: Sequence[float | None]
+) -> float:
+    """``expected_error`` of rows that were counted: in all ``cells``, each of one attribute, they are the same."""
+    rows_in = np.bincount(cells[0].leaf, cells[0].many, minlength=len(shares)).astype(np.float64)
+    chance = rows_in[:, None] * shares * (1 - shares)
     one_less = 1 - 1 / chance.shape[1]
-    learnt = chance**2 / np.maximum(chance + one_less * rows.variance, 1e-12)
+    learnt = chance**2 / np.maximum(chance + one_less * variance, 1e-12)
     off = []
-    for codes, size, noise in zip(code_rows, sizes, tables, strict=True):
-        pair, many = count_cells(rows.leaf.astype(np.int64) * size + codes, len(rows.shares) * size, rows.many)
-        leaf, code = pair // size, pair % size
-        part = (many / rows_in[leaf])[:, None]
+    for held, size, noise in zip(cells, sizes, tables, strict=True):
+        part = (held.many / rows_in[held.leaf])[:, None]
         left = np.zeros((size, chance.shape[1]))
-        np.add.at(left, code, part * chance[leaf] - part**2 * learnt[leaf])
+        np.add.at(left, held.code, part * chance[held.leaf] - part**2 * learnt[held.leaf])
         left = np.maximum(left, 0.0)
         if noise is not None:
             left = left * one_less * noise / np.maximum(left + one_less * noise, 1e-12)

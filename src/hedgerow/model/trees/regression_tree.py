@@ -99,7 +99,7 @@ def grow_rows(
     deepest: int,
     worth: float = 0.0,
 ) -> tuple[BinaryTree, npt.NDArray[np.uint32]]:
-    """The tree of ``rows`` of codes and ``labels`` with room as ``beside_ones`` makes it, and the leaf of each row."""
+    """The tree of ``rows`` of codes and ``labels``, in room that ``beside_ones`` made, and the leaf of each row."""
     most = max(2 * (len(rows) // max(smallest, 1)) + 3, 3)
     most = min(most, 2 ** (deepest + 1) + 1, 2 * len(rows) + 3)
     count, leaf, *arrays = _grow(
