@@ -24,17 +24,16 @@ _16, _32, _48 = np.uint64(16), np.uint64(32), np.uint64(48)
 _Numbers = npt.NDArray[np.int64]
 
 
-def compiled(loop: Any, error_model: str = "python") -> Any:
+def compiled(loop: Any) -> Any:
     """``loop`` as machine code, made on first use and kept beside the package or in the user's cache.
 
     When neither can be written it is made anew in every process: a directory that others can write, such
-    as /tmp, would let them put their code in place of ours.  With the error model "numpy" no division is tested
-    for a divisor of 0: for loops that have none, and that a test would keep from dividing several numbers at once.
+    as /tmp, would let them put their code in place of ours.
     """
     try:
-        return njit(nogil=True, cache=True, error_model=error_model)(loop)
+        return njit(nogil=True, cache=True)(loop)
     except RuntimeError:
-        return njit(nogil=True, error_model=error_model)(loop)
+        return njit(nogil=True)(loop)
 
 
 @compiled

@@ -8,7 +8,6 @@ costs no privacy.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import GUIDED_TREE
-from hedgerow.model.trees.lanes import add_line, curve_line, lowest_bit, step_line
+from hedgerow.model.trees.lanes import add_line, curve_line, dividing, lowest_bit, step_line
 from hedgerow.model.trees.regression_tree import BinaryTree, Shares, beside_ones, grow_rows
 
 _TILE = 256  # rows that go through all trees together
@@ -265,7 +264,7 @@ def _step_and_below_largest(scores: Any, leaf: Any, steps: Any, out: Any) -> Non
             out[k, r] = scores[k, r] - largest[r]
 
 
-@partial(compiled, error_model="numpy")
+@dividing
 def _to_residuals(up: Any, least: Any, labels: Any, rest: Any, own: Any) -> None:
     """Exponentials of a block made shares that sum to 1, none below the least; and what labels leave of them."""
     total, again = np.zeros(up.shape[1], np.float32), np.zeros(up.shape[1], np.float32)

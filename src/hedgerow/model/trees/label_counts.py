@@ -271,7 +271,7 @@ def _scaled(shares: Shares, e: LabelCounts, factor: Floats, then: LabelCounts) -
 
     Rows pass through the processor once for both.
     """
-    factor = factor if e.label is None else factor[:, e.label]
+    factor = factor if e.label is None else np.ascontiguousarray(factor[:, e.label])
     if then.label is not None:
         _scale(shares, e.group, factor)
         return _sums(shares, then)

@@ -12,7 +12,6 @@ labels.  Codes that do not occur go with the larger half.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import GUIDED_TREE
-from hedgerow.model.trees.lanes import add_line
+from hedgerow.model.trees.lanes import add_line, dividing
 from hedgerow.public import Tree
 
 Shares = npt.NDArray[np.float32]
@@ -114,7 +113,7 @@ def grow_rows(
     return BinaryTree(look, low, held, error, side, depth, tuple(sizes)), leaf
 
 
-@partial(compiled, error_model="numpy")
+@dividing
 def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
     codes: Any, labels: Any, sizes: Any, ordered: Any, limits: Any, worth: float
 ) -> Any:
@@ -296,7 +295,7 @@ def _take_off(tally, part, last):  # type: ignore[no-untyped-def]
             tally[c] = 0.0
 
 
-@partial(compiled, error_model="numpy")
+@dividing
 def _direction(seen, tally, mean, way, fresh, apart):  # type: ignore[no-untyped-def]  # annotations would be checked
     """The leading direction of the label shares among the codes: eight steps of power iteration."""
     label_count = len(way)  # where the number of rows stands, after the labels
