@@ -32,12 +32,14 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.lanes import scale_line, settle_line, sum_line
 from hedgerow.model.trees.regression_tree import Shares
 
 Floats = npt.NDArray[np.float64]
 Sums = tuple[Floats, Floats]
 _TINY = 1e-30
 _DENSE = 1 << 25  # cells that are counted in an array of all of them; more are sorted
+_BLOCK = 1 << 14  # rows that several tables are summed up of while they are in the second cache
 _HALF_NORMAL = float(np.sqrt(2 / np.pi))  # the mean distance of a normal variable of variance 1
 
 
@@ -120,8 +122,7 @@ def trusted(start: Shares, counts: Sequence[LabelCounts]) -> tuple[Shares, float
         made = _tempered(start, power)
         moved = raked(made, totals)
         misfit = 0.0
-        for e in counts:
-            fitted, spread = _sums(moved, e)
+        for e, (fitted, spread) in zip(counts, _all_sums(moved, counts), strict=True):
             misfit += float(((e.counts - fitted) ** 2 / (e.variance + spread)).sum())
         doubt = GUIDED_TREE.trust_caution * np.sqrt(cells)
         if found and misfit > found[-1][0] - doubt:
@@ -157,7 +158,7 @@ def apply_drift(shares: Shares, *parts: Sequence[LabelCounts], least: float = 0.
     """
     out = shares
     for counts in parts:
-        sums = [_sums(out, e) for e in counts]
+        sums = _all_sums(out, counts)
         for left in reversed(range(GUIDED_TREE.drift_passes)):
             phi = drift([(e, *s) for e, s in zip(counts, sums, strict=True)])
             phi = np.maximum(phi, least) if left == GUIDED_TREE.drift_passes - 1 else phi  # it is moved by once
@@ -165,7 +166,7 @@ def apply_drift(shares: Shares, *parts: Sequence[LabelCounts], least: float = 0.
                 break
             out = shares.copy() if out is shares else out
             first = _drift_step(out, counts, phi, sums[0])
-            sums = [first, *(_sums(out, e) for e in counts[1:])] if left else []
+            sums = [first, *_all_sums(out, counts[1:])] if left else []
     return out
 
 
@@ -228,50 +229,62 @@ def raked(shares: Shares, counts: Sequence[LabelCounts]) -> Shares:
     The noise stays in them.  For replicates: what the prior kept of itself against the counts shows there.
     """
     out = shares.copy()
+    fitted = _sums(out, counts[0])[0] if counts else np.zeros(0)
     for _ in range(GUIDED_TREE.mode_sweeps):
-        for e in counts:
-            fitted, _ = _sums(out, e)
+        for e, then in zip(counts, (*counts[1:], *counts[:1]), strict=True):
             step = np.log(np.maximum(e.counts, 0.5) / np.maximum(fitted, 0.5))
             limit = GUIDED_TREE.largest_step
-            _scale(out, e.group, np.exp(np.clip(step, -limit, limit))[:, e.label_of(out.shape[1])])
+            fitted, _ = _scaled(out, e, np.exp(np.clip(step, -limit, limit)), then)
     return out
 
 
 def _sums(shares: Shares, e: LabelCounts) -> Sums:
     """For each group the summed shares s of each label, and the sums of s (1 - s)."""
-    fitted, spread = np.zeros(e.counts.shape), np.zeros(e.counts.shape)
-    if e.label is None:
-        _add_up(shares, e.group, e.weight, fitted, spread)
-    else:
-        _add_up_labels(shares, e.group, e.weight, e.label, fitted, spread)
-    return fitted, spread
+    return _all_sums(shares, [e])[0]
+
+
+def _all_sums(shares: Shares, counts: Sequence[LabelCounts]) -> list[Sums]:
+    """The same for several: rows pass through the processor once for all of them."""
+    found = [(np.zeros(e.counts.shape), np.zeros(e.counts.shape)) for e in counts]
+    for low in range(0, len(shares), _BLOCK):
+        some = slice(low, low + _BLOCK)
+        for e, sums in zip(counts, found, strict=True):
+            if e.label is None:
+                _add_up(shares[some], e.group[some], e.weight[some], *sums)
+            else:
+                _add_up_labels(shares[some], e.group[some], e.weight[some], e.label, *sums)
+    return found
 
 
 def _move(shares: Shares, e: LabelCounts, done: Floats, step: Floats, then: LabelCounts) -> Sums:
     """Every row's log shares moved by the step of its group. 2 s (1 - s) bounds the curvature: no overshooting.
 
-    Gives the sums of ``then``, the counts that are looked at next: rows pass through the processor once for both.
+    Gives the sums of ``then``, the counts that are looked at next.
     """
     step = np.clip(step, -GUIDED_TREE.largest_step, GUIDED_TREE.largest_step)
     done += step
-    factor = np.exp(step)[:, e.label_of(shares.shape[1])]
+    return _scaled(shares, e, np.exp(step), then)
+
+
+def _scaled(shares: Shares, e: LabelCounts, factor: Floats, then: LabelCounts) -> Sums:
+    """Every row's shares times the factors of its group, made to sum to 1; gives the sums of ``then``.
+
+    Rows pass through the processor once for both.
+    """
+    factor = factor if e.label is None else np.ascontiguousarray(factor[:, e.label])
     if then.label is not None:
         _scale(shares, e.group, factor)
         return _sums(shares, then)
-    fitted, spread, most = np.zeros(then.counts.shape), np.zeros(then.counts.shape), len(shares) // 4 * 4
-    for loop, some in ((_scale_and_add_up_fours, slice(most)), (_scale_and_add_up, slice(most, None))):
-        loop(shares[some], e.group[some], factor, then.group[some], then.weight[some], fitted, spread)
+    fitted, spread = np.zeros(then.counts.shape), np.zeros(then.counts.shape)
+    _scale_and_add_up(shares, e.group, factor, then.group, then.weight, fitted, spread)
     return fitted, spread
 
 
 @compiled
 def _add_up(shares: Any, group: Any, many: Any, fitted: Any, spread: Any) -> None:
+    n, row, up, apart = np.uint64(shares.shape[1]), shares.reshape(-1), fitted.reshape(-1), spread.reshape(-1)
     for r in range(len(group)):
-        g, n = group[r], many[r]
-        for k in range(shares.shape[1]):
-            s = float(shares[r, k])
-            fitted[g, k] += n * s
-            spread[g, k] += n * (s * (1 - s))
+        sum_line(row, np.uint64(r) * n, many[r], up, apart, np.uint64(group[r]) * n, n)
 
 
 @compiled
@@ -301,45 +314,32 @@ def _scale(shares: Any, group: Any, factor: Any) -> None:
 
 @compiled
 def _scale_and_add_up(shares: Any, group: Any, factor: Any, then: Any, many: Any, fitted: Any, spread: Any) -> None:
-    for r in range(len(group)):
-        g, h, n, total = group[r], then[r], many[r], 0.0
-        for k in range(shares.shape[1]):
-            shares[r, k] *= factor[g, k]
-            total += shares[r, k]
-        one = 1 / total
-        for k in range(shares.shape[1]):
-            shares[r, k] *= one
-            s = float(shares[r, k])
-            fitted[h, k] += n * s
-            spread[h, k] += n * (s * (1 - s))
-
-
-@compiled
-def _scale_and_add_up_fours(
-    shares: Any, group: Any, factor: Any, then: Any, many: Any, fitted: Any, spread: Any
-) -> None:
-    """The same for whole fours of rows: four totals grow at once, where one would wait for itself at every label."""
-    for r in range(0, len(group), 4):
-        a, b, c, d = shares[r], shares[r + 1], shares[r + 2], shares[r + 3]
-        fa, fb, fc, fd = factor[group[r]], factor[group[r + 1]], factor[group[r + 2]], factor[group[r + 3]]
+    """Rows in fours: four totals grow at once, where one would wait for itself at every label."""
+    n, row, by = np.uint64(shares.shape[1]), shares.reshape(-1), factor.reshape(-1)
+    up, apart, fours = fitted.reshape(-1), spread.reshape(-1), len(group) // 4 * 4
+    for r in range(0, fours, 4):
+        a = np.uint64(r) * n
+        b, c, d = a + n, a + n + n, a + n + n + n
+        scale_line(row, a, by, np.uint64(group[r]) * n, n)
+        scale_line(row, b, by, np.uint64(group[r + 1]) * n, n)
+        scale_line(row, c, by, np.uint64(group[r + 2]) * n, n)
+        scale_line(row, d, by, np.uint64(group[r + 3]) * n, n)
         ta, tb, tc, td = 0.0, 0.0, 0.0, 0.0
-        for k in range(shares.shape[1]):
-            a[k] *= fa[k]
-            b[k] *= fb[k]
-            c[k] *= fc[k]
-            d[k] *= fd[k]
-            ta += a[k]
-            tb += b[k]
-            tc += c[k]
-            td += d[k]
-        for i, total in enumerate((ta, tb, tc, td)):
-            row, one, n = shares[r + i], 1 / total, many[r + i]
-            ups, apart = fitted[then[r + i]], spread[then[r + i]]
-            for k in range(len(row)):
-                row[k] *= one
-                s = float(row[k])
-                ups[k] += n * s
-                apart[k] += n * (s * (1 - s))
+        for k in range(n):
+            ta += row[a + k]
+            tb += row[b + k]
+            tc += row[c + k]
+            td += row[d + k]
+        settle_line(row, a, 1 / ta, many[r], up, apart, np.uint64(then[r]) * n, n)
+        settle_line(row, b, 1 / tb, many[r + 1], up, apart, np.uint64(then[r + 1]) * n, n)
+        settle_line(row, c, 1 / tc, many[r + 2], up, apart, np.uint64(then[r + 2]) * n, n)
+        settle_line(row, d, 1 / td, many[r + 3], up, apart, np.uint64(then[r + 3]) * n, n)
+    for r in range(fours, len(group)):
+        a, total = np.uint64(r) * n, 0.0
+        scale_line(row, a, by, np.uint64(group[r]) * n, n)
+        for k in range(n):
+            total += row[a + k]
+        settle_line(row, a, 1 / total, many[r], up, apart, np.uint64(then[r]) * n, n)
 
 
 @final
@@ -358,6 +358,28 @@ class LeafRows:
     shares: Floats
     variance: float
     many: Floats | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LeafCells:
+    """How many target rows have a code, by leaf: the (leaf, code) pairs of one attribute that occur."""
+
+    leaf: npt.NDArray[np.int64]
+    code: npt.NDArray[np.int64]
+    many: npt.NDArray[Any]
+
+    @classmethod
+    def of(
+        cls, leaf: npt.NDArray[Any], leaves: int, codes: npt.NDArray[Any], size: int, many: Floats | None = None
+    ) -> "LeafCells":
+        """Of rows with these leaves and codes; each counts as ``many``, or once."""
+        pair, held = count_cells(leaf.astype(np.int64) * size + codes, leaves * size, many)
+        return cls(pair // size, pair % size, held)
+
+    def merged(self, of_leaf: npt.NDArray[np.int64], leaves: int, size: int) -> "LeafCells":
+        """The same of larger leaves: leaf i belongs to ``of_leaf[i]``."""
+        return LeafCells.of(of_leaf[self.leaf], leaves, self.code, size, self.many.astype(np.float64))
 
 
 def count_cells(
@@ -386,17 +408,24 @@ def expected_error(
     left of its variance, p, to p w / (p + w).  As the labels of a group add up to a known number of rows, noise
     counts for one label less.
     """
-    rows_in = np.bincount(rows.leaf, rows.many, minlength=len(rows.shares)).astype(np.float64)
-    chance = rows_in[:, None] * rows.shares * (1 - rows.shares)
+    leaves = len(rows.shares)
+    cells = [LeafCells.of(rows.leaf, leaves, c, n, rows.many) for c, n in zip(code_rows, sizes, strict=True)]
+    return cells_error(cells, rows.shares, rows.variance, sizes, tables)
+
+
+def cells_error(
+    cells: Sequence[LeafCells], shares: Floats, variance: float, sizes: Sequence[int], tables: Sequence[float | None]
+) -> float:
+    """``expected_error`` of rows that were counted: in all ``cells``, each of one attribute, they are the same."""
+    rows_in = np.bincount(cells[0].leaf, cells[0].many, minlength=len(shares)).astype(np.float64)
+    chance = rows_in[:, None] * shares * (1 - shares)
     one_less = 1 - 1 / chance.shape[1]
-    learnt = chance**2 / np.maximum(chance + one_less * rows.variance, 1e-12)
+    learnt = chance**2 / np.maximum(chance + one_less * variance, 1e-12)
     off = []
-    for codes, size, noise in zip(code_rows, sizes, tables, strict=True):
-        pair, many = count_cells(rows.leaf.astype(np.int64) * size + codes, len(rows.shares) * size, rows.many)
-        leaf, code = pair // size, pair % size
-        part = (many / rows_in[leaf])[:, None]
+    for held, size, noise in zip(cells, sizes, tables, strict=True):
+        part = (held.many / rows_in[held.leaf])[:, None]
         left = np.zeros((size, chance.shape[1]))
-        np.add.at(left, code, part * chance[leaf] - part**2 * learnt[leaf])
+        np.add.at(left, held.code, part * chance[held.leaf] - part**2 * learnt[held.leaf])
         left = np.maximum(left, 0.0)
         if noise is not None:
             left = left * one_less * noise / np.maximum(left + one_less * noise, 1e-12)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.lanes import add_line, dividing
 from hedgerow.public import Tree
 
 Shares = npt.NDArray[np.float32]
@@ -75,19 +76,29 @@ def grow(
     A node of n rows with squared error e stays whole when n < 2 ``smallest``, when it is ``deepest`` down,
     when e <= ``worth`` / n (no split can repay the noise on its halves), or when no split lowers the error.
     """
-    return grow_rows(np.ascontiguousarray(code_rows.T), labels, sizes, ordered, smallest, deepest, worth)[0]
+    rows, filled = np.ascontiguousarray(code_rows.T), beside_ones(*labels.shape)
+    filled[:, : labels.shape[1]] = labels
+    return grow_rows(rows, filled, labels.shape[1], sizes, ordered, smallest, deepest, worth)[0]
+
+
+def beside_ones(rows: int, label_count: int) -> npt.NDArray[np.float32]:
+    """Room for so many labels of so many rows, a 1 after them, and zeros up to a multiple of four: whole vectors."""
+    out = np.zeros((rows, label_count // 4 * 4 + 4), np.float32)
+    out[:, label_count] = 1
+    return out
 
 
 def grow_rows(
     rows: npt.NDArray[Any],
     labels: npt.NDArray[np.float32],
+    label_count: int,
     sizes: Sequence[int],
     ordered: Sequence[bool],
     smallest: int,
     deepest: int,
     worth: float = 0.0,
-) -> tuple[BinaryTree, Ints]:
-    """The tree of ``rows`` of codes, and the leaf of each of them."""
+) -> tuple[BinaryTree, npt.NDArray[np.uint32]]:
+    """The tree of ``rows`` of codes and ``labels``, in room that ``beside_ones`` made, and the leaf of each row."""
     most = max(2 * (len(rows) // max(smallest, 1)) + 3, 3)
     most = min(most, 2 ** (deepest + 1) + 1, 2 * len(rows) + 3)
     count, leaf, *arrays = _grow(
@@ -95,42 +106,42 @@ def grow_rows(
         labels,
         np.array(sizes, np.int64),
         np.array(ordered, np.bool_),
-        np.array([smallest, deepest, most, min(deepest, _KEPT) + 2], np.int64),
+        np.array([label_count, smallest, deepest, most, min(deepest, _KEPT) + 2], np.int64),
         worth,
     )
     look, low, held, error, side, depth = (a[:count] for a in arrays)
     return BinaryTree(look, low, held, error, side, depth, tuple(sizes)), leaf
 
 
-@compiled
+@dividing
 def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
     codes: Any, labels: Any, sizes: Any, ordered: Any, limits: Any, worth: float
 ) -> Any:
-    n, label_count, widest, cells = len(codes), labels.shape[1], sizes.max(), sizes.sum()
-    smallest, deepest, most, slots = limits
+    n, wide, widest, cells = len(codes), labels.shape[1], sizes.max(), sizes.sum()
+    label_count, smallest, deepest, most, slots = limits
     first = np.cumsum(sizes) - sizes
     look, low = np.full(most, -1, np.int64), np.zeros(most, np.int64)
     rows, depth = np.zeros(most, np.int64), np.zeros(most, np.int64)
     error, side = np.zeros(most), np.zeros((most, widest), np.uint8)
-    order, spare, start = np.arange(n), np.empty(n, np.int64), np.zeros(most, np.int64)
-    leaf = np.zeros(n, np.int64)
-    total, square, squares = np.zeros((most, label_count)), np.zeros(most), np.zeros(n)
+    order, spare, start = np.arange(n).astype(np.uint32), np.empty(n, np.uint32), np.zeros(most, np.int64)
+    leaf, every = np.zeros(n, np.uint32), labels.reshape(-1)
+    total, square, squares = np.zeros((most, wide)), np.zeros(most), np.zeros(n)
     # of each slot, for every code of every column, the summed labels of a node's rows, and their number at last
-    kept, slot, free = np.zeros((slots, cells, label_count + 1)), np.full(most, -1, np.int64), np.arange(slots)
+    kept, slot, free = np.zeros((slots, cells, wide)), np.full(most, -1, np.int64), np.arange(slots)
     unused = slots
-    own = np.zeros((1, widest, label_count + 1))
+    own = np.zeros((1, widest, wide))
     seen, score, best_side = np.empty(widest, np.int64), np.empty(widest), np.zeros(widest, np.uint8)
     left, way, fresh = np.zeros(label_count), np.zeros(label_count), np.zeros(label_count)
     apart = np.empty((widest, label_count))
     dense = 4 * cells // len(sizes)  # rows from which a pass over them costs more than one over all codes
     stack, waiting = np.zeros(most, np.int64), 1
     rows[0], count = n, 1
-    _square_labels(labels, squares)
-    square[0] = _sum_labels(labels, squares, order, total[0])
+    _square_labels(labels, label_count, squares)
+    square[0] = _sum_labels(every, squares, order, total[0])
     if n > dense:
         unused -= 1
         slot[0] = free[unused]
-        _add_rows(codes, labels, order, first, kept[slot[0]])
+        _add_rows(codes, every, order, first, kept[slot[0]])
     while waiting:
         waiting -= 1
         node = stack[waiting]
@@ -154,14 +165,13 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
                 else:
                     tally = own[0, : sizes[a]]
                     present = 0
+                    flat, line = own.reshape(-1), np.uint64(wide)
                     for r in here:
                         c = codes[r, a]
                         if tally[c, label_count] == 0:
                             seen[present] = c
                             present += 1
-                        tally[c, label_count] += 1
-                        for k in range(label_count):
-                            tally[c, k] += labels[r, k]
+                        add_line(flat, np.uint64(c) * line, every, np.uint64(r) * line, line)
                 there = seen[:present]
                 if ordered[a]:
                     for i in range(present):
@@ -218,7 +228,7 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
         start[count + 1], rows[count + 1], depth[count + 1] = start[node] + zeros, ones, depth[node] + 1
         less, more = (count, count + 1) if zeros <= ones else (count + 1, count)
         fewer = order[start[less] : start[less] + rows[less]]
-        square[less] = _sum_labels(labels, squares, fewer, total[less])
+        square[less] = _sum_labels(every, squares, fewer, total[less])
         for k in range(label_count):
             total[more, k] = sums[k] - total[less, k]
         square[more] = square[node] - square[less]
@@ -227,8 +237,8 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
                 unused -= 1
                 other = free[unused]
                 kept[other] = 0.0
-                _add_rows(codes, labels, fewer, first, kept[other])
-                _take_off(kept[slot[node]], kept[other])
+                _add_rows(codes, every, fewer, first, kept[other])
+                _take_off(kept[slot[node]], kept[other], label_count)
                 slot[more] = slot[node]
                 if rows[less] > dense:
                     slot[less] = other
@@ -245,47 +255,47 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
 
 
 @compiled
-def _square_labels(labels, squares):  # type: ignore[no-untyped-def]  # annotations would be checked
+def _square_labels(labels, label_count, squares):  # type: ignore[no-untyped-def]  # annotations would be checked
     """The summed squares of the labels of every row."""
     for r in range(len(labels)):
-        for k in range(labels.shape[1]):
+        square = 0.0
+        for k in range(label_count):
             x = float(labels[r, k])
-            squares[r] += x * x
+            square += x * x
+        squares[r] = square
 
 
 @compiled
 def _sum_labels(labels, squares, which, total):  # type: ignore[no-untyped-def]  # annotations would be checked
     """Adds the labels of some rows to ``total``; gives their summed squares."""
-    square = 0.0
+    square, wide = 0.0, np.uint64(len(total))
     for r in which:
         square += squares[r]
-        for k in range(labels.shape[1]):
-            total[k] += labels[r, k]
+        add_line(total, np.uint64(0), labels, np.uint64(r) * wide, wide)
     return square
 
 
 @compiled
 def _add_rows(codes, labels, which, first, tally):  # type: ignore[no-untyped-def]
     """Add some rows to a histogram of all codes of all columns."""
-    last = labels.shape[1]
+    wide, flat = np.uint64(tally.shape[1]), tally.reshape(-1)
     for r in which:
         for a in range(codes.shape[1]):
-            line = tally[first[a] + np.int64(codes[r, a])]
-            for k in range(last):
-                line[k] += labels[r, k]
-            line[last] += 1
+            at = np.uint64(first[a]) + np.uint64(codes[r, a])
+            add_line(flat, at * wide, labels, np.uint64(r) * wide, wide)
 
 
 @compiled
-def _take_off(tally, part):  # type: ignore[no-untyped-def]
+def _take_off(tally, part, last):  # type: ignore[no-untyped-def]
     """A histogram less that of a part of its rows; where none is left, nothing at all."""
-    last = tally.shape[1] - 1
     for c in range(len(tally)):
-        for k in range(last + 1):
-            tally[c, k] = tally[c, k] - part[c, k] if tally[c, last] > part[c, last] or k == last else 0.0
+        if tally[c, last] > part[c, last]:
+            tally[c] -= part[c]
+        else:
+            tally[c] = 0.0
 
 
-@compiled
+@dividing
 def _direction(seen, tally, mean, way, fresh, apart):  # type: ignore[no-untyped-def]  # annotations would be checked
     """The leading direction of the label shares among the codes: eight steps of power iteration."""
     label_count = len(way)  # where the number of rows stands, after the labels

@@ -20,9 +20,8 @@ from hedgerow.model.base import AbstractAttachment
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.boosted_trees import fit_boosted_trees, model_seconds
 from hedgerow.model.trees.label_counts import (
-    LeafRows,
+    LabelCounts,
     apply_drift,
-    expected_error,
     label_totals,
     posterior_mode,
     raked,
@@ -61,8 +60,10 @@ from hedgerow.recipes.trees.attach import (
 from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of, tables_for_uses
 from hedgerow.recipes.trees.people import carried, counted
 from hedgerow.recipes.trees.requests import (
+    PrunedTrees,
     TreeRequest,
     corrected,
+    digest_of,
     label_counts,
     public_shares,
     uniform,
@@ -167,7 +168,7 @@ class GuidedTree(AbstractRecipe):
             )
         leaf, many = leaf_of(request.tree, inputs.codes(inputs.code_rows)), inputs.lines.many
         rows = np.bincount(leaf, many, minlength=request.tree.leaves)
-        bands, own = [], {Marginal((a, *inputs.private)) for a in inputs.given}
+        bands, own = [], _own_tables(inputs)
         for q, w in zip(request.questions[1:], request.weights[1:], strict=True):
             gets = f"gets {float(w):.0%} of the budget."
             if q in inputs.wanted and q not in own:
@@ -185,17 +186,22 @@ class GuidedTree(AbstractRecipe):
     def fit(self, gate: Answers, public: PublicData) -> AbstractAttachment:
         """Ask once, twice without public labels, and correct the starting point by what came back."""
         inputs, request, answers = self._asked(gate, public)
-        start = self._start(inputs, request, public)
-        return self._made(gate.tariff, inputs, request, answers, start, public)
+        start, counts = self._start(inputs, request, public), label_counts(inputs, answers)
+        begun, power = trusted(start, counts)
+        public.memo[("power", repr(self), digest_of(answers))] = power
+        return self._made(gate.tariff, inputs, request, counts, begun, public)
 
     def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
         """How far the answers bear the public labels out."""
-        inputs, request, heard = self._asked(answers, public)
+        inputs, _, _ = self._known(answers.tariff, answers.budget, public)
         if inputs.aside:
             return (f"{_ASIDE[inputs.aside]}.",)
         if (inputs.labels is None and inputs.few is None) or self.prior == "none":
             return ()
-        power = trusted(self._start(inputs, request, public), label_counts(inputs, heard))[1]
+        inputs, request, heard = self._asked(answers, public)
+        if (known := public.memo.get(("power", repr(self), digest_of(heard)))) is None:
+            known = trusted(self._start(inputs, request, public), label_counts(inputs, heard))[1]
+        power = float(known)
         if power == 1:
             return (
                 "Nothing in the answers speaks against the public labels: the labels drawn here start from them.",
@@ -212,8 +218,9 @@ class GuidedTree(AbstractRecipe):
         inputs, request, answers = self._asked(gate.known, public)
         known = attach_inputs(self, gate.tariff, other)
         start = uniform(inputs) if inputs.aside else self._start(known, request, other)
-        noisier = tuple(map(gate.noisier, answers))
-        return self._made(gate.tariff, inputs, request, noisier, start, public, as_told=True)
+        counts, own = label_counts(inputs, tuple(map(gate.noisier, answers))), _own_tables(inputs)
+        told = [e for m, e in zip(answers[1:], counts[1:], strict=True) if m.question.tree or m.question not in own]
+        return self._made(gate.tariff, inputs, request, counts, trusted(start, counts)[0], public, told)
 
     def _asked(self, gate: Answers, public: PublicData) -> tuple[AttachInputs, TreeRequest, tuple[Measurement, ...]]:
         """What came back, to one request, or to two without public labels: the last request's answers come first."""
@@ -234,19 +241,14 @@ class GuidedTree(AbstractRecipe):
         tariff: Tariff,
         inputs: AttachInputs,
         request: TreeRequest,
-        answers: Sequence[Measurement],
-        start: Shares,
+        counts: Sequence[LabelCounts],
+        begun: Shares,
         public: PublicData,
-        *,
-        as_told: bool = False,
+        told: Sequence[LabelCounts] = (),
     ) -> AbstractAttachment:
-        """The starting point, corrected by all answers; ``as_told``: in the end by those for uses as they are."""
-        counts = label_counts(inputs, answers)
-        shares = corrected(trusted(start, counts)[0], counts, request, inputs.least_drift)
-        if as_told:
-            own = {Marginal((a, *inputs.private)) for a in inputs.given}
-            asked = zip(answers[1:], counts[1:], strict=True)
-            shares = raked(shares, [e for m, e in asked if m.question.tree or m.question not in own])
+        """The starting point, as far as it is trusted, corrected by all counts; at last by those ``told`` as such."""
+        shares = corrected(begun, counts, request, inputs.least_drift)
+        shares = raked(shares, told) if told else shares
         groups = (*(e.group for e in counts), *inputs.code_rows)
         found = RowShares(inputs.target.schema, inputs.private, shares, groups, inputs.target, line=inputs.lines.line)
         return carried(found, inputs.private, public, tariff)
@@ -303,6 +305,10 @@ def _without_few(inputs: AttachInputs, request: TreeRequest, tariff: Tariff, cos
     known = [noise[Marginal((a, *inputs.private))] for a in inputs.given]
     better = told_better(inputs, known, GUIDED_TREE.few_noise)
     return replace(inputs, few=None, aside="few") if better else inputs
+
+
+def _own_tables(inputs: AttachInputs) -> set[Marginal]:
+    return {Marginal((a, *inputs.private)) for a in inputs.given}
 
 
 def _measured(gate: Answers, request: TreeRequest, cost: Fraction) -> tuple[Measurement, ...]:
@@ -418,19 +424,21 @@ def best_request(
     # without a model of the labels the tree itself must tell rows apart: then a leaf is charged its noise, no more
     charges = GUIDED_TREE.leaf_charges if recipe.prior == "boosted" else (1.0,)
 
-    def candidate(part: Fraction, charge: float) -> TreeRequest:
+    ways = []
+    for part, charge in product(parts, charges):
         variance = _variance(tariff, cost * rest * (1 - part))
-        stays = prune(grown, noise=charge * variance * inputs.label_count, over=over)
+        ways.append((part, variance, prune(grown, noise=charge * variance * inputs.label_count, over=over)))
+    trees = PrunedTrees(inputs, grown, [stays for *_, stays in ways], shares)
+
+    def candidate(part: Fraction, variance: float, stays: npt.NDArray[np.bool_]) -> TreeRequest:
         tree, ends = as_tree(grown, stays, inputs.given)
         asked = _questions(recipe, inputs, tree, part, analyses)
         noise = {q: _variance(tariff, cost * p) for q, p in asked.items()}
         own = [noise.get(Marginal((a, *inputs.private))) for a in inputs.given]
-        leaf = leaf_of(tree, inputs.codes(inputs.code_rows))
-        rows = LeafRows(leaf, public_shares(inputs, shares, tree), variance, inputs.lines.many)
-        off = expected_error(rows, inputs.code_rows, inputs.sizes, own)
+        off = trees.expected_error(ends, variance, own)
         return TreeRequest(tuple(asked), tuple(asked.values()), grown, ends, off)
 
-    return min((candidate(p, c) for p, c in product(parts, charges)), key=lambda r: r.expected)
+    return min((candidate(*way) for way in ways), key=lambda r: r.expected)
 
 
 def _analyses(

@@ -3,22 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from hashlib import sha256
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import leaf_of
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.label_counts import (
     LabelCounts,
+    LeafCells,
     apply_drift,
+    cells_error,
     label_totals,
     merge_groups,
     posterior_mode,
     to_target,
 )
-from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above
+from hedgerow.model.trees.lanes import add_line
+from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree
 from hedgerow.public import Marginal, Measurement, Tree, law_of
 from hedgerow.recipes.trees.attach import AttachInputs, cross
 
@@ -71,6 +76,14 @@ def label_counts(inputs: AttachInputs, answers: Sequence[Measurement]) -> list[L
     return counts
 
 
+def digest_of(answers: Sequence[Measurement]) -> str:
+    """What tells these answers from others: a name for what was worked out of them."""
+    heard = sha256(repr([(m.question, m.noise) for m in answers]).encode())
+    for m in answers:
+        heard.update(np.ascontiguousarray(m.counts).tobytes())
+    return heard.hexdigest()
+
+
 def corrected(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest, least: float = 0.0) -> Shares:
     """Drift first, from the totals over tables and bands and the tree's upper levels to its leaves; then chance.
 
@@ -91,7 +104,53 @@ def corrected(start: Shares, counts: Sequence[LabelCounts], request: TreeRequest
 
 def public_shares(inputs: AttachInputs, shares: Shares, tree: Tree) -> npt.NDArray[np.float64]:
     """The public rows' shares of each label in each leaf, smoothed additively by the mix of all leaves."""
-    leaf = leaf_of(tree, inputs.codes(inputs.public))
-    counts = np.stack([np.bincount(leaf, weights=s, minlength=tree.leaves) for s in shares.T], axis=1)
+    return leaf_shares(leaf_of(tree, inputs.codes(inputs.public)), tree.leaves, shares)
+
+
+def leaf_shares(leaf: npt.NDArray[Any], leaves: int, shares: Shares) -> npt.NDArray[np.float64]:
+    """The same of rows whose leaves are known."""
+    counts = np.zeros((leaves, shares.shape[1]))
+    _add_by_leaf(leaf, np.ascontiguousarray(shares), counts)
     counts += GUIDED_TREE.leaf_smoothing * counts.sum(axis=0) / max(float(counts.sum()), 1.0) + 1e-4
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+@compiled
+def _add_by_leaf(leaf: Any, shares: Any, counts: Any) -> None:
+    n, row, total = np.uint64(shares.shape[1]), shares.reshape(-1), counts.reshape(-1)
+    for r in range(len(leaf)):
+        add_line(total, np.uint64(leaf[r]) * n, row, np.uint64(r) * n, n)
+
+
+@final
+class PrunedTrees:
+    """A grown tree that was pruned in several ways: rows fall once, to the leaves of all that is left of it.
+
+    What a pruned tree tells of rows is what these leaves tell, merged.  Counts of rows are whole numbers: however
+    they are added up, sums are exact.
+    """
+
+    def __init__(
+        self, inputs: AttachInputs, grown: BinaryTree, pruned: Sequence[npt.NDArray[np.bool_]], shares: Shares
+    ) -> None:
+        """``pruned`` has for each way which nodes stay split; ``shares`` are the labels of the public rows."""
+        self.inputs, self.grown, self.shares, self.parent = inputs, grown, shares, grown.parent
+        tree, self.ends = as_tree(grown, np.logical_or.reduce(pruned), inputs.given)
+        self.known = leaf_of(tree, inputs.codes(inputs.public))
+        leaf, many = leaf_of(tree, inputs.codes(inputs.code_rows)), inputs.lines.many
+        self.cells = [
+            LeafCells.of(leaf, tree.leaves, codes, size, many)
+            for codes, size in zip(inputs.code_rows, inputs.sizes, strict=True)
+        ]
+
+    def expected_error(self, ends: npt.NDArray[np.int64], variance: float, tables: Sequence[float | None]) -> float:
+        """Of the pruned tree with these leaves, each count of which has noise of this variance; see the function."""
+        is_end, at = np.zeros(len(self.parent), np.bool_), self.ends.copy()
+        is_end[ends] = True
+        while (above_it := ~is_end[at]).any():
+            at[above_it] = self.parent[at[above_it]]
+        number = np.zeros(len(self.parent), np.int64)
+        number[ends] = np.arange(len(ends))
+        of_leaf, sizes = number[at], self.inputs.sizes
+        cells = [c.merged(of_leaf, len(ends), size) for c, size in zip(self.cells, sizes, strict=True)]
+        return cells_error(cells, leaf_shares(of_leaf[self.known], len(ends), self.shares), variance, sizes, tables)
