@@ -22,13 +22,13 @@ _ONE, _MASK, _16, _32, _48 = np.uint16(1), np.uint64(0xFFFF), np.uint64(16), np.
 _Numbers = npt.NDArray[np.int64]
 
 
-def compiled(loop: Any) -> Any:
+def compiled(loop: Any, **options: Any) -> Any:
     """``loop`` as machine code, made on first use and kept beside the package or in the user's cache.
 
     Where neither can be written, or the disk is full, it is made anew in every process: a directory that others can
     write, such as /tmp, would let them put their code in place of ours.
     """
-    made = njit(nogil=True)(loop)
+    made = njit(nogil=True, **options)(loop)
     with suppress(RuntimeError):
         made.enable_caching()
         made._cache.save_overload = _Unless(OSError)(made._cache.save_overload)  # noqa: SLF001  no other door

@@ -13,23 +13,22 @@ from collections.abc import Callable
 from typing import Any, final
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from hedgerow.counting.kernel import compiled
 
 _WHOLE = ir.IntType(32)
 _UNROLLED = 16  # numbers, in fours
 
 
 def dividing(loop: Any) -> Any:
-    """``compiled`` of ``counting/kernel.py`` for loops in which no divisor is 0.
+    """``compiled`` for loops in which no divisor is 0.
 
     To test each of them would keep the compiler from dividing several numbers at once.
     """
-    try:
-        return njit(nogil=True, cache=True, error_model="numpy")(loop)
-    except RuntimeError:
-        return njit(nogil=True, error_model="numpy")(loop)
+    return compiled(loop, error_model="numpy")
 
 
 @final
