@@ -85,9 +85,9 @@ def model_seconds(labels: int, attributes: int, public_rows: int, lines: int) ->
     all trees, and then corrections of every label, some for each attribute's table.  Beyond sixteen, labels are
     worked on several at once.
     """
-    many = min(labels, 16) + max(labels - 16, 0) / 3
-    tree = 1.8e-9 * attributes * (many + 1) + 1.2e-8 * many
-    line = GUIDED_TREE.boosting_rounds * (8e-9 + 9e-10 * many) + (60 + 20 * attributes) * 2.4e-9 * many
+    many = min(labels, 16) + max(labels - 16, 0) / 2
+    tree = 1.2e-9 * attributes * (many + 1) + 8e-9 * many
+    line = GUIDED_TREE.boosting_rounds * (5e-9 + 6e-10 * many) + (60 + 20 * attributes) * 1.6e-9 * many
     return GUIDED_TREE.boosting_rounds * public_rows * tree + lines * line
 
 
