@@ -83,11 +83,11 @@ class LocalCounter:
         def coded(given: tuple[pl.DataFrame, Part, int]) -> tuple[Part, int, npt.NDArray[np.uint64], pl.DataFrame]:
             batch, room, at = given
             part = {name: line[at : at + len(batch)] for name, line in room.items()}
-            write = {name: of.writer(batch[name]) for name, of in lookups.items()}
+            write = {name: of.writer(batch[name].alias("")) for name, of in lookups.items()}
             for name in rules:
                 write[name](0, 0, part[name])
             if count:
-                part[TIMES][:] = records(batch[count])
+                part[TIMES][:] = records(batch[count].alias(""))
             times = part[TIMES].astype(np.uint64) if count else np.ones(len(batch), np.uint64)
             total = np.zeros(2, np.uint64)
             for low in range(0, len(batch), _HASHED) if key is not None else ():
@@ -95,8 +95,8 @@ class LocalCounter:
                 for name, line in zip(hashed, words, strict=True):
                     write[name](-1, low, line)
                 total += cast(RowKey, with_key).total(words, times[low : low + _HASHED])
-            told = [name_of(batch[person]).alias("person")] if person else []
-            told += [as_text(batch[self._order]).alias("order")] if self._order else []
+            told = [name_of(batch[person].alias("")).alias("person")] if person else []
+            told += [as_text(batch[self._order].alias("")).alias("order")] if self._order else []
             return room, len(batch), total, pl.DataFrame(told)
 
         people, hashes, self._whole = list[pl.DataFrame](), [np.zeros(2, np.uint64)], False

@@ -169,6 +169,7 @@ AGE = Column("age", "integer", bins=Bins(low=0, high=99, width=1))
     [
         ({"columns": ()}, "has no column"),
         ({"columns": (SEX, SEX)}, "two columns are named 'sex'"),
+        ({"columns": (Column("^s.*$", "categorical", values=("F", "M")),)}, "is a pattern to Polars"),
         ({"columns": (SEX, AGE), "joined": (Join("sex", ("sex", "age")),)}, "two columns are named 'sex'"),
         ({"columns": (Column("x", "categorical"),)}, "no values are listed"),
         ({"columns": (Column("x", "categorical", values=("a",), labels=("p", "q")),)}, "2 labels for 1 values"),

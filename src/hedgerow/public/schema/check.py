@@ -66,6 +66,9 @@ def _of_columns(parts: Declaration, ill: Collection[Path]) -> Iterator[Problem]:
         yield Problem((), "the schema has no column; add a table such as [columns.sex].")
     for name in repeated([*(c.name for c in parts.columns), *(j.name for j in parts.joined)]):
         yield Problem(("columns", name), f"two columns are named {name!r}; rename one.")
+    for name in (*(c.name for c in parts.columns), *(j.name for j in parts.joined)):
+        if name.startswith("^") and name.endswith("$"):
+            yield Problem(("columns", name), f"{name!r} is a pattern to Polars, no name; rename it, in tables too.")
     for column in parts.columns:
         if ("columns", column.name) not in ill:
             yield from _placed(("columns", column.name), f"column {column.name!r}", column_faults(column))
