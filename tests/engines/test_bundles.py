@@ -198,3 +198,16 @@ def test_a_job_file_keeps_engine_and_order(tmp_path: Path) -> None:
     other = replace(job, confidential=hr.Confidential("postgresql://me@db/office#people"), engine=hr.Engine())
     again = hr.Job.load(other.save(tmp_path / "other.toml"))
     assert again == other and again.engine.of(again.confidential.table) == "postgresql"
+
+
+@pytest.mark.parametrize(("master", "said"), [("local[2]", False), ("spark://office:7077", True)])
+def test_a_plan_for_a_cluster_says_what_its_owner_has_to_see_to(tmp_path: Path, master: str, *, said: bool) -> None:
+    """Spark's own warning of it is not shown: its log is off."""
+    TABLE.write_parquet(tmp_path / "table.parquet")
+    job = hr.Job(
+        confidential=hr.Confidential(tmp_path / "table.parquet"),
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(2),
+        engine=hr.Engine("spark", master=master),
+    )
+    assert any("spark.network.crypto.enabled" in line for line in job.prepare().outline.remarks) == said

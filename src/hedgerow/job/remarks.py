@@ -32,6 +32,11 @@ def job_remarks(
         found.append(f"Each person is counted once, by facts about all of their rows: {', '.join(given)}.")
     elif guarantee.unit == "person" and not job.recipe.career_time:
         found += _dropped(guarantee, person)
+    if job.engine.master and not job.engine.master.startswith("local"):
+        found += [
+            "Between the machines of a Spark cluster names of people, codes and counts travel encrypted only where",
+            "spark.authenticate and spark.network.crypto.enabled are set for it: see that they are.",
+        ]
     if job.public is not None:
         found += ask_for_counts(open_public(job.public.table), job.public.count, job.confidential.count)
     return tuple(found)
