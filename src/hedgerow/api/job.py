@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.answers import quiet
-from hedgerow.errors import NOTHING, JobError
+from hedgerow.errors import NOTHING, HedgerowError, JobError
 from hedgerow.job import file
 from hedgerow.job.values import JobValues
 from hedgerow.public import Budget
@@ -142,7 +142,7 @@ class Job(JobValues):
         try:
             place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm or _warn, watch=watch)
         except MemoryError as short:
-            raise JobError(
+            raise HedgerowError(
                 "Memory ran out. Take fewer columns or bins, or a machine with more: a plan that needs more than\n"
                 "there is passes only where memory_gb says so. If a run had begun, what it was answered is saved:\n"
                 "go on at no cost with --resume (in Python: job.run(..., resume=True))."
