@@ -52,10 +52,11 @@
   });
   document.addEventListener("submit", leave);
   window.addEventListener("pagehide", () => { leaving = true; });
-  window.addEventListener("pageshow", () => { leaving = false; });
+  window.addEventListener("pageshow", () => { leaving = false; body.inert = false; });
 
   // The page as it is now. What answers a form is asked for anew: to reload it would send the form again.
-  const fresh = () => { if (body.dataset.posted) { location.replace(location.pathname + location.search); } else { location.reload(); } };
+  // Until it is there nothing can be ticked: it would be ticked on a page that is gone.
+  const fresh = () => { body.inert = true; if (body.dataset.posted) { location.replace(location.pathname + location.search); } else { location.reload(); } };
 
   // Whoever goes by keyboard is not interrupted, and stands at the same place when the page was drawn anew.
   let typed = 0;
