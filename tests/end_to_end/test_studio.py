@@ -259,22 +259,6 @@ def test_the_road_of_attach(tmp_path: Path, page: Any) -> None:
     assert "sex" in header and "race" in header
 
 
-def test_a_tick_is_not_lost_while_the_page_draws_itself_anew(tmp_path: Path, page: Any) -> None:
-    """The road of attach met it in CI: the draft ended, the page was asked for anew, and the old one was ticked."""
-    with served(tables(tmp_path), page) as studio:
-        begin(page, studio, "Private columns for public rows", target="target.csv")
-        page.get_by_role("link", name=re.compile("Schema")).get_by_text("done").wait_for(state="attached")
-        page.wait_for_load_state("networkidle")
-        page.evaluate(
-            "new MutationObserver(() => sessionStorage.setItem('held', document.body.inert))"
-            ".observe(document.body, { attributes: true, attributeFilter: ['inert'] })"
-        )
-        with page.expect_navigation(), (tmp_path / "job.toml").open("a", encoding="utf-8") as job:
-            job.write("# a remark\n")
-        assert page.evaluate("sessionStorage.getItem('held')") == "true", "the old page took ticks to the end"
-        page.get_by_label("Each row by itself: a person has").check()
-
-
 def test_the_road_of_counts_by_keyboard_alone(tmp_path: Path, page: Any) -> None:
     with served(tables(tmp_path), page) as studio:
         page.goto(studio.address)

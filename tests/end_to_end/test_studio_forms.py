@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.end_to_end.test_studio import PATIENCE, served, sync_api, tables
+from tests.end_to_end.test_studio import PATIENCE, begin, served, sync_api, tables
 from tests.end_to_end.test_studio import browser as browser
 from tests.end_to_end.test_studio import page as page
 from tests.end_to_end.test_studio import pytestmark as pytestmark
@@ -82,3 +82,19 @@ def test_a_refused_run_is_not_sent_again_by_a_page_that_draws_itself_anew(tmp_pa
             page.get_by_role("heading", name="It is running").wait_for()
         page.get_by_text("The process of the run has gone").wait_for()  # the page has drawn itself anew
         assert len(sent) == 1 and not (tmp_path / "ledger.db").exists() and not (tmp_path / "release.run").exists()
+
+
+def test_a_tick_is_not_lost_while_the_page_draws_itself_anew(tmp_path: Path, page: Any) -> None:
+    """The road of attach met it in CI: the draft ended, the page was asked for anew, and the old one was ticked."""
+    with served(tables(tmp_path), page) as studio:
+        begin(page, studio, "Private columns for public rows", target="target.csv")
+        page.get_by_role("link", name=re.compile("Schema")).get_by_text("done").wait_for(state="attached")
+        page.wait_for_load_state("networkidle")
+        page.evaluate(
+            "new MutationObserver(() => sessionStorage.setItem('held', document.body.inert))"
+            ".observe(document.body, { attributes: true, attributeFilter: ['inert'] })"
+        )
+        with page.expect_navigation(), (tmp_path / "job.toml").open("a", encoding="utf-8") as job:
+            job.write("# a remark\n")
+        assert page.evaluate("sessionStorage.getItem('held')") == "true", "the old page took ticks to the end"
+        page.get_by_label("Each row by itself: a person has").check()
