@@ -4,8 +4,8 @@
 
 The page has operation counts first, which nothing else on the machine can move; then ratios to named alternatives,
 best of times taken in turns in the same run; then what whole tasks cost against rows and columns; at last the limits
-of the processor.  Every piece is a script of its own that can be run by itself.  ``--full`` adds 10^8 rows and two
-million attached ones.
+of the processor.  Every piece is a script of its own that can be run by itself.  ``--full`` attaches two million
+rows and draws a million of 60 columns.
 """
 
 import argparse
@@ -234,7 +234,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("bench/results"))
     parser.add_argument("--only", nargs="+", choices=tuple(PIECES), default=list(PIECES))
-    parser.add_argument("--full", action="store_true", help="10^8 rows, two million attached ones: half an hour")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="two million attached rows, a million x 60 drawn: half an hour",
+    )
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     about = {

@@ -107,7 +107,7 @@ def test_a_disk_that_is_full_is_a_finding_not_a_fault(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("hedgerow.api.job.Job.run", full)
     code, _, found = _findings()
-    assert code == 2 and "No space left" in found["kernels"]["said"] and "NUMBA_CACHE_DIR" in found["kernels"]["cure"]
+    assert code == 2 and "No space left" in found["kernels"]["said"] and "TMPDIR" in found["kernels"]["cure"]
 
 
 def test_without_a_cache_it_is_said_and_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:

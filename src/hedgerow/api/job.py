@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -139,15 +140,14 @@ class Job(JobValues):
             raise JobError(
                 f"run takes the folder of the release, as in job.run('release/'); got {folder!r}. {NOTHING}"
             )
-        try:
+        with suppress(MemoryError):
             place = run(self, folder, resume=resume, forecast=forecast, confirm=confirm or _warn, watch=watch)
-        except MemoryError as short:
-            raise HedgerowError(
-                "Memory ran out. Take fewer columns or bins, or a machine with more: a plan that needs more than\n"
-                "there is passes only where memory_gb says so. If a run had begun, what it was answered is saved:\n"
-                "go on at no cost with --resume (in Python: job.run(..., resume=True))."
-            ) from short
-        return Release(place, job=self)
+            return Release(place, job=self)
+        raise HedgerowError(  # by itself: a library's own error says how large the array was, as the rows may tell
+            "Memory ran out. Take fewer columns or bins, or a machine with more: a plan that needs more than\n"
+            "there is passes only where memory_gb says so. If a run had begun, what it was answered is saved:\n"
+            "go on at no cost with --resume (in Python: job.run(..., resume=True))."
+        )
 
     def steward_report(
         self, *, release: str | Path | None = None, out: str | Path | None = None, seed: int = 0

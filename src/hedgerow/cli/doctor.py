@@ -173,11 +173,12 @@ def _kernels(watch: Callable[[str], None]) -> Diagnosis:
             except HedgerowError as wrong:
                 return Diagnosis("kernels", "wrong", f"{name} does not run here: {str(wrong).splitlines()[0]}")
             except OSError as wrong:  # as from a full disk; the made-up table has nothing to hide
-                said = f"what {name} needs cannot be compiled and kept ({wrong.strerror or wrong})"
-                cure = "export NUMBA_CACHE_DIR=FOLDER   (a folder that only you can write, with room for 10 MB)"
+                said = f"{name} cannot write its files to {folder} ({wrong.strerror or wrong})"
+                cure = "export TMPDIR=FOLDER   (a folder that only you can write, with room for 10 MB)"
                 return Diagnosis("kernels", "wrong", said, cure)
     spent = time.process_time() - began
-    kept = "kept for all later commands" if _cache() else "not kept: no folder can be written"
+    there = _cache()
+    kept = "kept for all later commands" if there and any(there.glob("*.nbi")) else "not kept: nothing can be written"
     said = f"every recipe with loops ran on a made-up table ({spent:.0f} s of CPU); what was compiled is {kept}"
     return Diagnosis("kernels", "ok", said)
 

@@ -44,6 +44,7 @@ class Lookup:
 
     def writer(self, column: pl.Series) -> Callable[[int, int, npt.NDArray[Any]], None]:
         """Writes what a function, by its number, gives for rows of ``column``, from one on, as many as a line has."""
+        column = column.alias("")  # Polars takes a name such as ^t.*$ for a pattern
         (low, tables), whole = self._range, column.dtype == pl.Int64 and not column.null_count()
         met = whole and tables and len(column) and low <= column.min() and column.max() < low + len(tables[0])  # type: ignore
         found = Distinct(column, column.to_numpy(), low) if met else distinct(column)

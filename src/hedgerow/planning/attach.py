@@ -387,7 +387,7 @@ def with_attach(
 
 @dataclass(frozen=True)
 class _PublicRun:
-    """A run on public tables: its error, and the CPU seconds that the real one will take by it."""
+    """A run on public tables: its error, and the CPU seconds that a plan has to add by it."""
 
     error: float | None = None
     seconds: float = 0.0

@@ -83,11 +83,11 @@ class LocalCounter:
         def coded(given: tuple[pl.DataFrame, Part, int]) -> tuple[Part, int, npt.NDArray[np.uint64], pl.DataFrame]:
             batch, room, at = given
             part = {name: line[at : at + len(batch)] for name, line in room.items()}
-            write = {name: of.writer(batch[name].alias("")) for name, of in lookups.items()}
+            write = {name: of.writer(batch[name]) for name, of in lookups.items()}
             for name in rules:
                 write[name](0, 0, part[name])
             if count:
-                part[TIMES][:] = records(batch[count].alias(""))
+                part[TIMES][:] = records(batch[count].alias(""))  # no name: Polars takes ^t.*$ for a pattern
             times = part[TIMES].astype(np.uint64) if count else np.ones(len(batch), np.uint64)
             total = np.zeros(2, np.uint64)
             for low in range(0, len(batch), _HASHED) if key is not None else ():

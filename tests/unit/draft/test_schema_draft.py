@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import hedgerow as hr
-from hedgerow.errors import JobError, SchemaError
+from hedgerow.errors import JobError, SchemaError, TableMismatch
 from hedgerow.public.schema.bins import Bins
 from hedgerow.public.schema.drafting.numbers import set_apart
 from hedgerow.public.schema.drafting.sketch import NumberRange, Sketch
@@ -110,3 +110,8 @@ def test_the_comment_counts_the_bins_that_are_left_when_values_are_set_apart() -
     assert set_apart(edges, {"0": "none"}).notes == ("Numbers from 0 to 99; bins that widen; 2 bins.",)
     ages = Sketch("age", "integer", bins=Bins(-1, 9, 1), range=NumberRange(-1, 9, "all"))
     assert ages.notes[0].endswith("11 bins.") and set_apart(ages, {"-1": "?"}).notes[0].endswith("10 bins.")
+
+
+def test_a_column_whose_name_is_a_pattern_to_polars_is_refused_in_words() -> None:
+    with pytest.raises(TableMismatch, match=r"is a pattern to Polars.*rename it"):
+        hr.Schema.draft(pl.DataFrame({"^t.*$": [1, 2], "sex": ["F", "M"]}))

@@ -70,7 +70,7 @@ class PublicBlend(AbstractBlend):
 
     @property
     def accounting(self) -> Measure:
-        """All its noise is Gaussian."""
+        """All its noise is Gaussian where that buys more; elsewhere triples may be chosen, by another law."""
         return "gdp"
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:

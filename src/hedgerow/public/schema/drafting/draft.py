@@ -85,6 +85,8 @@ def draft(public: Any, codebook: Any = None, count: str = "") -> Draft:
 
 def _from_table(public: Any, codebook: str | Path | None) -> Draft:
     source = open_public(public)
+    if odd := [n for n in source.columns if n.startswith("^") and n.endswith("$")]:
+        raise TableMismatch(f"{odd[0]!r} is a pattern to Polars, no name of a column; rename it. {NOTHING}")
     entries: tuple[CodeBookEntry, ...] = ()
     facts: list[tuple[str, str]] = []
     book = None
