@@ -1,8 +1,8 @@
 """The inner loops of counting: codes in, cell counts out.
 
-``count_tile`` serves blocks of up to 65,536 cells.  It takes the rows a few at a time: one sweep per column builds
-their 16-bit cell numbers, then each cell number adds one to a small histogram.  What makes it fast: the sweeps run on
-vector registers; four cell numbers are unpacked from one 64-bit word; two 16-bit histograms take turns, so that equal
+``count_tile`` serves blocks of up to 65,536 cells, a few rows at a time: one sweep per column builds their 16-bit
+cell numbers, then each of these adds one to a small histogram.  What makes it fast: the sweeps run on vector
+registers; four cell numbers are unpacked from one 64-bit word; two 16-bit histograms take turns, so that equal
 neighbours do not wait for each other; and both stay in the processor's first cache until the tile is done.
 ``count_wide`` serves everything larger.  Nothing here checks its input: ``plan.py`` does, before every call.
 """
@@ -76,10 +76,9 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
 @compiled
 def find_leaves(rows: Any, look: Any, first: Any, child: Any, at: Any) -> None:
     """Move every row from split at[r] = 0 to leaf -1 - at[r], a chunk one step at a time: no row waits for one."""
-    active = np.empty(CHUNK, np.uint32)
     for low in range(0, rows.shape[1], CHUNK):
         left = np.uint32(min(CHUNK, rows.shape[1] - low) if len(look) else 0)
-        active[:left] = np.arange(low, low + left)
+        active = np.arange(low, low + left).astype(np.uint32)
         while left:
             moving, left = left, np.uint32(0)
             for r in active[:moving]:

@@ -209,7 +209,8 @@ def _gum_round(  # noqa: C901  one loop nest: compiled code cannot share arrays 
             out[i], out[j] = out[j], out[i]
             r, c = out[i], into[i]
             if holder[c] >= 0 and below(stream, 2) == 0:
-                records[r] = records[holder[c]]
+                for k in range(records.shape[1]):  # `records[r] = records[h]` would compile for seconds
+                    records[r, k] = records[holder[c], k]
             elif width:
                 records[r, a], records[r, b] = c // width, c % width
             else:
@@ -258,12 +259,14 @@ def _pass(places: Any, pool: Any, starts: Any, gap: Any, offers: Any, stream: An
             change = _held(offer, gap) - held + (k * (k - 1) - same * (same - 1)) // 2
             if change < least:
                 least, better = change, True
-                best[:] = offer
+                for i in range(k):
+                    best[i] = offer[i]
         if better:
             for i in range(k):
                 for j in range(i):
                     gap[own[i], own[j]] -= 1
                     gap[best[i], best[j]] += 1
-            own[:] = best
+            for i in range(k):
+                own[i] = best[i]
             moved += 1
     return moved

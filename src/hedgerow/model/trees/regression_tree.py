@@ -215,7 +215,8 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
                 unused += 1
             continue
         look[node], low[node] = pick, count
-        side[node] = best_side
+        for j in range(widest):  # here and below a loop, not `side[node] = best_side`: that compiles for seconds
+            side[node, j] = best_side[j]
         zeros, ones = 0, 0
         for r in here:  # each row is written to both sides and stays on its own: there is nothing to guess
             order[start[node] + zeros] = r  # never ahead of where it is read
@@ -223,7 +224,8 @@ def _grow(  # noqa: C901, PLR0912, PLR0915  compiled: one loop over plain arrays
             one = 1 if best_side[codes[r, pick]] else 0
             zeros += 1 - one
             ones += one
-        order[start[node] + zeros : start[node] + zeros + ones] = spare[:ones]
+        for j in range(ones):
+            order[start[node] + zeros + j] = spare[j]
         start[count], rows[count], depth[count] = start[node], zeros, depth[node] + 1
         start[count + 1], rows[count + 1], depth[count + 1] = start[node] + zeros, ones, depth[node] + 1
         less, more = (count, count + 1) if zeros <= ones else (count + 1, count)
@@ -290,7 +292,8 @@ def _take_off(tally, part, last):  # type: ignore[no-untyped-def]
     """A histogram less that of a part of its rows; where none is left, nothing at all."""
     for c in range(len(tally)):
         if tally[c, last] > part[c, last]:
-            tally[c] -= part[c]
+            for k in range(tally.shape[1]):
+                tally[c, k] -= part[c, k]
         else:
             tally[c] = 0.0
 
@@ -305,8 +308,7 @@ def _direction(seen, tally, mean, way, fresh, apart):  # type: ignore[no-untyped
         for k in range(label_count):
             apart[i, k] = tally[c, k] - tally[c, label_count] * mean[k]
             way[k] += apart[i, k] * apart[i, k] / tally[c, label_count]
-    way[:] = np.sqrt(way)
-    way[1::2] *= -1.0
+    _to_roots(way)
     for _ in range(8):
         fresh[:] = 0.0
         for i in range(len(seen)):
@@ -322,6 +324,13 @@ def _direction(seen, tally, mean, way, fresh, apart):  # type: ignore[no-untyped
             return
         for k in range(label_count):
             way[k] = fresh[k] / np.sqrt(size)
+
+
+@compiled
+def _to_roots(way):  # type: ignore[no-untyped-def]
+    """Square roots, every second one negative."""
+    for k in range(len(way)):
+        way[k] = np.sqrt(way[k]) * (1 - 2 * (k % 2))
 
 
 def prune(grown: BinaryTree, *, noise: float, over: float, chance: float = 1.0) -> npt.NDArray[np.bool_]:

@@ -252,7 +252,10 @@ def _break_ties(order: Any, key: Any, ties: Any) -> None:
             high += 1
         if high - low > 1:
             here = np.sort(order[low:high])
-            order[low:high] = here[np.argsort(ties[here], kind="mergesort")]
+            for i, at in enumerate(
+                np.argsort(ties[here], kind="mergesort")
+            ):  # a slice of `here` would compile for long
+                order[low + i] = here[at]
         low = high
 
 
