@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from hedgerow.cli.main import app
 from hedgerow.errors import HedgerowError
+from hedgerow.release import confined
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 QUICK = ["--only", "linear-model,two-way", "--only", "k-marginal"]
@@ -67,6 +68,19 @@ def test_compare_reads_a_release_and_its_schema(place: Path) -> None:
     )
     assert "default-src &#39;none&#39;" in html and html.count("<script") == 1, "one script, known by its hash"
     assert html.count("<svg") == html.count("</svg>") > 0
+
+
+def test_compare_opens_a_folder_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of its own for every opening takes longer than many a comparison; one is enough."""
+    opened, find = list[str](), confined.find
+
+    def counted(task: dict[str, Any]) -> dict[str, Any]:
+        opened.append(task["do"])
+        return find(task)
+
+    monkeypatch.setattr(confined, "_elsewhere", counted)
+    run(["compare", str(place / "public.parquet"), str(place / "release"), "--only", "one-way"])
+    assert opened == ["open"]
 
 
 def test_compare_drafts_a_schema_when_none_is_given(place: Path) -> None:

@@ -132,6 +132,9 @@ def test_compare_takes_a_release_of_counts_as_python_does(tmp_path: Path) -> Non
     (tmp_path / "empty").mkdir()
     with pytest.raises(JobError, match="no records.*parquet and no counts.csv"):
         CliRunner().invoke(app, ["compare", str(table), str(tmp_path / "empty")], catch_exceptions=False)
+    (tmp_path / "empty" / "counts.csv").write_bytes((release.folder / "counts.csv").read_bytes())
+    with pytest.raises(JobError, match="no counts.csv of a release .with its statement.json"):
+        CliRunner().invoke(app, ["compare", str(table), str(tmp_path / "empty")], catch_exceptions=False)
 
 
 def test_counts_that_were_not_drawn_do_not_verify(ce: Path) -> None:

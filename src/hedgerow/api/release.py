@@ -90,6 +90,10 @@ class Release:
             raise JobError(f"There is no release in {folder}: it has no statement.json. Nothing was read or spent.")
         return found
 
+    def must_open(self) -> None:
+        """Refuse what cannot be read whole within bounds; a folder of plain tables may be looked at too."""
+        _ = self._reader
+
     @cached_property
     def _reader(self) -> BundleReader:
         """Its parts; those of somebody else's are first tried in a process of its own."""
@@ -277,8 +281,7 @@ class Release:
         if self._job is not None:
             public = self._job.public.table if public is None and self._job.public else public
             target = self._job.target.table if target is None and self._job.target else target
-        elif "_reader" not in vars(self):
-            must_open(self.folder)
+        self.must_open()
         given = {"public": public, "target": target, "job": self._job}
         return sample(self.folder, into, copies=copies, seed=seed, **given)
 

@@ -11,7 +11,10 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 if TYPE_CHECKING:
-    from hedgerow.public import CodedTable, Schema
+    from hedgerow.api.release import Release
+    from hedgerow.public import CodedTable
+
+    Copy = tuple[str, Release | None]
 
 Only = Annotated[list[str] | None, typer.Option("--only", help="Only these measures; may be repeated.")]
 Model = Annotated[str, typer.Option("--model", help="ln(pay) ~ sex + race + age + I(age^2) | agency + occupation")]
@@ -229,15 +232,16 @@ def compare(
     from hedgerow.evaluate.compare import metrics_from, page, summary
 
     options = {"model": model, "by": by, "logistic": logistic, "cluster": cluster, "label": label, "library": library}
-    options["private"] = private or ",".join(_private(b))
+    asked = _copies(b)
+    options["private"] = private or ",".join(_private(asked))
     metrics = metrics_from(only=only or (), group=group, joint=joint, scatter=scatter, **options)
     with show.progress() as watch:
         watch("reading the tables")
-        settled, first, copies = _read(a, b, schema, count)
+        first, copies = _read(a, asked, schema, count)
         found = compared(first, copies, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
         other = None
         if beside:
-            _, again, others = _read(a, [beside], schema, count)
+            again, others = _read(a, _copies([beside]), schema, count)
             other = compared(again, others, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
         if out is not None:
             write_page(out, page(found, beside=other))
@@ -257,26 +261,32 @@ def compare(
         show.echo(f"The report is in {out}")
 
 
-def _read(a: str, b: list[str], given: Path | None, count: str = "") -> "tuple[Schema, CodedTable, list[CodedTable]]":
-    """The schema, table A, and the copies."""
+def _copies(names: list[str]) -> "list[Copy]":
+    """What each of them is: a folder, which is opened as a release is, and once; or a table of its own."""
     from hedgerow.api.release import Release
+
+    return [(name, Release(name) if Path(name).is_dir() else None) for name in names]
+
+
+def _read(a: str, b: "list[Copy]", given: Path | None, count: str = "") -> "tuple[CodedTable, list[CodedTable]]":
+    """Table A, and the copies."""
     from hedgerow.public import CodedTable, Schema, expanded_public, open_source, resolved_on
-    from hedgerow.release.confined import must_open
 
     copies, beside = list[tuple[str, Any]](), list[Path]()
-    for name in b:
+    for name, release in b:
         folder = Path(name)
-        if folder.is_dir():
-            must_open(folder)
+        if release is not None:
+            release.must_open()
             found = sorted(folder.glob("records*.parquet"), key=lambda p: (len(p.name), p.name))
-            if not found and not (folder / "counts.csv").is_file():
+            counts = all((folder / part).is_file() for part in ("counts.csv", "statement.json"))
+            if not found and not counts:
                 raise JobError(
-                    f"The folder {name} holds no records*.parquet and no counts.csv to compare. Nothing was read or "
-                    "spent."
+                    f"The folder {name} holds no records*.parquet and no counts.csv of a release (with its "
+                    "statement.json) to compare. Nothing was read or spent."
                 )
             copies += [(str(p), p) for p in found]
             if not found:
-                copies += [(str(folder / "counts.csv"), c) for c in Release.read(folder).as_records()]
+                copies += [(str(folder / "counts.csv"), c) for c in release.as_records()]
             beside += [folder / "schema.toml"] if (folder / "schema.toml").is_file() else []
         else:
             copies.append((name, name))
@@ -285,16 +295,14 @@ def _read(a: str, b: list[str], given: Path | None, count: str = "") -> "tuple[S
     schema = Schema.load(place) if place else Schema.draft(a, count=count)
     schema = resolved_on(schema, source)
     table = CodedTable.read(a, schema, "target", count)
-    return schema, table, [replace(CodedTable.read(t, schema, role="target"), name=n) for n, t in copies]
+    return table, [replace(CodedTable.read(t, schema, role="target"), name=n) for n, t in copies]
 
 
-def _private(b: list[str]) -> tuple[str, ...]:
+def _private(b: "list[Copy]") -> tuple[str, ...]:
     """The columns that a release among the copies attached to given rows; none when there is no such release."""
-    from hedgerow.api.release import Release
-
-    for folder in map(Path, b):
-        if (folder / "statement.json").is_file():
-            return Release(folder).private
+    for _, release in b:
+        if release is not None and (release.folder / "statement.json").is_file():
+            return release.private
     return ()
 
 
