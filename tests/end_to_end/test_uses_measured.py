@@ -77,7 +77,7 @@ def test_a_prediction_is_planned_rehearsed_measured_and_judged(tmp_path: Path, h
     assert any("for prediction, more of the budget" in line and "sex" in line for line in planned["remarks"])
     rehearsed = hedgerow("rehearse", job, "--epsilons", "20", "--runs", 2, "--workers", 1)
     assert rehearsed.code == 0, rehearsed.out + rehearsed.err
-    assert "sex from pay" in rehearsed.out and "within it in few runs" in rehearsed.out
+    assert "sex from pay" in rehearsed.out and "within it in all runs" in rehearsed.out
     run = hedgerow("run", job, "--yes", "--json")
     assert run.code == 0, run.err
     release = Path(json.loads(run.out)["release"])

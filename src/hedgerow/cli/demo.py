@@ -11,7 +11,7 @@ from hedgerow.cli import show
 from hedgerow.errors import JobError
 
 _EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
-_RUNS = 3  # of the rehearsal at each: too few for a band, which its page says, and enough to see what it is like
+_RUNS = 2  # of the rehearsal at each: too few for a band, which its page says, and enough to see what it is like
 
 
 def demo(

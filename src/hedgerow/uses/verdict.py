@@ -127,7 +127,7 @@ class Verdict:
         {True: "expected to be met", False: "expected to be missed", None: "not judged"}
     )
     sign_lost: ClassVar[str] = "sign expected to be lost"
-    few: ClassVar[Mapping[bool, str]] = MappingProxyType({True: "within it in few runs", False: "beyond it in a run"})
+    few: ClassVar[Mapping[bool, str]] = MappingProxyType({True: "within it in all runs", False: "beyond it in a run"})
     json_key: ClassVar[str] = "expected_to_be_met"
     begins: ClassVar[str] = "Expected: "
 

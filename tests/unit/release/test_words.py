@@ -274,5 +274,5 @@ def test_what_few_runs_have_shown_is_not_called_expected() -> None:
     """The report said "Expected: about 16 in 10,000" beside "fewer than nine runs expect nothing"."""
     use = Table(["race"], tolerance=0.02)
     few, enough = Verdict(use, 0.0016, 0.5, "", high=0.002), Verdict(use, 0.0016, 0.5, "", low=0.001, high=0.002)
-    assert few.in_words.startswith("Seen in few runs: about 16 in 10,000") and few.word == "within it in few runs"
+    assert few.in_words.startswith("Seen in few runs: about 16 in 10,000") and few.word == "within it in all runs"
     assert enough.in_words.startswith("Expected: about 16 in 10,000") and enough.word == "expected to be met"

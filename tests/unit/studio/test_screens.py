@@ -302,7 +302,7 @@ def test_a_first_look_expects_nothing(tmp_path: Path) -> None:
         assert ("at which all 4 runs were within every tolerance" in least) == (runs == 4), least
         budget, run = (studio.ask(f"job/job.toml/{s}").text for s in ("budget", "run"))
         assert ("expected to be met</span>" in budget) == (runs == 9) == ("Use it" in budget)
-        assert ("from 4 runs at each epsilon: too few" in budget) == (runs == 4) == ("in few runs</span>" in budget)
+        assert ("from 4 runs at each epsilon: too few" in budget) == (runs == 4) == ("in all runs</span>" in budget)
         assert ("a look of 4 runs at this epsilon" in run) == (runs == 4)
         assert ("Expected to be within" in budget) == (runs == 9) == ("runs within" not in budget)
 

@@ -156,7 +156,7 @@
       rows[i].querySelector(".high").textContent = high === null ? "" : show(high);
       const tag = rows[i].querySelector(".tag");
       tag.className = "tag " + (met === null || (met && !sure) ? "open" : met ? "met" : "missed");
-      tag.textContent = beyond ? "beyond what was tried" : met === null ? "not judged" : sure ? (met ? "expected to be met" : "expected to be missed") : met ? "within it in few runs" : "beyond it in a run";
+      tag.textContent = beyond ? "beyond what was tried" : met === null ? "not judged" : sure ? (met ? "expected to be met" : "expected to be missed") : met ? "within it in all runs" : "beyond it in a run";
     });
     for (const figure of document.querySelectorAll(".curve figure")) {
       const low = Number(figure.dataset.low), high = Number(figure.dataset.high), mark = figure.querySelector("line.here");
