@@ -25,7 +25,7 @@ from hedgerow.counting import CountPlan
 from hedgerow.engines.duckdb import DuckDb
 from hedgerow.engines.sql import SqlCounter
 from hedgerow.private.local import LocalCounter
-from hedgerow.public import CodedColumn, Coding, Guarantee, Marginal, open_source
+from hedgerow.public import CodedColumn, Coding, Guarantee, Marginal, open_source, spark_session
 
 BARS = (("duckdb", "plain GROUP BY", 1), ("spark", "local", 10))
 SIZES = {"text": (2, 3, 5, 7, 9, 12, 20, 50), "whole": (2, 4, 6, 8), "float": (10, 16, 30)}
@@ -121,10 +121,10 @@ def main() -> None:
         if not asked.no_sql:
             ways |= {"duckdb": in_duckdb, "plain GROUP BY": lambda: plain(path)}
         if asked.spark:
-            from hedgerow.engines.spark import SparkCounter, session
+            from hedgerow.engines.spark import SparkCounter
 
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # a machine may be known by an address it cannot use
-            frame: Any = session("local[2]").read.parquet(str(parquet))
+            frame: Any = spark_session("local[2]").read.parquet(str(parquet))
 
             def in_spark() -> None:
                 assert (SparkCounter(frame, CODING, promise).count(PLAN) == true).all()

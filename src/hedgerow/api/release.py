@@ -275,8 +275,8 @@ class Release:
         if replicates_:
             return replicates(self._redrawing(public, target), into, count=replicates_, seed=seed, watch=watch)
         if self._job is not None:
-            public = self._job.public.table if public is None and self._job.public else public
-            target = self._job.target.table if target is None and self._job.target else target
+            public = self._job.rows_of(self._job.public) if public is None and self._job.public else public
+            target = self._job.rows_of(self._job.target) if target is None and self._job.target else target
         elif "_reader" not in vars(self):
             must_open(self.folder)
         given = {"public": public, "target": target, "job": self._job}
@@ -315,8 +315,8 @@ class Release:
     def _redrawing(self, public: Any, target: Any) -> Redrawing:
         """The release with its tables beside it, looked for where the job names them."""
         if self._job is not None:
-            public = self._job.public.table if public is None and self._job.public else public
-            target = self._job.target.table if target is None and self._job.target else target
+            public = self._job.rows_of(self._job.public) if public is None and self._job.public else public
+            target = self._job.rows_of(self._job.target) if target is None and self._job.target else target
         return Redrawing(self._reader, public, target, self._job)
 
     def compare(self, table: Any, *, seed: int = 0, count: str = "", **options: Any) -> Comparison:

@@ -29,10 +29,10 @@ Library = Annotated[Literal["hedgerow", "pyfixest"], typer.Option("--fit-with", 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of random splits and choices.")]
 Published = Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")]
 RunPublic = Annotated[
-    Path | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
+    str | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
 ]
 RunTarget = Annotated[
-    Path | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
+    str | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="The numbers as JSON on stdout.")]
 
@@ -260,7 +260,7 @@ def compare(
 def _read(a: str, b: list[str], given: Path | None, count: str = "") -> "tuple[Schema, CodedTable, list[CodedTable]]":
     """The schema, table A, and the copies."""
     from hedgerow.api.release import Release
-    from hedgerow.public import CodedTable, Schema, expanded_public, open_source, resolved_on
+    from hedgerow.public import CodedTable, Schema, expanded_public, is_address, open_public, resolved_on
     from hedgerow.release.confined import must_open
 
     copies, beside = list[tuple[str, Any]](), list[Path]()
@@ -280,11 +280,12 @@ def _read(a: str, b: list[str], given: Path | None, count: str = "") -> "tuple[S
             beside += [folder / "schema.toml"] if (folder / "schema.toml").is_file() else []
         else:
             copies.append((name, name))
-    source = expanded_public(open_source(a), count)
+    rows = open_public(a) if is_address(a) else a  # what is on a server is brought once
+    source = expanded_public(open_public(rows), count)
     place = given or (beside[0] if beside else None)
-    schema = Schema.load(place) if place else Schema.draft(a, count=count)
+    schema = Schema.load(place) if place else Schema.draft(rows, count=count)
     schema = resolved_on(schema, source)
-    table = CodedTable.read(a, schema, "target", count)
+    table = CodedTable.read(rows, schema, "target", count)
     return schema, table, [replace(CodedTable.read(t, schema, role="target"), name=n) for n, t in copies]
 
 
