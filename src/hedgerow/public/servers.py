@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 from polars import selectors as cs
 
-from hedgerow.errors import NOTHING, JobError, MissingExtra
+from hedgerow.errors import NOTHING, JobError, MissingExtra, TableMismatch
 from hedgerow.public.files import Source, open_source
 
 _SETTINGS = {
@@ -87,7 +87,9 @@ def as_brought(source: Source) -> Source:
 
 def _in_order(source: Source) -> pl.DataFrame:
     """All rows, read as those of every table, in order. Of 0.0 and -0.0, which are equal, one is left."""
-    found = pl.concat(source.batches(source.columns), how="vertical_relaxed")
+    if not (batches := [*source.batches(source.columns)]):
+        raise TableMismatch(f"A public table or target has no rows. Give another table. {NOTHING}")
+    found = pl.concat(batches, how="vertical_relaxed")
     numbers = found.select(cs.float())
     return found.with_columns(x.set((x == 0).fill_null(False), 0.0) for x in numbers).sort(pl.all()).rechunk()
 
