@@ -189,7 +189,7 @@ def test_the_confidential_table_by_another_name_is_no_public_table(office: Any, 
             public=hr.Public(public),
             schema=hr.Schema.loads(SCHEMA),
             budget=hr.Budget(2),
-            recipe="independent",
+            recipe=hr.recipes.Independent(),
             ledger=str(tmp_path / f"{i}.db"),
         )
         with pytest.raises(JobError, match=r"confidential (table itself|one)") as told:

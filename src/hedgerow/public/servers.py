@@ -86,12 +86,12 @@ def as_brought(source: Source) -> Source:
 
 
 def _in_order(source: Source) -> pl.DataFrame:
-    """All rows, read as those of every table, in order. Of 0.0 and -0.0, which are equal, one is left."""
+    """All rows, read as those of every table, in order. A number that has two writings, as -0.0, has one here."""
     if not (batches := [*source.batches(source.columns)]):
         raise TableMismatch(f"A public table or target has no rows. Give another table. {NOTHING}")
     found = pl.concat(batches, how="vertical_relaxed")
-    numbers = found.select(cs.float())
-    return found.with_columns(x.set((x == 0).fill_null(False), 0.0) for x in numbers).sort(pl.all()).rechunk()
+    numbers = (x.set((x == 0).fill_null(False), 0.0).fill_nan(float("nan")) for x in found.select(cs.float()))
+    return found.with_columns(numbers).sort(pl.all()).rechunk()
 
 
 def _from_spark(frame: Any) -> Source:

@@ -337,12 +337,12 @@ def _hash_of_values(frame: pl.DataFrame) -> str:
     for series in frame:
         known = series.to_physical() if series.dtype.is_numeric() or series.dtype in (pl.Date, pl.Boolean) else None
         digest.update(f"{series.name}\0{series.dtype}\0{len(series)}\0".encode())
-        digest.update(series.is_null().to_numpy())
+        digest.update(series.is_null().to_numpy().tobytes())
         if known is not None:
-            digest.update(np.ascontiguousarray(known.fill_null(strategy="zero").to_numpy()))
+            digest.update(known.fill_null(strategy="zero").to_numpy().tobytes())
             continue
         text = series.cast(pl.String).fill_null("")
-        digest.update(np.ascontiguousarray(text.str.len_bytes().to_numpy()))
+        digest.update(text.str.len_bytes().to_numpy().tobytes())
         for part in text.to_frame().iter_slices(1 << 18):
             digest.update("".join(part.to_series()).encode())
     return digest.hexdigest()
