@@ -5,7 +5,7 @@
 The page has operation counts first, which nothing else on the machine can move; then ratios to named alternatives,
 best of times taken in turns in the same run; then what whole tasks cost against rows and columns; at last the limits
 of the processor.  Every piece is a script of its own that can be run by itself.  ``--full`` attaches two million
-rows and draws a million of 60 columns.
+rows, draws a million of 60 columns, and counts ten million in Spark.
 """
 
 import argparse
@@ -119,8 +119,14 @@ def noise(found: Any) -> Lines:
 
 
 def engines(found: Any) -> Lines:
-    """DuckDB against itself."""
-    yield f"In DuckDB, {found['rows']:,} rows (`bench/engines.py`)."
+    """DuckDB against itself, or Spark against this process."""
+    if found.get("left_out"):
+        yield f"Counting in Spark was left out (`bench/engines.py`): {found['left_out']}"
+        return
+    where, apart = "DuckDB", ""
+    if "start_up" in found:
+        where, apart = "Spark (`local[2]`)", f"; its start-up, {found['start_up']:.1f} CPU-s, is apart"
+    yield f"In {where}, {found['rows']:,} rows (`bench/engines.py`){apart}."
     yield ""
     yield from _table(
         ("", "measured", "bar"),
@@ -173,6 +179,12 @@ PIECES = {
     "count": Piece(PARTS[1], ("bench.count", "--quick"), rivals),
     "noise": Piece(PARTS[1], ("bench.noise", "--quick"), noise),
     "engines": Piece(PARTS[1], ("bench.engines", "--rows", "300000", "--repeat", "2"), engines),
+    "spark": Piece(
+        PARTS[1],
+        ("bench.engines", "--rows", "1000000", "--repeat", "2", "--spark", "--no-sql"),
+        engines,
+        ("bench.engines", "--rows", "10000000", "--repeat", "2", "--spark", "--no-sql"),
+    ),
     "draw": Piece(PARTS[1], ("bench.draw", "300000", "30"), draw, ("bench.draw", "1000000", "60")),
     "rows": Piece(
         PARTS[2],
@@ -237,7 +249,7 @@ def main() -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="two million attached rows, a million x 60 drawn: half an hour",
+        help="two million attached rows, a million x 60 drawn, ten million counted in Spark: half an hour",
     )
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,5 @@
 """The whole road: job -> public tables -> plan -> gate -> noisy answers on disk -> model -> records -> bundle."""
 
-import filecmp
 import hashlib
 import re
 import uuid
@@ -17,7 +16,7 @@ import polars as pl
 from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import JobError, LedgerError, Refused
-from hedgerow.job import JobValues, Public, Target, facts_for, job_remarks, name_of, on_this_disk, published_text
+from hedgerow.job import JobValues, Public, Target, facts_for, job_remarks, name_of, published_text, tables_apart
 from hedgerow.planning import Plan, forecast, machine_memory, outline, with_attach
 from hedgerow.public import (
     Budget,
@@ -28,14 +27,15 @@ from hedgerow.public import (
     PublicInput,
     Role,
     Schema,
+    Source,
     Tariff,
     coding_of,
     default_ledger,
     expanded_public,
-    file_of,
+    is_address,
     open_public,
     placed,
-    same_file,
+    shown_address,
 )
 from hedgerow.records import Copies as Copies
 from hedgerow.records import RecordFile, write_copies
@@ -67,11 +67,7 @@ class PreparedJob:
     job: JobValues
 
     def __post_init__(self) -> None:
-        secret = on_this_disk(self.job.confidential.table)
-        for role, other in (("public", self.job.public), ("target", self.job.target)):
-            files = other and isinstance(secret, Path) and isinstance(other.table, Path)
-            if other and files:  # a table on a server is no file, and none of these is read there
-                must_differ(secret, other.table, role)
+        tables_apart(self.job)
 
     @cached_property
     def public(self) -> PublicData:
@@ -91,7 +87,7 @@ class PreparedJob:
     def _read(self, part: Public | Target | None, role: Role) -> CodedTable | None:
         if part is None:
             return None
-        return CodedTable.read(part.table, self.schema, role, part.count, outside=self.job.outside)
+        return CodedTable.read(self.job.rows_of(part), self.schema, role, part.count, outside=self.job.outside)
 
     @cached_property
     def schema(self) -> Schema:
@@ -115,9 +111,7 @@ class PreparedJob:
         known = schema or self.schema
         if self.job.public is None or not (named := columns(known)):
             return known
-        return known.referring(
-            expanded_public(open_public(self.job.public.table), self.job.public.count), named, terms
-        )
+        return known.referring(self._public_rows(self.job.public), named, terms)
 
     @cached_property
     def _bare(self) -> Schema:
@@ -131,8 +125,11 @@ class PreparedJob:
                 "Add [public] table = '...' (in Python: public=Public(...)), or write them out in the schema.\n"
                 "Nothing was read or spent."
             )
-        source = expanded_public(open_public(self.job.public.table), self.job.public.count)
-        return placed(written.completed(source, open_public(target.table).columns if target else ()))
+        source = self._public_rows(self.job.public)
+        return placed(written.completed(source, open_public(self.job.rows_of(target)).columns if target else ()))
+
+    def _public_rows(self, part: Public) -> Source:
+        return expanded_public(open_public(self.job.rows_of(part)), part.count)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -197,7 +194,7 @@ class PreparedJob:
     def person(self) -> pl.Series | None:
         """Whose each row of the public table is, as text; None when the unit is a record or it does not say."""
         part, person = self.job.public, self.guarantee.person
-        return persons(open_public(part.table), person) if part and person else None
+        return persons(open_public(self.job.rows_of(part)), person) if part and person else None
 
     @cached_property
     def inputs(self) -> tuple[PublicInput, ...]:
@@ -279,41 +276,9 @@ class PreparedJob:
         return cap and cap.around(made, budget or self.job.budget)
 
 
-def must_differ(secret: Path | str, other: Path | str, role: str) -> None:
-    """Refuse a table that is called public or target and is the confidential one, a part, or a copy of it."""
-    files = isinstance(secret, Path) and isinstance(other, Path) and same_file(secret, other)
-    if secret == other or files:  # a text is an address on a server
-        shared = str(secret) != str(other) and all(str(x).startswith("duckdb:") for x in (secret, other))
-        what = "a table in the DuckDB file of the confidential one" if shared else "the confidential table itself"
-        raise JobError(
-            f"[{role}] names {what}. What a job calls public is read freely and the\nhash of its file is published. "
-            "Name a table in another file. No confidential row was read and nothing was spent."
-        )
-    if not isinstance(secret, Path) or not isinstance(other, Path):
-        return
-    if secret.resolve() in other.resolve().parents or other.resolve() in secret.resolve().parents:
-        raise JobError(
-            f"[{role}] and the confidential table lie in one another: a folder of Parquet files is one table. Name\n"
-            "a table that lies elsewhere. No confidential row was read and nothing was spent."
-        )
-    if _equal_bytes(secret, other):
-        raise JobError(
-            f"[{role}] names a copy of the confidential table: the two files are equal byte by byte. What a\n"
-            "job calls public is read freely and its hash is published. Name another table. The files were\n"
-            "compared as they lie on the disk; no row was looked at, nothing was booked or spent."
-        )
-
-
-def _equal_bytes(one: Path, other: Path) -> bool:
-    """Whether two files are equal; their sizes are compared first, so almost never is anything read."""
-    first, second = file_of(one), file_of(other)
-    return first.is_file() and second.is_file() and filecmp.cmp(first, second, shallow=False)
-
-
 def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:
-    return PublicInput(
-        role, "frame" if part.is_frame else Path(part.table).name, table.sha256, provenance, part.count
-    )
+    named = shown_address(part.table) if is_address(part.table) else Path(part.table).name
+    return PublicInput(role, "frame" if part.is_frame else named, table.sha256, provenance, part.count)
 
 
 def _hash(*facts: Any) -> str:

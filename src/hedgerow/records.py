@@ -156,8 +156,10 @@ def draw_shards(
     spread, over = spread if len(streams) > 1 else map, None
     tasks = ((*part, stream) for part, stream in zip(parts, streams, strict=True))
     for size in waves_of(len(streams)):
-        share, wave, over = None if over is None else over / size, islice(tasks, size), None
-        for frame, off in spread(work, ((*task, share) for task in wave)):
+        share, over = None if over is None else over / size, None
+        wave = ((*task, share) for task in islice(tasks, size))
+        elsewhere = work is _attached and spread is not map
+        for frame, off in _joined(spread, [*wave]) if elsewhere else spread(work, wave):
             over = off if over is None else over + off
             yield frame
 
@@ -173,6 +175,21 @@ def _attached(task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:
     attachment, *rest = task
     frame, off = attachment.attach_shard(*rest)
     return frame, off
+
+
+def _made(task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:
+    """The columns of such a shard that are not its target's own; the names of all, and what it is off by."""
+    frame, off = _attached(task)
+    rows = task[1].frame
+    own = [n for n in frame.columns if n in rows.columns and frame[n].dtype == rows[n].dtype]
+    return frame.drop([n for n in own if frame[n].equals(rows[n])]), (frame.columns, off)
+
+
+def _joined(spread: Spread, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[pl.DataFrame, Any]]:
+    """Shards whose columns other machines attach: they send these, and the given ones are taken from here."""
+    for task, (made, (names, off)) in zip(tasks, spread(_made, tasks), strict=True):
+        rows = task[1].frame
+        yield pl.DataFrame([made[n] if n in made.columns else rows[n] for n in names]), off
 
 
 def _people(fitted: AbstractPeople, schema: Schema, task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:

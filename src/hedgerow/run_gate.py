@@ -285,7 +285,7 @@ def public_prints(job: JobValues, key: bytes) -> dict[str, str]:
     values = sorted({*open_table(job).columns} - {job.guarantee.count})
     found = {}
     for role, part in (("public", job.public), ("target", job.target)):
-        source = expanded_public(open_public(part.table), part.count) if part else None
+        source = expanded_public(open_public(job.rows_of(part)), part.count) if part else None
         if source and {*values} <= {*source.columns}:
             hashes = (hash_rows(batch.select(values), key) for batch in source.batches(values))
             found[role] = sealed(sum(hashes, np.zeros(2, np.uint64)).tobytes(), key)

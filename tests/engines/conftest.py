@@ -17,14 +17,14 @@ def spark() -> Iterator[Any]:
     pytest.importorskip("pyspark", reason="pyspark is not installed (pip install 'hedgerow[spark]')")
     if not shutil.which("java"):
         pytest.skip("Spark needs Java, and there is none (apt-get install openjdk-17-jre-headless)")
-    from hedgerow.engines.spark import session
+    from hedgerow.public import spark_session
 
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # workers import what tests hand them
     os.environ["JDK_JAVA_OPTIONS"] = (
         "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # compile little: it lives for minutes
     )
-    made = session("local[2,2]")
+    made = spark_session("local[2,2]")
     made.conf.set("spark.sql.shuffle.partitions", "4")
     yield made
     made.stop()

@@ -16,6 +16,7 @@ import numpy as np
 from hedgerow.engines import spark
 from hedgerow.model import base
 from hedgerow.private import entropy
+from hedgerow.public import spark_session
 from tests.engines.failing import HangsOnce
 from tests.engines.test_bundles import RECIPES, made
 
@@ -30,7 +31,7 @@ def main(master: str, table: str, folder: str, marker: str) -> None:
     spark._quiet = lambda work: HangsOnce(Path(marker), quiet(work)) if next(works) == SECOND else quiet(work)
     entropy.os = SimpleNamespace(urandom=np.random.default_rng(11).bytes)  # type: ignore[assignment]
     base.SHARD = SHARD
-    spark.session(master).conf.set("spark.sql.shuffle.partitions", "3")
+    spark_session(master).conf.set("spark.sql.shuffle.partitions", "3")
     made(Path(table), "spark", Path(folder), RECIPES[0], master=master)
 
 

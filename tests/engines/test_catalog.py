@@ -81,5 +81,5 @@ def test_what_spark_says_of_a_table_that_it_cannot_open_goes_no_further(monkeypa
 
     there = [SimpleNamespace(name=n, isTemporary=False, tableType="MANAGED") for n in ("bad`", "good")]
     listed = SimpleNamespace(listDatabases=lambda: [SimpleNamespace(name="office")], listTables=lambda base: there)
-    monkeypatch.setattr("hedgerow.engines.spark.session", lambda master: SimpleNamespace(catalog=listed, table=table))
+    monkeypatch.setattr("hedgerow.engines.spark_session", lambda master: SimpleNamespace(catalog=listed, table=table))
     assert headers_at("spark:") == {"spark:office.good": ("pay",)}

@@ -68,6 +68,21 @@ def test_every_kind_of_model_gives_the_same_files_on_executors(spark: Any, tmp_p
         assert drawn(fitted, public, tmp_path / f"there {i}", spread=spread) == here, type(fitted)
 
 
+def test_machines_that_attach_columns_send_these_and_no_given_one(tmp_path: Path) -> None:
+    sent = list[list[str]]()
+
+    def elsewhere(work: Any, tasks: Any) -> Any:
+        for task in tasks:
+            frame, off = work(pickle.loads(pickle.dumps(task)))
+            sent.append(frame.columns)
+            yield frame, off
+
+    for i, (fitted, public) in enumerate(attaching()):
+        here = drawn(fitted, public, tmp_path / f"here {i}")
+        assert drawn(fitted, public, tmp_path / f"there {i}", spread=elsewhere) == here, type(fitted)
+    assert len(sent) == 15 and all(names == ["sex", "race"] for names in sent), sent
+
+
 def test_a_shard_takes_along_the_lines_of_its_rows_alone() -> None:
     fitted, public = attaching()[2]
     assert public.target is not None

@@ -19,7 +19,7 @@ from hedgerow.engines.spark import SparkCounter, must_be_rows
 from hedgerow.engines.sql import SqlCounter
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public import Marginal
+from hedgerow.public import Marginal, spark_session, spark_table
 from tests.engines import world
 from tests.engines.failing import FailsOnce, Tells
 from tests.engines.test_counters import TABLE, agree, local
@@ -204,8 +204,8 @@ def test_a_frame_whose_rows_say_how_others_are_read_is_refused(spark: Any, tmp_p
     json, text, folder = (str(tmp_path / name) for name in ("rows.json", "rows.csv", "folder"))
     spark.read.json(json).createOrReplaceTempView("guessed")
     odd = [
-        module.table_of(spark, f"spark:json.`{json}`"),
-        module.table_of(spark, "spark:guessed"),
+        spark_table(spark, f"spark:json.`{json}`"),
+        spark_table(spark, "spark:guessed"),
         spark.read.json(json).where("pay > 1").select("pay"),
         spark.read.csv(text, header=True, inferSchema=True),
         spark.read.csv(text, header=True, multiLine=True),
@@ -216,24 +216,25 @@ def test_a_frame_whose_rows_say_how_others_are_read_is_refused(spark: Any, tmp_p
     for frame in odd:
         with pytest.raises(TableMismatch, match="a look at all rows"):
             must_be_rows(frame)
-    assert module.session().conf.get(inference) == "false"
-    assert must_be_rows(module.table_of(spark, folder)).schema["state"].dataType.typeName() == "string"
+    assert spark_session().conf.get(inference) == "false"
+    assert must_be_rows(spark_table(spark, folder)).schema["state"].dataType.typeName() == "string"
     must_be_rows(spark.read.csv(text, header=True))
 
 
 def test_an_absent_table_is_refused(spark: Any, tmp_path: Path) -> None:
     for name in (tmp_path / "nowhere", "spark:no.such"):
         with pytest.raises(JobError, match="Spark finds no table"):
-            module.table_of(spark, name)
+            spark_table(spark, name)
 
 
 SCRIPT = """
 import sys
 from dataclasses import replace
-from hedgerow.engines.spark import SparkCounter, session
+from hedgerow.engines.spark import SparkCounter
+from hedgerow.public import spark_session
 from tests.engines.failing import Tells
 from tests.engines.test_spark import PLAN, world
-frame = session("local[1]").read.parquet(sys.argv[1])
+frame = spark_session("local[1]").read.parquet(sys.argv[1])
 try:
     plan = replace(PLAN, mapping=Tells("secret-42"), looks=("sex", "age"))
     SparkCounter(frame, world.CODING, world.RECORDS).count(plan)

@@ -279,8 +279,8 @@ class Release:
         if replicates_:
             return replicates(self._redrawing(public, target), into, count=replicates_, seed=seed, watch=watch)
         if self._job is not None:
-            public = self._job.public.table if public is None and self._job.public else public
-            target = self._job.target.table if target is None and self._job.target else target
+            public = self._job.rows_of(self._job.public) if public is None and self._job.public else public
+            target = self._job.rows_of(self._job.target) if target is None and self._job.target else target
         self.must_open()
         given = {"public": public, "target": target, "job": self._job}
         return sample(self.folder, into, copies=copies, seed=seed, **given)
@@ -318,8 +318,8 @@ class Release:
     def _redrawing(self, public: Any, target: Any) -> Redrawing:
         """The release with its tables beside it, looked for where the job names them."""
         if self._job is not None:
-            public = self._job.public.table if public is None and self._job.public else public
-            target = self._job.target.table if target is None and self._job.target else target
+            public = self._job.rows_of(self._job.public) if public is None and self._job.public else public
+            target = self._job.rows_of(self._job.target) if target is None and self._job.target else target
         return Redrawing(self._reader, public, target, self._job)
 
     def compare(self, table: Any, *, seed: int = 0, count: str = "", **options: Any) -> Comparison:

@@ -32,10 +32,10 @@ Library = Annotated[Literal["hedgerow", "pyfixest"], typer.Option("--fit-with", 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of random splits and choices.")]
 Published = Annotated[Path, typer.Argument(help="The folder of a release, or of a choice.", metavar="DIR")]
 RunPublic = Annotated[
-    Path | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
+    str | None, typer.Option("--public", help="The run's public table, where records were drawn with its help.")
 ]
 RunTarget = Annotated[
-    Path | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
+    str | None, typer.Option("--target", help="The run's target table, where columns were attached to it.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="The numbers as JSON on stdout.")]
 
@@ -270,7 +270,7 @@ def _copies(names: list[str]) -> "list[Copy]":
 
 def _read(a: str, b: "list[Copy]", given: Path | None, count: str = "") -> "tuple[CodedTable, list[CodedTable]]":
     """Table A, and the copies."""
-    from hedgerow.public import CodedTable, Schema, expanded_public, open_source, resolved_on
+    from hedgerow.public import CodedTable, Schema, expanded_public, is_address, open_public, resolved_on
 
     copies, beside = list[tuple[str, Any]](), list[Path]()
     for name, release in b:
@@ -290,11 +290,12 @@ def _read(a: str, b: "list[Copy]", given: Path | None, count: str = "") -> "tupl
             beside += [folder / "schema.toml"] if (folder / "schema.toml").is_file() else []
         else:
             copies.append((name, name))
-    source = expanded_public(open_source(a), count)
+    rows = open_public(a) if is_address(a) else a  # what is on a server is brought once
+    source = expanded_public(open_public(rows), count)
     place = given or (beside[0] if beside else None)
-    schema = Schema.load(place) if place else Schema.draft(a, count=count)
+    schema = Schema.load(place) if place else Schema.draft(rows, count=count)
     schema = resolved_on(schema, source)
-    table = CodedTable.read(a, schema, "target", count)
+    table = CodedTable.read(rows, schema, "target", count)
     return table, [replace(CodedTable.read(t, schema, role="target"), name=n) for n, t in copies]
 
 

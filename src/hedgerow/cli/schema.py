@@ -10,7 +10,7 @@ from hedgerow.cli import show
 from hedgerow.errors import NOTHING, JobError
 
 if TYPE_CHECKING:
-    from hedgerow.public import Schema, TableFit
+    from hedgerow.public import Schema, Source, TableFit
 
 app = typer.Typer(help="Draft the public description of a table (schema.toml), or check one.", no_args_is_help=True)
 
@@ -33,24 +33,25 @@ def init(
             f"{out} exists already and may hold your changes. To write over it, add --force; to keep it, add "
             "--out OTHER.toml. Nothing was read or written."
         )
-    from hedgerow.public import Schema
+    from hedgerow.public import Schema, is_address, open_public
 
     _must_be_public(public, "A draft would publish its labels, its range and its gaps without paying for them.")
-    drafted = Schema.draft(public, codebook, count)
+    table = open_public(public) if is_address(public) else public  # what is on a server is brought once
+    drafted = Schema.draft(table, codebook, count)
     if out == "-":
         show.echo(drafted.dumps(reasons=True), end=False)
     else:
         drafted.save(out)
-    for line in [*_summary(drafted, public, out), *([] if count else _ask(drafted, public))]:
+    for line in [*_summary(drafted, public, out), *([] if count else _ask(drafted, table))]:
         show.echo(line, err=True)
 
 
-def _ask(drafted: "Schema", public: str) -> list[str]:
+def _ask(drafted: "Schema", public: "str | Source") -> list[str]:
     """Whether the table is one of counts, where it looks so."""
-    from hedgerow.public import looks_aggregated, open_source
+    from hedgerow.public import looks_aggregated, open_public
 
     assert drafted.reasons is not None, "a draft has reasons"
-    column = looks_aggregated(open_source(public)) if drafted.reasons.origin[0][0] == "table" else ""
+    column = looks_aggregated(open_public(public)) if drafted.reasons.origin[0][0] == "table" else ""
     return [
         f"Is it a table of counts? No two lines are alike but for {column}. If each stands for {column} records,",
         f"draft it again with --count {column}, and write count = ... into the job (docs/job.md).",
@@ -156,7 +157,7 @@ def _must_be_public(table: str, why: str) -> None:
     """Refuse a table that a job beside it calls confidential."""
     from hedgerow.job.file import jobs_that_protect
 
-    if named := jobs_that_protect(Path(table)):
+    if named := jobs_that_protect(table):
         raise JobError(
             f"{named[0]} names {table} as its confidential table. {why}\n"
             f"Give a public table, or a code book. {NOTHING}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import NOTHING, JobError
-from hedgerow.public import open_confidential
+from hedgerow.public import open_confidential, spark_columns, spark_name, spark_session, spark_table
 
 _MOST = 500
 """Tables of a catalog that are listed."""
@@ -22,9 +22,9 @@ _MOST = 500
 def open_engine(name: str, table: Any, master: str = "") -> tuple[Any, Any]:
     """A table that ``name`` is to count, opened, and the class that counts it. No row is read."""
     if name == "spark":
-        from hedgerow.engines.spark import SparkCounter, must_be_rows, session, table_of
+        from hedgerow.engines.spark import SparkCounter, must_be_rows
 
-        frame = table_of(session(master), table) if isinstance(table, str | Path) else table
+        frame = spark_table(spark_session(master), table) if isinstance(table, str | Path) else table
         return must_be_rows(frame), SparkCounter
     from hedgerow.engines.sql import SqlCounter
 
@@ -51,15 +51,15 @@ def headers_at(address: str, master: str = "") -> dict[str, tuple[str, ...]]:
         if table and table not in found:
             raise JobError(f"PostgreSQL has no table {table} there that you may read. {NOTHING}")
         return {f"{place}#{name}": columns for name, columns in found.items() if table in ("", name)}
-    from hedgerow.engines.spark import header, must_be_rows, session, table_of
+    from hedgerow.engines.frames import must_be_rows
 
-    spark = session(master)
+    spark = spark_session(master)
     if address != "spark:":
-        return {address: header(must_be_rows(table_of(spark, address)))}
+        return {address: spark_columns(must_be_rows(spark_table(spark, address)))}
     found = dict[str, tuple[str, ...]]()
     for name in _in_catalog(spark)[:_MOST]:
         with suppress(Exception):  # what cannot be opened is not listed; a text of Spark's goes no further
-            found[f"spark:{name}"] = header(spark.table(_quoted(name)))
+            found[f"spark:{name}"] = spark_columns(spark.table(_quoted(name)))
     return found
 
 
@@ -78,7 +78,7 @@ def _in_catalog(spark: Any) -> list[str]:
 
 def _quoted(name: str) -> str:
     base, _, table = name.partition(".")
-    return ".".join("`" + part.replace("`", "``") + "`" for part in (base, table))
+    return ".".join(map(spark_name, (base, table)))
 
 
 def shard_map(name: str, master: str = "") -> Any:
@@ -86,6 +86,5 @@ def shard_map(name: str, master: str = "") -> Any:
     if name != "spark":
         return map
     from hedgerow.engines.shards import on_executors
-    from hedgerow.engines.spark import session
 
-    return on_executors(session(master))
+    return on_executors(spark_session(master))

@@ -10,8 +10,9 @@ from weakref import finalize
 
 import polars as pl
 
-from hedgerow.engines.sql import Kind, quoted
+from hedgerow.engines.sql import Kind
 from hedgerow.errors import JobError, MissingExtra
+from hedgerow.public import quoted
 
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "whole"),

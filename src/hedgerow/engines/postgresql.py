@@ -6,17 +6,15 @@ from weakref import finalize
 
 import polars as pl
 
-from hedgerow.engines.sql import Kind, quoted
+from hedgerow.engines.sql import Kind
 from hedgerow.errors import NOTHING, JobError, MissingExtra, TableMismatch
+from hedgerow.public import POSTGRES_DAYS, has_text, postgres_header, postgres_rows, quoted
 
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("smallint", "integer", "bigint"), "whole"),
     **dict.fromkeys(("real", "double precision"), "float"),
     **dict.fromkeys(("text", "character varying", "character", "bpchar", "name", "citext"), "text"),
 }
-_NESTED = ("bytea", "interval", "json", "jsonb", "xml")  # columns without a text, which no reader has
-_DAYS = ("date", "timestamp without time zone", "timestamp with time zone")
-_TYPES = {"real": pl.Float32, "double precision": pl.Float64, "numeric": pl.Float64} | dict.fromkeys(_DAYS, pl.Int32)
 _TABLES = """
 SELECT CASE WHEN pg_table_is_visible(c.oid) THEN c.relname ELSE n.nspname || '.' || c.relname END,
     a.attname, format_type(a.atttypid, NULL)
@@ -26,8 +24,6 @@ WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_s
     AND n.nspname NOT LIKE 'pg\\_%' AND c.relname !~ '[.#]' AND has_table_privilege(c.oid, 'SELECT')
 ORDER BY 1, a.attnum"""
 """Every table that may be read, its columns and their types: from the catalog alone."""
-_BLOCK = 1 << 23
-"""Bytes of an answer that are read at a time."""
 
 
 @final
@@ -55,7 +51,7 @@ class PostgreSql:
             kind = self._db.execute("SELECT relkind FROM pg_class WHERE oid = %s::regclass", [self.table]).fetchone()[
                 0
             ]
-            header = self._header(f"SELECT * FROM {self.table}")
+            header = postgres_header(self._db, f"SELECT * FROM {self.table}")
         except psycopg.Error:
             pass
         if not header:
@@ -66,15 +62,9 @@ class PostgreSql:
                 "row of what is read. Write it out as a table whose rows are the units to protect\n"
                 "(CREATE TABLE t AS ...), and name that table. No row was read, and nothing was spent."
             )
-        there = {n: k for n, k in header if not k.endswith("[]") and k not in _NESTED}
+        there = {n: k for n, k in header if has_text(k)}
         self.kinds: Mapping[str, Kind] = {n: _KINDS.get(k, "other") for n, k in there.items()}
-        self._days = {n for n, k in there.items() if k in _DAYS}
-
-    def _header(self, query: str) -> list[tuple[str, str]]:
-        """The names and types of what a query finds, without a row of it."""
-        found = self._db.execute(f"SELECT * FROM ({query}) AS q LIMIT 0").description
-        kinds = [self._db.execute("SELECT format_type(%s, NULL)", [c.type_code]).fetchone()[0] for c in found]
-        return [(c.name, k) for c, k in zip(found, kinds, strict=True)]
+        self._days = {n for n, k in there.items() if k in POSTGRES_DAYS}
 
     def whole(self, size: int) -> str:
         """The smallest type that holds whole numbers below ``size``."""
@@ -96,22 +86,7 @@ class PostgreSql:
 
     def rows(self, query: str) -> Iterator[pl.DataFrame]:
         """What a query finds, in batches."""
-        header = self._header(query)
-        kinds = {n: pl.Int64 if _KINDS.get(k) == "whole" else _TYPES.get(k, pl.String) for n, k in header}
-        listed = ", ".join(f"{_written(quoted(n), k)} AS {quoted(n)}" for n, k in header)
-        days, held = [n for n, k in header if k in _DAYS], bytearray()
-
-        def frame() -> pl.DataFrame:
-            read = pl.read_csv(bytes(held), has_header=False, schema=kinds)
-            return read.with_columns(pl.col(days).cast(pl.Date))
-
-        with self._db.cursor().copy(f"COPY (SELECT {listed} FROM ({query}) AS q) TO STDOUT (FORMAT csv)") as lines:
-            for line in lines:
-                held += line
-                if len(held) > _BLOCK:
-                    yield frame()
-                    held.clear()
-        yield frame() if held else pl.DataFrame(schema=kinds).with_columns(pl.col(days).cast(pl.Date))
+        return postgres_rows(self._db, query)
 
     def put(self, name: str, frame: pl.DataFrame) -> None:
         """Make a temporary table of whole numbers."""
@@ -137,16 +112,5 @@ def headers(address: str) -> dict[str, tuple[str, ...]]:
         raise JobError(f"PostgreSQL does not answer, or does not let you in. Check the address. {NOTHING}")
     found = dict[str, tuple[str, ...]]()
     for table, column, kind in rows:
-        told = not kind.endswith("[]") and kind not in _NESTED
-        found[table] = (*found.get(table, ()), *([column] if told else []))
+        found[table] = (*found.get(table, ()), *([column] if has_text(kind) else []))
     return found
-
-
-def _written(name: str, kind: str) -> str:
-    """A column as it is written out: dates as days since 1970, what is no number as text."""
-    if kind in _DAYS:
-        day = f"least(greatest({name}::date, DATE '0001-01-01'), DATE '9999-12-31') - DATE '1970-01-01'"
-        return f"CASE WHEN {name} IS NOT NULL THEN {day} END"
-    if kind == "boolean":
-        return f"CASE {name} WHEN true THEN 'true' WHEN false THEN 'false' END"
-    return name if _KINDS.get(kind) == "whole" or kind in _TYPES else f"{name}::text"

@@ -7,8 +7,8 @@ here, whichever executor carries it out and however often it was begun.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hedgerow.engines.spark import without_remarks
 from hedgerow.errors import HedgerowError, JobError
+from hedgerow.public import spark_remarks_off
 
 _KEPT = "The noisy answers are kept: go on at no cost with --resume (in Python: job.run(..., resume=True))."
 
@@ -22,7 +22,7 @@ def on_executors(spark: Any) -> Any:
         packed = pa.array([_packed(task) for task in tasks], pa.binary())
         sent = pa.table({"task": pa.array(range(len(packed)), pa.int32()), "packed": packed})
         try:
-            with without_remarks():
+            with spark_remarks_off():
                 frame = spark.createDataFrame(sent)
                 done = frame.mapInArrow(lambda batches: _done(work, batches), "task int, packed binary").collect()
         except Exception:  # of many kinds, and with long texts of Spark's

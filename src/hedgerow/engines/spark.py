@@ -8,13 +8,10 @@ Functions that run on workers end in one fixed sentence when they fail: Spark wr
 """
 
 import os
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, final
 from weakref import finalize
 
@@ -27,22 +24,23 @@ from hedgerow.counting import TIMES, UNIT, CountPlan, Lookup, coded, digits, has
 from hedgerow.engines.frames import must_be_rows as must_be_rows
 from hedgerow.engines.spark_rows import merged, opened, plain_files
 from hedgerow.engines.sql import must_have_order
-from hedgerow.errors import NOTHING, JobError, MissingExtra
-from hedgerow.public import Coding, Counts, Guarantee, Source, as_text, code_type, records
+from hedgerow.public import (
+    Coding,
+    Counts,
+    Guarantee,
+    Source,
+    as_text,
+    code_type,
+    records,
+    spark_columns,
+    spark_name,
+    spark_remarks_off,
+)
 
 _CELLS = 1 << 16  # of one piece of counts
 _FEW = 1 << 18  # counts of a plan up to which the driver adds up those of all partitions by itself
 _PIECE, _ROW = "rows long, codes binary", "person string, number double, text string, codes binary"
 _SUM, _HASH = "piece int, counts binary", "hash binary"
-_SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.eventLog.enabled": "false",
-    "spark.log.level": "OFF",  # from the start on
-    "spark.io.encryption.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a row's folder would decide for all
-}
 _Lines = dict[str, npt.NDArray[Any]]
 _Work = Callable[[Iterator[Any]], Iterator[Any]]
 
@@ -58,7 +56,7 @@ class SparkCounter:
 
     def __init__(self, frame: Any, coding: Coding, guarantee: Guarantee, order: str = "") -> None:
         must_have_order(guarantee, order)
-        self._frame, self._coded, self.columns = frame, None, header(frame)
+        self._frame, self._coded, self.columns = frame, None, spark_columns(frame)
         self._coder = _Coder(coding, guarantee, order, self.columns)
 
     def count(self, plan: CountPlan) -> Counts:
@@ -69,7 +67,7 @@ class SparkCounter:
         coder, total = self._coder, np.zeros(plan.size, np.int64)
         pieces = _mapped(self._coded, lambda batches: coder.count(plan, batches), _SUM)
         if plan.size > _FEW:
-            with without_remarks():
+            with spark_remarks_off():
                 pieces = pieces.groupBy("piece").applyInArrow(_added, _SUM)
         for piece, counts in pieces.collect():
             part = np.frombuffer(counts, np.int64)
@@ -219,51 +217,6 @@ class _Coder:
         yield pa.RecordBatch.from_pydict({"hash": pa.array([total.tobytes()], pa.binary())})
 
 
-def session(master: str = "") -> Any:
-    """The Spark session of this process, or a new one: no pages, no logs of events, files on disks encrypted."""
-    try:
-        with without_remarks():
-            from pyspark.sql import SparkSession
-    except ImportError:
-        raise MissingExtra(needed_for="Counting in Spark", extra="spark") from None
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of workers on this machine
-    asked = SparkSession.builder.appName("hedgerow")
-    for name, value in _SETTINGS.items():
-        asked = asked.config(name, value)
-    try:
-        with without_remarks():
-            made = (asked.master(master) if master else asked).getOrCreate()
-        made.sparkContext.setLogLevel("OFF")
-    except Exception:  # of many kinds, and with long texts about the machine
-        made = None
-    if made is None:
-        raise JobError(
-            f"Spark cannot be started{f' at {master}' if master else ''}. See that there is Java 17 (java -version)\n"
-            f"and that [engine] master is 'local[2]' or the address of a cluster that runs. {NOTHING}"
-        )
-    return made
-
-
-def table_of(spark: Any, table: str | Path) -> Any:
-    """The frame of ``spark:TABLE``, or of a file or folder of Parquet wherever Spark can read it. No row is read."""
-    name = str(table)
-    try:
-        return spark.table(name[6:]) if name.startswith("spark:") else spark.read.parquet(name)
-    except Exception:  # of many kinds; a text of Spark's goes no further
-        pass
-    raise JobError(f"Spark finds no table or Parquet at {name}. Check the name and who may read it. {NOTHING}")
-
-
-def header(frame: Any) -> tuple[str, ...]:
-    """The columns of a Spark frame that have a text."""
-    odd = ("array", "map", "struct", "binary", "interval", "variant")
-    return tuple(f.name for f in frame.schema.fields if not f.dataType.typeName().startswith(odd))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _brought_to(rows: Any) -> int:
     """How many partitions people are brought together in: as many as rows come in, or cores to count them.
 
@@ -280,17 +233,9 @@ def _forget(frame: Any) -> None:
         frame.unpersist()
 
 
-@contextmanager
-def without_remarks() -> Iterator[None]:
-    """PySpark warns about versions of pandas, which is not used here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        yield
-
-
 def _mapped(frame: Any, work: _Work, gives: str) -> Any:
     """What ``work`` makes of every partition, as a frame."""
-    with without_remarks():
+    with spark_remarks_off():
         return frame.mapInArrow(_quiet(work), gives)
 
 
@@ -301,7 +246,7 @@ def _of_rows(
     if parts := plain_files(frame, columns):
         places = frame.sparkSession.range(0, len(parts), 1, len(parts))
         return _mapped(places, lambda batches: work(_read(opened(parts, batches, columns), columns)), gives)
-    rows = frame.select(*map(_quoted, columns))
+    rows = frame.select(*map(spark_name, columns))
     return _mapped(rows, lambda batches: work(_read(merged(batches), columns)), gives)
 
 

@@ -23,6 +23,7 @@ from hedgerow.public import (
     Tree,
     as_text,
     code_type,
+    quoted,
     records,
 )
 
@@ -250,11 +251,6 @@ def must_have_order(guarantee: Guarantee, order: str) -> None:
             "Name a column whose values do: [confidential] order = 'date' (in Python: Person('id', rows=4,\n"
             f"order='date')). {NOTHING}"
         )
-
-
-def quoted(name: str) -> str:
-    """A name as statements write it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _whole_people(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:

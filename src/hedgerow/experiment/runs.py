@@ -153,7 +153,7 @@ class GridStandIn:
         """The columns that a recipe of the attach kind writes: those the target lacks, or that are named private."""
         if self.job.target is None:
             return self.job.recipe.private_columns
-        header = open_source(self.job.target.table).columns
+        header = self.job.target.columns(self.job.engine.master)
         return tuple(c.name for c in self.schema.columns if c.name not in header)
 
     @cached_property
@@ -316,11 +316,10 @@ def run_to_file(tables: GridStandIn, cell: Cell, seed: int, path: Path) -> None:
 
 def _common(tables: GridStandIn) -> str:
     """A hash of all that every cell depends on: data, schema, measures, version."""
-    job, experiment = tables.job, tables.grid.file.experiment
-    assert job.public is not None
-    files = [job.public.table]
+    experiment = tables.grid.file.experiment
+    hashes = [tables.public.sha256]
     if experiment.stand_in:
-        files.append((tables.grid.path.parent / experiment.stand_in).resolve())
+        hashes.append(file_hash((tables.grid.path.parent / experiment.stand_in).resolve()))
     facts = [
         __version__,
         tables.schema.dumps(),
@@ -328,7 +327,7 @@ def _common(tables: GridStandIn) -> str:
         _SPLIT,
         list(tables.private),
         [m.model_dump() for m in tables.grid.file.measure],
-        [file_hash(t) for t in files],
+        hashes,
     ]
     return json.dumps(facts, sort_keys=True, default=str)
 

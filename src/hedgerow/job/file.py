@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, final
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,6 +28,7 @@ from hedgerow.public import (
     default_ledger,
     document,
     file_of,
+    is_address,
     key_lines,
     line_of,
     nearest,
@@ -122,6 +123,13 @@ class _File(_Part):
     plan: _Plan = _Plan()
 
 
+@final
+class PublishedJob(JobValues):
+    """The job of a bundle, whoever wrote it."""
+
+    of_a_bundle = True
+
+
 def read(path: str | Path) -> tuple[dict[str, Any], str, Path]:
     """What the job file at ``path`` says, as the arguments of a job; its text; its place. Every mistake is named."""
     path = Path(path)
@@ -136,7 +144,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], str, Path]:
 
 def read_published(text: str, path: Path, schema: Schema) -> JobValues:
     """The job of a bundle, with the bundle's own schema; its recipe may be somebody else's, known by name only."""
-    return JobValues(**values(text, path, schema))
+    return PublishedJob(**values(text, path, schema))
 
 
 def values(text: str, path: Path, schema: Schema | None = None) -> dict[str, Any]:
@@ -214,16 +222,19 @@ def tables(text: str, path: Path) -> dict[str, Any]:
         raise JobError(f"{path}: this is not TOML: {wrong}. Nothing was read or spent.") from None
 
 
-def jobs_that_protect(table: Path) -> list[Path]:
+def jobs_that_protect(table: str | Path) -> list[Path]:
     """The job files, in the folder of a table and in the present one, that name it as confidential."""
     found = []
-    for job in dict.fromkeys(p for folder in (file_of(table).parent, Path()) for p in sorted(folder.glob("*.toml"))):
+    folders = (Path(),) if is_address(table) else (file_of(Path(table)).parent, Path())
+    for job in dict.fromkeys(p for folder in folders for p in sorted(folder.glob("*.toml"))):
         try:
             secret = tomllib.loads(job.read_text("utf-8")).get("confidential")
             named = secret.get("table") if isinstance(secret, dict) else None
-            if isinstance(named, str) and same_file(
-                absolute(named, job.resolve().parent), absolute(table, Path.cwd())
-            ):
+            if not isinstance(named, str):
+                continue
+            protected, asked = table_place(named, job.resolve().parent), table_place(table, Path.cwd())
+            files = isinstance(protected, Path) and isinstance(asked, Path) and same_file(protected, asked)
+            if protected == asked or files:
                 found.append(job)
         except (OSError, ValueError, JobError):
             continue  # no job file, or one with mistakes: not this command's business
@@ -278,8 +289,7 @@ def dumps(job: JobValues, folder: Path | None = None, schema: str = "schema.toml
         if name.startswith("duckdb:"):
             file, _, inner = name.removeprefix("duckdb:").rpartition("#")
             return f"duckdb:{place(file)}#{inner}"
-        there = isinstance(path, str) and ("://" in name or name.startswith("spark:"))
-        return name if there else Path(relpath(name, folder)).as_posix()
+        return name if is_address(path) else Path(relpath(name, folder)).as_posix()
 
     def table(of: Confidential | Public | Target) -> dict[str, str]:
         if of.is_frame and folder is not None:

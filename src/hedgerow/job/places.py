@@ -1,6 +1,5 @@
 """Where the tables of a job are, and which engine counts the confidential one. Nothing is opened here."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
+from hedgerow.public import is_address, is_spark, shown_address
 
 ENGINES = ("local", "duckdb", "postgresql", "spark")
 
@@ -68,11 +68,6 @@ class Engine:
         return chosen
 
 
-def is_spark(table: Any) -> bool:
-    """Whether a table is a Spark frame."""
-    return type(table).__module__.startswith("pyspark.")
-
-
 def absolute(table: str | Path, folder: Path) -> Path:
     """A path, or ``duckdb:FILE#TABLE``, that starts from ``folder``."""
     name = str(table)
@@ -92,7 +87,7 @@ def table_place(table: str | Path, folder: Path) -> Path | str:
     ('spark:office.personnel', 'postgresql://db/office#personnel')
     """
     name = str(table)
-    if not (name.startswith("spark:") or "://" in name):
+    if not is_address(name):
         return absolute(table, folder)
     lacks = name.startswith("postgres") and not name.rpartition("#")[1]
     refuse(lacks, f"{published_place(name)!r} names no table: write postgresql://HOST/DATABASE#TABLE.")
@@ -112,23 +107,21 @@ def on_this_disk(table: Any) -> Any:
 def published_place(table: str | Path) -> str:
     """The name of a table as a release has it: no place of a machine, no address, no user.
 
-    >>> published_place("postgresql://me@db.office/census#public.people"), published_place("hdfs://name/a/people")
-    ('postgresql://#public.people', 'hdfs://people')
+    >>> published_place("duckdb:/office/data.db#people"), published_place("hdfs://name/a/people")
+    ('duckdb:data.db#people', 'hdfs://people')
     """
     name = str(table)
     if name.startswith("duckdb:"):
         file, _, inner = name.removeprefix("duckdb:").rpartition("#")
         return f"duckdb:{Path(file).name}#{inner}"
-    if isinstance(table, str) and "://" in name:
-        return re.sub(r"://.*(#.*)$" if "#" in name else r"://.*?([^/]*)$", r"://\1", name)
-    return name if name.startswith("spark:") else Path(name).name
+    return shown_address(name) if is_address(table) else Path(name).name
 
 
 def file_exists(table: str | Path) -> bool:
     """Whether the file of a path, or of ``duckdb:FILE#TABLE``, is there; nothing is read. Of an address: taken so."""
     name = str(table)
     path = name.removeprefix("duckdb:").rpartition("#")[0] if name.startswith("duckdb:") else name
-    return isinstance(table, str) and ("://" in name or name.startswith("spark:")) or Path(path).exists()
+    return is_address(table) or Path(path).exists()
 
 
 def name_of_table(table: str) -> str:

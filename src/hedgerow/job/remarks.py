@@ -38,7 +38,7 @@ def job_remarks(
             "spark.authenticate and spark.network.crypto.enabled are set for it: see that they are.",
         ]
     if job.public is not None:
-        found += ask_for_counts(open_public(job.public.table), job.public.count, job.confidential.count)
+        found += ask_for_counts(open_public(job.rows_of(job.public)), job.public.count, job.confidential.count)
     return tuple(found)
 
 

@@ -10,8 +10,18 @@ import polars as pl
 
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.figures import value_in_words
-from hedgerow.job.places import Engine, is_spark, name_of_table, refuse, table_place
-from hedgerow.public import Guarantee, Relation, open_public, open_source
+from hedgerow.job.places import Engine, name_of_table, refuse, table_place
+from hedgerow.public import (
+    Guarantee,
+    Relation,
+    brought,
+    brought_source,
+    columns_at,
+    is_address,
+    is_spark,
+    open_public,
+    open_source,
+)
 
 T = TypeVar("T")
 
@@ -91,7 +101,7 @@ class _Table:
             object.__setattr__(self, "table", table_place(self.table, Path.cwd()))
         elif is_spark(self.table):
             if not isinstance(self, Confidential):  # that is looked at by its engine alone
-                object.__setattr__(self, "table", pl.DataFrame(self.table.toArrow()))
+                object.__setattr__(self, "table", open_source(brought(self.table)))
         else:
             refuse(self.table is None, f"{type(self).__name__} needs a table: a path, or a frame.")
             open_it = open_source if isinstance(self, Confidential) else open_public
@@ -193,13 +203,36 @@ class Confidential(_Table):
         )
 
 
+class _PublicTable(_Table):
+    """What a table that anyone may see has besides: rows that may be read, and brought here if they are elsewhere."""
+
+    _brought: pl.DataFrame | None = None
+
+    def rows(self, master: str = "") -> Any:
+        """What is read of it: the path or the frame; of a table at an address its rows, brought here once.
+
+        ``master`` is Spark's, where no session runs yet.
+        """
+        if not is_address(self.table):
+            return self.table
+        held = self._brought
+        if held is None:
+            held = brought(self.table, master)
+            object.__setattr__(self, "_brought", held)
+        return brought_source(held, self.table)
+
+    def columns(self, master: str = "") -> tuple[str, ...]:
+        """The names of its columns, from the header."""
+        return columns_at(self.table, master) if is_address(self.table) else open_public(self.table).columns
+
+
 @named_arguments
 @dataclass(frozen=True, eq=False, repr=False)
-class Public(_Table):
+class Public(_PublicTable):
     """The public relative: a table that anyone may see, such as last year's release.
 
     Attributes:
-        table: a path, ``duckdb:FILE#TABLE``, or a frame.
+        table: a path, ``duckdb:FILE#TABLE``, ``postgresql://HOST/DATABASE#TABLE``, ``spark:TABLE``, or a frame.
         provenance: where it comes from, for people; it is published.
         count: of a table of counts, the column that says how many records a line stands for.
     """
@@ -220,11 +253,11 @@ class Public(_Table):
 
 @named_arguments
 @dataclass(frozen=True, eq=False, repr=False)
-class Target(_Table):
+class Target(_PublicTable):
     """The public rows that receive private columns.
 
     Attributes:
-        table: a path, ``duckdb:FILE#TABLE``, or a frame.
+        table: a path, ``duckdb:FILE#TABLE``, ``postgresql://HOST/DATABASE#TABLE``, ``spark:TABLE``, or a frame.
         count: of a table of counts, the column that says how many records, and so rows of the release, a line is.
         person: the column that names the person: then every person gets one label, which all of their rows carry,
             and the gate counts people, each once; the other tables have the same column.

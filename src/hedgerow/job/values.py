@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from hedgerow.errors import MissingExtra
 from hedgerow.figures import value_in_words
@@ -27,7 +27,7 @@ from hedgerow.public import (
     Statistic,
     budget_for,
     default_ledger,
-    open_public,
+    is_address,
 )
 from hedgerow.recipes import RECIPES, AbstractRecipe, person_facts
 from hedgerow.stand_in import Rehearsal
@@ -63,6 +63,8 @@ class JobValues:
         interval: for attach jobs, what a plan holds the leaves of trees against.
     """
 
+    of_a_bundle: ClassVar[bool] = False
+    """Whether a bundle holds it: then no address that it names is asked for anything."""
     confidential: Confidential
     budget: Budget
     schema: Schema
@@ -148,9 +150,11 @@ class JobValues:
             return
         if not target.is_frame and not file_exists(target.table):
             return  # the bundle of a job has no tables, and whoever reads this one will say what is missing
+        if self.of_a_bundle and is_address(target.table):
+            return  # a stranger may have written it
         parts = {j.name: j.columns for j in self.schema.joined}
         drawn = {c for name in self.recipe.private_columns for c in parts.get(name, (name,))}
-        there = set(open_public(target.table).columns) - drawn
+        there = set(target.columns(self.engine.master)) - drawn
         given = tuple(c.name for c in self.schema.columns if c.name in there)
         self._set("confidential", replace(secret, public_columns=given))
 
@@ -274,6 +278,10 @@ class JobValues:
 
     def __hash__(self) -> int:  # settings of a recipe may hold what cannot be hashed
         return hash((self.confidential, self.budget, self.seed, self.out))
+
+    def rows_of(self, part: Public | Target) -> Any:
+        """What is read of the public table or the target: a path, a frame, or rows that were brought here once."""
+        return part.rows(self.engine.master)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -13,7 +13,7 @@ The local counter, at most 430: local.py counting/encode.py counting/order.py co
 The fingerprint, at most 140, of all counters: counting/fingerprint.py
 
 Engines, at most 300 each, in its place: engines/sql.py engines/duckdb.py engines/postgresql.py engines/spark.py
-engines/frames.py engines/spark_rows.py (engines/shards.py draws records on Spark's workers, and meets no row)
+engines/frames.py engines/spark_rows.py public/servers.py (engines/shards.py draws on Spark's workers, meets no row)
 
 Readers, at most 250, through which every row comes (a test follows rows to find them): public/files.py
 

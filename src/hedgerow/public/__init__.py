@@ -67,6 +67,26 @@ from hedgerow.public.schema.records import (
 )
 from hedgerow.public.schema.schema import Schema
 from hedgerow.public.schema.structure import Condition, OrderRule, Zero
+from hedgerow.public.servers import (
+    POSTGRES_DAYS,
+    as_brought,
+    brought,
+    brought_source,
+    columns_at,
+    has_text,
+    is_address,
+    is_spark,
+    postgres_header,
+    postgres_rows,
+    quoted,
+    shown_address,
+    spark_columns,
+    spark_files,
+    spark_name,
+    spark_remarks_off,
+    spark_session,
+    spark_table,
+)
 from hedgerow.public.table import (
     CodedTable,
     Floats,

@@ -1,9 +1,13 @@
-"""Public tables as sources: frames too whose columns have no one type, which are refused of a confidential table."""
+"""Public tables as sources: frames too whose columns have no one type, and tables on servers, brought here.
+
+A confidential table is none of these: the first are refused, and the second are counted where they are.
+"""
 
 from typing import Any, TypeVar
 
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.public.files import Source, is_loose, open_source
+from hedgerow.public.servers import brought, brought_source, is_address, is_spark
 
 T = TypeVar("T")
 
@@ -13,8 +17,7 @@ def must_be_here(table: T) -> T:
 
     Its address is not shown: it may hold a password.
     """
-    name = str(table) if isinstance(table, str) else ""
-    if name.startswith("spark:") or "://" in name or type(table).__module__.startswith("pyspark."):
+    if is_address(table) or is_spark(table):
         raise JobError(
             "A table on a server or in Spark is counted where it is; here rows are read into this process. Name a\n"
             "file, a folder of Parquet files or duckdb:FILE#TABLE, or in Python hand over a frame of pandas, Polars\n"
@@ -26,12 +29,17 @@ def must_be_here(table: T) -> T:
 def open_public(table: Any) -> Source:
     """A public table as a source; a pandas column without one type (dates, decimals, a mixture) as text.
 
+    A Spark frame, and a table at an address, is brought into this process (``servers.py``).
+
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": pd.Series([1, "a", 2.0, None], dtype=object)})
     >>> next(open_public(frame).batches(["x"]))["x"].to_list()
     ['1', 'a', '2', None]
     """
-    must_be_here(table)
+    if is_address(table):
+        return brought_source(brought(table), table)
+    if is_spark(table):
+        return open_source(brought(table))
     if type(table).__module__.partition(".")[0] == "pandas" and table.columns.is_unique:
         loose = [n for n, kind in table.dtypes.items() if is_loose(kind)]
         if loose:

@@ -28,6 +28,7 @@ from hedgerow.public.pieces import file_hash
 from hedgerow.public.schema import LISTED, Column, Schema, nearest
 from hedgerow.public.schema.column import NO, YES
 from hedgerow.public.schema.fit import ColumnFit, TableFit
+from hedgerow.public.servers import is_address, is_spark
 
 Role = Literal["public", "relative", "target", "synthetic"]
 Floats = npt.NDArray[np.float64]
@@ -49,7 +50,7 @@ class CodedTable:
         frame: a row per record, in the types of the schema where no value is lost by that; or, of a table of counts,
             a row per cell, with labels where records have values.
         name: its path, or "frame".
-        sha256: of the bytes of its file, or of the frame.
+        sha256: of the bytes of its file, or of the frame; of a table that was brought here, of its values.
         counts: how often each row counts; None: once.
         memo: what others have worked out of it and need again, such as fitted models, under keys of their own.
     """
@@ -69,7 +70,7 @@ class CodedTable:
     def read(
         cls, table: Any, schema: Schema, role: Role = "public", count: str = "", *, outside: float | None = None
     ) -> "CodedTable":
-        """A file of any format, a DuckDB table, or a polars, pandas or pyarrow frame.
+        """A file of any format, a table of a database or of Spark, or a polars, pandas, pyarrow or Spark frame.
 
         A public or synthetic table has all columns of the schema.  A target may lack those that it is to be
         given, and keeps the columns that the schema does not describe, as a relative does: a public table that is
@@ -321,11 +322,30 @@ def _lacking(source: Source, role: str, names: list[str]) -> str:
 
 
 def _fingerprint(table: Any, frame: pl.DataFrame) -> str:
+    if isinstance(table, Source) or is_address(table) or is_spark(table):
+        return _hash_of_values(frame)
     if isinstance(table, str | Path) and not Path(table).is_dir():
         return file_hash(Path(table))
     held = BytesIO()
     frame.write_ipc(held)
     return hashlib.sha256(held.getbuffer()).hexdigest()
+
+
+def _hash_of_values(frame: pl.DataFrame) -> str:
+    """The sha256 of names, types and values in order, whatever made the table and however it lies in memory."""
+    digest = hashlib.sha256()
+    for series in frame:
+        known = series.to_physical() if series.dtype.is_numeric() or series.dtype in (pl.Date, pl.Boolean) else None
+        digest.update(f"{series.name}\0{series.dtype}\0{len(series)}\0".encode())
+        digest.update(series.is_null().to_numpy().tobytes())
+        if known is not None:
+            digest.update(known.fill_null(strategy="zero").to_numpy().tobytes())
+            continue
+        text = series.cast(pl.String).fill_null("")
+        digest.update(text.str.len_bytes().to_numpy().tobytes())
+        for part in text.to_frame().iter_slices(1 << 18):
+            digest.update("".join(part.to_series()).encode())
+    return digest.hexdigest()
 
 
 def resolved_on(schema: Schema, source: Source) -> Schema:

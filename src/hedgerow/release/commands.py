@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from hedgerow.public import PublicInput
+from hedgerow.public import PublicInput, is_address
 from hedgerow.release.contents import Contents
 from hedgerow.release.origin import listed
 from hedgerow.release.words import public_put_aside
@@ -42,6 +42,9 @@ def verifying(contents: Contents) -> tuple[str, tuple[str, ...]]:
     if _frames(needed):
         known = f"{drawing} {where_from(needed)} In Python, with the very tables of the run."
         return f"hedgerow.Release.read('.').verify({_arguments(needed)})", (known, without)
+    if served := [i for i in needed if is_address(i.name)]:
+        command = f"hedgerow verify .{_files(contents, needed)}"
+        return command, (f"{drawing} {where_from(needed)} {_on_servers(served, needed)}", without)
     known = f"{drawing} {where_from(needed)} The command takes it that {they} {lie} beside this folder."
     seeks = f"Where {they} {lie} there under {their} own name, the plain command finds {them} by itself."
     return f"hedgerow verify .{_files(contents, needed)}", (known, f"{without} {seeks}")
@@ -232,15 +235,30 @@ def _files(contents: Contents, tables: Sequence[PublicInput]) -> str:
     def place(table: PublicInput) -> str:
         part = contents.asked.get(table.role)
         named = str(part.get("table", "")) if isinstance(part, dict) else ""
+        if is_address(table.name):  # a job that was made in Python names it without its machine
+            whole = table.name.startswith("spark:") or named != table.name
+            return named if whole else f"ADDRESS_OF_THE_{table.role.upper()}_TABLE"
         return f"{'duckdb:' * named.startswith('duckdb:')}../{table.name}"
 
     return "".join(f" --{i.role} {shlex.quote(place(i))}" for i in tables)
+
+
+def _on_servers(served: Sequence[PublicInput], needed: Sequence[PublicInput]) -> str:
+    """Which tables the command asks a server or Spark for, and what does as well; where others are looked for."""
+    one, others = len(served) == 1, [i.name for i in needed if i not in served]
+    beside = f" {listed(others)}: the command looks beside this folder." * bool(others)
+    return (
+        f"The command asks Spark or the server for {listed([i.name for i in served])}. A Parquet file of the same "
+        f"rows, in any order, does as well: name {'it' if one else 'them'} instead.{beside}"
+    )
 
 
 def _same_tables(needed: Sequence[PublicInput]) -> str:
     if not needed:
         return ""
     names = listed([i.name for i in needed])
+    if served := [i for i in needed if is_address(i.name)]:
+        return f"{names} {'is' if len(needed) == 1 else 'are'} not in this folder. {_on_servers(served, needed)} "
     which, lie = ("is", "it lies") if len(needed) == 1 else ("are", "they lie")
     return f"{names} {which} not in this folder; the command takes it that {lie} beside this folder. "
 

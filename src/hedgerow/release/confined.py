@@ -17,6 +17,7 @@ from typing import Any, final
 import polars as pl
 
 from hedgerow.errors import HedgerowError, JobError, VerifyFailed
+from hedgerow.public import is_address, open_public
 from hedgerow.release.bundle import BundleReader
 from hedgerow.release.redraw import OtherTable, Redrawing
 from hedgerow.release.signature import public_key
@@ -64,15 +65,13 @@ def must_open(folder: Path | str, limits: Limits | None = None) -> None:
 
 
 def _sent(table: Any, place: Path) -> list[str] | None:
-    """A table for another process: its path, or that of a copy of the frame."""
+    """A table for another process: its path, or that of a copy of the frame. Servers are asked by this one."""
     if table is None:
         return None
-    if isinstance(table, str | Path):
+    if isinstance(table, str | Path) and not is_address(table):
         named = str(table)
         return [named if named.startswith("duckdb:") else str(Path(named).absolute()), "path"]
-    from hedgerow.public import open_source
-
-    source = open_source(table)
+    source = open_public(table)
     pl.concat(source.batches(source.columns)).write_ipc(place)
     return [str(place), "frame"]
 

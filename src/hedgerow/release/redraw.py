@@ -37,6 +37,9 @@ from hedgerow.public import (
     Statement,
     Table,
     Tariff,
+    as_brought,
+    is_address,
+    open_public,
     pieces,
     whole,
 )
@@ -153,6 +156,8 @@ class Redrawing:
             given = self._found(what, named)
         try:
             table = None if given is None else CodedTable.read(given, schema, role, self._count(what))
+            if table is not None and table.sha256 not in named:  # if the run brought it, a file of its rows will do
+                table = CodedTable.read(as_brought(open_public(given)), schema, role, self._count(what))
         except (JobError, TableMismatch) as wrong:
             raise OtherTable(str(wrong)) from None
         if table is not None and table.sha256 not in named:
@@ -171,7 +176,9 @@ class Redrawing:
         """The table where the job names it, or of that name beside the release; the hash tells that it is the one."""
         part: Public | Target | None = getattr(self.published, what)
         if part is None or part.is_frame or self.job:
-            return None if part is None else part.table
+            return None if part is None else self.published.rows_of(part)
+        if is_address(part.table):  # whoever wrote the bundle says where this process would ask
+            return None
         beside = (self.bundle.folder.absolute().parent, Path())
         for place in (part.table, *(f / Path(n).name for n in named.values() for f in beside)):
             try:

@@ -27,7 +27,7 @@ from hedgerow.evaluate.cells import in_both
 from hedgerow.evaluate.classifiers import auc
 from hedgerow.figures import aligned
 from hedgerow.job import JobValues, only_rows
-from hedgerow.public import CodedTable, Codes, PublicData, Schema, Tariff, open_source
+from hedgerow.public import CodedTable, Codes, PublicData, Schema, Tariff
 from hedgerow.stand_in import Parts, run_once
 from hedgerow.steward.compare import release_tables
 from hedgerow.steward.exact import exact_table, release_of
@@ -187,7 +187,7 @@ def _given(job: JobValues, frame: pl.DataFrame) -> list[str]:
     """The columns that the job's target has; all of them for a job without a target."""
     if job.target is None:
         return frame.columns
-    there = open_source(job.target.table).columns
+    there = job.target.columns(job.engine.master)
     return [c for c in frame.columns if c in there]
 
 
@@ -249,7 +249,7 @@ def attack_job(
             f"The membership test runs on a public stand-in, and {job.where} names no [public] table.\n"
             f"Add one, of your own making if need be. {NOTHING}"
         )
-    table, count = job.public.table, job.public.count
+    table, count = job.rows_of(job.public), job.public.count
     found = membership(
         job, CodedTable.read(table, job.schema, count=count), runs=runs, rows=rows, rng=rng, watch=watch
     )

@@ -159,7 +159,9 @@ def compare_job(
     watch("reading the release")
     place = release_of(job, release)
     schema, copies = release_tables(job, place)
-    relative = None if job.public is None else CodedTable.read(job.public.table, schema, "target", job.public.count)
+    relative = (
+        None if job.public is None else CodedTable.read(job.rows_of(job.public), schema, "target", job.public.count)
+    )
     watch("reading the confidential table, inside only")
     table = exact_table(job.confidential.table, schema, job.confidential.count)
 

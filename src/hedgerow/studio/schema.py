@@ -209,7 +209,7 @@ def _settled(schema: Schema, table: Path | None) -> dict[str, Column]:
 
 def _public_path(visit: Visit, role: str) -> Path | None:
     """A table that the job calls public or target, if it is there, in the folder, and not the confidential one."""
-    from hedgerow.pipeline import must_differ
+    from hedgerow.job import must_differ
 
     named, secret = (str(visit.part(p).get("table", "")) for p in (role, "confidential"))
     if not named or not secret:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from starlette.responses import Response
 
 from hedgerow.errors import NOTHING, HedgerowError, JobError
-from hedgerow.pipeline import must_differ
+from hedgerow.job import must_differ
 from hedgerow.public import file_of, open_source
 from hedgerow.studio.folder import Folder, is_served, set_key
 from hedgerow.studio.page import Visit, command, page, prepared_of

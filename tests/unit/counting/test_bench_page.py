@@ -25,3 +25,13 @@ def test_the_page_has_its_parts_in_order_and_says_what_is_missed_or_failed() -> 
     assert "| pandas crosstab | 150.0 | at least 200: **missed** |" in text
     assert "| 10,000 | 1.5 | 200 |" in text and "`bench.draw 1 1`: MemoryError" in text
     assert text.index("memory read") > places[-1]
+
+
+def test_spark_is_on_the_page_with_its_start_up_apart_or_with_why_it_is_left_out() -> None:
+    """Where PySpark or Java is missing the page says so, and nothing has failed."""
+    found = {"rows": 10, "start_up": 21.25, "left_out": "", "ratios": {"spark / local": (3.5, 10)}}
+    text = page({"about": ABOUT, "pieces": {"spark": {"found": found}}})
+    assert "local[2]" in text and "its start-up, 21.2 CPU-s, is apart" in text
+    assert "| spark / local | 3.50 | at most 10: met |" in text
+    text = page({"about": ABOUT, "pieces": {"spark": {"found": found | {"left_out": "See that there is Java 17."}}}})
+    assert "was left out (`bench/engines.py`): See that there is Java 17." in text and "spark / local" not in text

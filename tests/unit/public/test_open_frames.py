@@ -1,5 +1,7 @@
 """Frames and files that newcomers bring: columns without a type, odd names, Excel, text."""
 
+import subprocess
+import sys
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +14,6 @@ import xlsxwriter
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
-from hedgerow.public import CodedTable
 from hedgerow.public.files import open_source
 from hedgerow.steward.exact import exact_table
 
@@ -110,10 +111,32 @@ def test_few_codes_of_a_domain_file_are_a_list_and_many_are_numbers(tmp_path: Pa
 
 
 @pytest.mark.parametrize("address", ["spark:office.people", "postgresql://me:secret@db/office#people", "hdfs://a/b"])
-def test_a_table_that_is_counted_elsewhere_is_not_read_here_and_its_address_is_not_shown(address: str) -> None:
-    """As a public table, and by the steward's exact looks."""
+def test_a_confidential_table_elsewhere_is_not_read_by_exact_looks_and_its_address_is_not_shown(address: str) -> None:
     schema = hr.Schema.loads('[columns.sex]\nkind = "categorical"\nvalues = ["F", "M"]\n')
-    for read in (CodedTable.read, exact_table):
-        with pytest.raises(JobError, match="is counted where it is") as told:
-            read(address, schema)
-        assert "secret" not in str(told.value)
+    with pytest.raises(JobError, match="is counted where it is") as told:
+        exact_table(address, schema)
+    assert "secret" not in str(told.value)
+
+
+NONE = """
+import os, sys
+if sys.argv[1] == "library":
+    sys.modules["pyspark"] = None
+os.environ |= {"PATH": "", "JAVA_HOME": "/nowhere", "SPARK_LOCAL_IP": "127.0.0.1"}
+import hedgerow as hr
+from hedgerow.errors import HedgerowError
+try:
+    hr.Schema.draft("spark:office.people")
+except HedgerowError as told:
+    print(told)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lacks", "said"), [("library", "pip install 'hedgerow[spark]'"), ("Java", "there is Java 17")]
+)
+def test_a_public_table_of_spark_without_its_library_or_java_is_refused_in_words(lacks: str, said: str) -> None:
+    if lacks == "Java":
+        pytest.importorskip("pyspark")
+    done = subprocess.run([sys.executable, "-c", NONE, lacks], capture_output=True, text=True, check=False)
+    assert said in done.stdout, done.stderr
