@@ -236,6 +236,8 @@ def test_the_steward_sees_what_the_commands_show(tmp_path: Path) -> None:
     assert "hidden" in repr(found) or "InsideOnly" in repr(found)
     report, exact = job.steward_compare(only=["one-way"])
     assert report.is_file() and "0." not in repr(exact), "a repr shows no exact number"
+    alike = [[u.verdict.like_sample for u in uses] for uses in (found.reveal(), exact.reveal().uses)]
+    assert alike[0] == alike[1], "one seed, one answer, whichever command is typed"
 
 
 def test_rules_can_be_corrected_and_the_run_resumed_at_no_cost(
@@ -319,3 +321,29 @@ def test_a_price_is_a_plain_fraction() -> None:
         tariff.measure_all([Marginal(("sex",))], Cheap(1, 100))
     with pytest.raises(JobError):
         tariff.select_one([Marginal(("sex",))], Cheap(1, 100))
+
+
+@pytest.mark.parametrize("with_public", [True, False])
+@pytest.mark.parametrize("column", ["race", "pay"])
+def test_a_table_of_one_column_goes_the_whole_road(with_public: bool, column: str, tmp_path: Path) -> None:
+    use = hr.uses.Table(["race"], tolerance=0.5) if column == "race" else hr.uses.Mean("pay", relative=0.5)
+    only = PUBLIC.select(column)
+    job = make(
+        tmp_path,
+        confidential=hr.Confidential(SECRET.select(column), name="personnel"),
+        public=hr.Public(only, provenance="an earlier period") if with_public else None,
+        schema=hr.Schema.draft(only),
+        uses=[use],
+    )
+    release = job.run(forecast=False)
+    assert release.verify(), release.verify()
+    assert release.statement.spent == 2, "nothing of the budget is left"
+    assert abs(len(release.records) - len(SECRET)) < 0.2 * len(SECRET)
+
+
+def test_a_plan_without_a_public_table_promises_no_bands_of_a_model(tmp_path: Path) -> None:
+    gap = hr.uses.Coefficient("ln(pay) ~ sex", "sex[F]", tolerance=0.5)
+    job = make(tmp_path, uses=[gap, hr.uses.Mean("pay", by=["sex"], relative=0.5)])
+    said = [" ".join(j.plan().remarks) for j in (job, replace(job, public=None, recipe=None))]
+    assert ["bands of pay by sex" in s for s in said] == [True, True]
+    assert ["bands of what the model leaves" in s for s in said] == [True, False]

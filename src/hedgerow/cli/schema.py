@@ -65,7 +65,7 @@ def _summary(drafted: "Schema", public: str, out: str) -> list[str]:
     kinds = [c.kind for c in drafted.columns]
     counts = ", ".join(f"{kinds.count(k)} {k}" for k in dict.fromkeys(kinds))
     what, name = reasons.origin[0]
-    lines = [f"Read the {what} {name} as public.", f"Drafted {len(kinds)} columns: {counts}."]
+    lines = [f"Read the {what} {name} as public.", f"Drafted {len(kinds)} column{'s' * (len(kinds) != 1)}: {counts}."]
     if left_out := [f"{r.name} ({r.left_out})" for r in reasons.columns if r.left_out]:
         more = f" and {len(left_out) - 8} more" if len(left_out) > 8 else ""
         lines.append(f"Left out {len(left_out)}: {', '.join(left_out[:8])}{more}.")

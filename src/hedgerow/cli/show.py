@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hedgerow.errors import NOTHING, JobError, LedgerError, Refused
-from hedgerow.figures import aligned, many, one_line, printable
+from hedgerow.figures import aligned, many, one_line, percent, printable
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -282,7 +282,7 @@ def _fates(plan: "Plan") -> list[str]:
 
 
 def _off(error: float | None) -> str:
-    return "-" if error is None else f"{100 * error:.0f} % off"
+    return "-" if error is None else f"{percent(error)} off"
 
 
 def program() -> str:

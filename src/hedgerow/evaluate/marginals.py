@@ -28,6 +28,7 @@ from hedgerow.evaluate.cells import (
     like_sample,
     within_groups,
 )
+from hedgerow.figures import many
 from hedgerow.public import Shares, shares
 
 
@@ -54,7 +55,7 @@ class AbstractMarginals(AbstractMetric):
         names = in_both(a, b, self.columns)
         number = comb(len(names), self.ways)
         if number == 0:
-            raise DoesNotApply(f"the tables share {len(names)} columns, fewer than {self.ways}")
+            raise DoesNotApply(f"the tables share {many(len(names), 'column')}, fewer than {self.ways}")
         sets = _crosses(names, self.ways, self.most, rng)
         rows = []
         for cells in every_cells(a, b, sets):
@@ -171,7 +172,7 @@ class KMarginal(AbstractMetric):
         names = [n for n in in_both(a, b, self.columns) if n not in group and a.schema.size([n]) > 1]
         number = comb(len(names), self.k)
         if number == 0:
-            raise DoesNotApply(f"there are {len(names)} columns besides the group, fewer than {self.k}")
+            raise DoesNotApply(f"besides the group there is no more than {many(len(names), 'column')}, fewer than {self.k}")
         sets = _crosses(names, self.k, self.most, rng)
         distances, chances = np.transpose(
             [(c.distance, expected_distance(shares(c.a + c.b), a.rows, b.rows)) for c in every_cells(a, b, sets)]

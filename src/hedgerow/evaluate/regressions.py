@@ -25,7 +25,7 @@ from hedgerow.evaluate.least_squares import (
 )
 from hedgerow.evaluate.logistic import Logistic, logistic
 from hedgerow.figures import many
-from hedgerow.public import BINNED, Formula, Term, as_text
+from hedgerow.public import BINNED, LISTED, Formula, Term, as_text
 
 Floats = npt.NDArray[np.float64]
 Z = NormalDist().inv_cdf(0.975)
@@ -357,7 +357,7 @@ class LogisticModel(AbstractRegression):
 
 def _first_label(tables: Sequence[CodedTable]) -> Formula:
     there = [c for c in tables[0].schema.columns if all(c.name in t.frame.columns for t in tables)]
-    labels = [c for c in there if c.size == 2 and c.kind not in BINNED]
+    labels = [c for c in there if c.kind == "yes-no" or (c.kind in LISTED and len(c.values) == 2)]
     labels.sort(key=lambda c: c.name.lower() not in ("sex", "gender"))
     if not labels:
         raise DoesNotApply("no column has two values: give a formula such as 'race=B ~ agency'")

@@ -187,7 +187,9 @@ class Formula:
             if name in names:
                 return place
         base = next((t.column for t in self.terms if name in t.base_names(schema.column(t.column))), None)
-        close = [] if base else get_close_matches(name, [n for names in known for n in names], 1, cutoff=0.7)
+        shown = [names[0] for names in known]  # a column that has no coefficient of its own means its first level
+        close = [n for n in shown if n.startswith(f"{name}[")] or get_close_matches(name, shown, 1, cutoff=0.7)
+        close = [] if base else close
         why = (
             f"{name!r} is what the others are compared with"
             if base
@@ -195,7 +197,7 @@ class Formula:
         )
         raise JobError(
             f"The model has no coefficient {name!r}.{f' Did you mean {close[0]!r}?' if close else ''} It has: "
-            f"{', '.join(names[0] for names in known[:20])}{' ...' if len(known) > 20 else ''}.\n"
+            f"{', '.join(shown[:20])}{' ...' if len(shown) > 20 else ''}.\n"
             f"({why}: choose it with C({base or 'x'}, ref=LEVEL).) {NOTHING}"
         )
 

@@ -166,14 +166,14 @@ def compare_job(
     table = exact_table(job.confidential.table, schema, job.confidential.count)
 
     def work(confidential: CodedTable) -> Exact:
+        watch("the intended uses")  # first: from one seed they are likened to the samples of `steward report`
+        uses = judge_uses(job, place, confidential, rng) if place.is_dir() else ()
         pair = [(copies, watch), ([relative] if relative else [], lambda phase: watch(f"public as it is: {phase}"))]
         found = [
             compare(confidential, tables, rng=r, metrics=metrics, watch=say) if tables else None
             for (tables, say), r in zip(pair, rng.spawn(2), strict=True)
         ]
         assert found[0] is not None
-        watch("the intended uses")
-        uses = judge_uses(job, place, confidential, rng) if place.is_dir() else ()
         return Exact(found[0], found[1], uses, _rates(job, confidential, copies[0]))
 
     exact = in_fixed_words(lambda: table.map(work))

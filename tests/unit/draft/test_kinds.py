@@ -211,3 +211,30 @@ def test_a_mark_far_from_the_rest_is_pointed_at(tmp_path: Path) -> None:
     found = column(frame(hours=[*rng.integers(0, 60, N - 2), -99, -99]), tmp_path, "hours")
     assert any(n.startswith("-99 stands apart") for n in found.notes) and dict(found.special) == {"-99": "-99"}
     assert found.bins is not None and found.bins.low == 0
+
+
+def test_a_month_has_twelve_values_whichever_the_public_table_shows(tmp_path: Path) -> None:
+    found = column(frame(month=rng.integers(1, 7, N), months_open=rng.integers(1, 7, N)), tmp_path, "month")
+    assert found.bins == Bins(1, 12, 1)
+    assert column(frame(months_open=np.r_[1, 6, rng.integers(1, 7, N - 2)]), tmp_path, "months_open").bins == Bins(1, 6, 1)
+
+
+def test_numbers_measured_to_a_step_are_no_codes(tmp_path: Path) -> None:
+    wind = np.r_[np.arange(10, 170, 5), rng.integers(5, 15, N - 32) * 5]
+    found = column(frame(wind=wind), tmp_path, "wind")
+    assert (found.kind, found.unit) == ("integer", 5)
+
+
+@pytest.mark.parametrize("repeated", [0, 8])
+def test_names_are_left_out_of_a_small_table_too(repeated: int, tmp_path: Path) -> None:
+    people = [f"{w} Smith" for w in range(N - repeated)] + ["Ann Smith"] * repeated
+    assert left_out(frame(who=people), tmp_path, "who").left_out == "free text"
+    assert column(frame(country=people), tmp_path, "country").kind == "categorical"
+
+
+def test_a_time_stamp_that_many_rows_share_is_among_the_dates(tmp_path: Path) -> None:
+    days = [f"19{10 + i % 90}-03-{1 + i % 28:02d} 00:00:00" for i in range(N - 50)]
+    table = frame(left=[*days, *["2013-10-01 22:20:10.165196"] * 50])
+    found = column(table, tmp_path, "left")
+    assert found.kind == "date" and not any("swapped" in r for r in found.remarks)
+    assert fits(drafted(table, tmp_path), table)[1]["left"].outside == 0

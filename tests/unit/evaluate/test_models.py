@@ -19,6 +19,7 @@ from hedgerow.evaluate.regressions import (
     interval_overlap,
 )
 from hedgerow.public.formula import Formula
+from hedgerow.public.schema import Schema
 from tests.unit.evaluate import tables
 from tests.unit.evaluate.tables import needs_shared
 
@@ -111,6 +112,15 @@ def test_the_logistic_metric_leaves_out_levels_too_rare_to_compare() -> None:
     rare = counts.filter(pl.col("count") < 60)["occupation"].to_list()
     assert rare and not any(f"[{r}]" in c for r in rare for c in found.table["coefficient"])
     assert any("left out" in n for n in found.notes)
+
+
+def test_a_label_of_two_values_is_found_where_the_schema_has_a_cell_for_what_it_does_not_know() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"quit": rng.choice(["yes", "no"], 2000), "plan": rng.choice(["a", "b", "c"], 2000)})
+    schema = Schema.draft(frame)
+    a, b = (tables.table(half, schema) for half in (frame[:1000], frame[1000:]))
+    assert schema.column("quit").size == 3
+    assert LogisticModel().of(a, b, rng=RNG).parts["formula"] == "quit=no ~ C(plan)"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hedgerow.model.records.descent import PairTargets, Records, descend
+from hedgerow.model.records.descent import GroupTargets, PairTargets, Records, descend
 
 SHAPE = (4, 3, 6, 2, 5)
 
@@ -102,3 +102,14 @@ def test_values_of_rows_stay_unless_their_cells_gain_more_than_the_toll() -> Non
         apart.append(error(fitted, wanted))
     assert changed[0] > changed[1] > changed[2] == 0
     assert apart[0] < apart[2] and apart[1] < 0.5 * apart[2]
+
+
+def test_records_of_a_group_that_nothing_is_known_of_stay_and_spoil_no_other() -> None:
+    real = truth(3000)
+    own = {(i, j): t for (i, j), t in tables(real).items()}
+    groups = GroupTargets(SHAPE, {k: np.stack([t * 0, t]).astype(np.float32) for k, t in own.items()})
+    strangers, start = shuffled(truth(50, seed=1)), shuffled(real)
+    given = np.concatenate([np.insert(strangers, 0, 0, axis=1), np.insert(start, 0, 1, axis=1)])
+    fitted = groups.descend(given, np.random.default_rng(0), sweeps=5, stay=0.0)
+    assert (fitted[:50] == given[:50]).all()
+    assert error(fitted[50:, 1:], own) < 0.2 * error(start, own)

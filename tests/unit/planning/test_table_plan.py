@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import hedgerow as hr
 from hedgerow.api.job import Job
 from hedgerow.cli.main import app
 from hedgerow.planning.tables import error_curves
@@ -86,3 +88,21 @@ def test_the_plan_prints_alpha_and_says_which_table_its_errors_are_for(ce: Path)
     text = (ce / "dirichlet.toml").read_text("utf-8")
     (ce / "copies.toml").write_text(text.replace("size = 994", "size = 994\ncopies = 5"), "utf-8")
     assert "alpha = 33.714765" in CliRunner().invoke(app, ["plan", str(ce / "copies.toml")]).output
+
+
+def test_what_a_refused_table_of_counts_is_told_to_write_is_accepted() -> None:
+    answers = pl.DataFrame({"sex": ["F", "M"] * 50, "area": ["north", "south", "east", "west"] * 25})
+
+    def plan(recipe: hr.recipes.AbstractRecipe, schema: hr.Schema) -> object:
+        secret = hr.Confidential(answers.head(80), name="survey")
+        known = hr.Public(answers, provenance="an earlier survey")
+        return hr.Job(confidential=secret, public=known, schema=schema, budget=hr.Budget(1.0), recipe=recipe).plan()
+
+    draft = hr.Schema.draft(answers)
+    with pytest.raises(hr.errors.JobError, match=r"one number \(size = 5000\),\nor 'public'"):
+        plan(hr.recipes.GammaPoisson(columns=["area"]), draft)
+    plan(hr.recipes.GammaPoisson(columns=["area"], size="public"), draft)
+    with pytest.raises(hr.errors.JobError, match="has 3: F, M, other. .*\n.*\nschema name one of the values, other = 'F'"):
+        plan(hr.recipes.BetaBinomial(column="sex", size="public"), draft)
+    two = hr.Schema.loads(draft.dumps().replace('other = "other"', "other = 'F'", 1))
+    plan(hr.recipes.BetaBinomial(column="sex", size="public"), two)

@@ -1,5 +1,7 @@
 """Formulas: what is written can be read again, and levels are compared with one that no table can change."""
 
+from dataclasses import replace
+
 import pytest
 
 from hedgerow.errors import JobError
@@ -48,6 +50,12 @@ def test_kinds_decide_what_a_plain_column_is_and_the_schema_what_it_is_compared_
 @pytest.mark.parametrize("name", ["sex[female]", "sex[F]", "sex=F", "sex=female"])
 def test_a_coefficient_may_be_named_by_value_or_label(name: str) -> None:
     assert Formula.parse("pay ~ union + sex").bound(SCHEMA).place(name, SCHEMA) == 1
+
+
+def test_a_column_without_a_coefficient_of_its_own_is_taken_for_its_first_level() -> None:
+    open_ended = replace(SCHEMA, columns=tuple(replace(c, missing=True) for c in SCHEMA.columns))
+    with pytest.raises(JobError, match=r"no coefficient 'union'. Did you mean 'union\[yes\]'\?"):
+        Formula.parse("pay ~ union").bound(open_ended).place("union", open_ended)
 
 
 def test_the_level_others_are_compared_with_has_no_coefficient_and_can_be_chosen() -> None:

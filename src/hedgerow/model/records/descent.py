@@ -21,6 +21,8 @@ from hedgerow.model.constants import BLEND
 from hedgerow.model.tables import Floats, Pair, Tables
 
 Records = npt.NDArray[np.uint16]
+_LEAST_WANTED = 1e-6
+"""Tables of a group with fewer records than this are empty: what they ask for cannot be scaled to its records."""
 """One row per record, one code per column."""
 MOST = 20_000  # values of all columns together: 1.6 GB of residuals
 
@@ -115,7 +117,7 @@ class GroupTargets:
         """Those of one group."""
         own = {k: t[group].astype(np.float64) for k, t in self.tables.items()}
         total = float(next(iter(own.values())).sum()) if own else 1.0
-        return PairTargets(self.sizes, own, max(total, 1e-300), self.power)
+        return PairTargets(self.sizes, own, total, self.power)
 
     def descend(
         self, records: Records, rng: np.random.Generator, *, sweeps: int, stay: float | Sequence[float]
@@ -123,13 +125,17 @@ class GroupTargets:
         """The records, which stand in order of their groups, each moved within its group; see ``descend``.
 
         What the groups before have too much, less than a record in most cells, the next makes up for: so the pairs of
-        all groups together are met as well.
+        all groups together are met as well.  A group whose tables are empty, and which got records all the same, keeps
+        them as they are: there is nothing to fit them to.
         """
         cuts, found = np.flatnonzero(np.diff(records[:, 0])) + 1, []
         toll = stay if isinstance(stay, float) else stay[1:]
         over: npt.NDArray[np.float32] | None = None
         for part in np.split(records, cuts) if len(records) else ():
             targets = self.of(int(part[0, 0]))
+            if targets.total < _LEAST_WANTED:
+                found.append(part)
+                continue
             over = targets.nothing_over() if over is None else over
             rest = np.ascontiguousarray(part[:, 1:])
             fitted = descend(rest, targets, rng, sweeps=sweeps, over=over, stay=toll)

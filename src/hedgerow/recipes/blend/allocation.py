@@ -203,9 +203,12 @@ def shares_by_error(
     """The share of ``cost`` of each of ``keys`` with which the predicted error is least, given precisions ``known``.
 
     Shares move towards tables whose error falls faster per cost until none does.  A table that would get less
-    than a twentieth of an equal share gets nothing.
+    than a twentieth of an equal share gets nothing.  Without pairs, that is for one column, there is nothing to
+    weigh.
     """
     shares = np.full(len(keys), 1 / len(keys))
+    if not stakes.means:
+        return shares
     power = 2 if price.tariff.measure == "pure" else 1
     for _ in range(_ROUNDS):
         new = [1 / price.variance(max(cost * s, 1e-300)) for s in shares]

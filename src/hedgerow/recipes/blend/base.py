@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import reduce
 from itertools import combinations
 from math import pi, prod, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from hedgerow.model.records import (
     paths,
 )
 from hedgerow.model.tables import Floats, Key, fit_margins, project, shrink
-from hedgerow.public import Budget, Marginal, Measurement, PublicData, Spend, Tariff, law_of
+from hedgerow.public import Budget, Marginal, Measurement, PublicData, Spend, Statistic, Tariff, law_of
 from hedgerow.recipes.base import AbstractRecipe, noise_on_total, pair_cells, pair_records_memory
 from hedgerow.recipes.blend.allocation import Price, moved
 from hedgerow.recipes.blend.axes import MOST_CELLS, Axes, axes_of
@@ -53,6 +53,8 @@ class AbstractBlend(AbstractRecipe):
         figure_share: the part of the last look for means, quantiles and coefficients of uses, if there are any.
     """
 
+    has_rows: ClassVar[bool]  # whether public rows, like the confidential ones, are looked at
+
     rows: int | None = None
     groups: Sequence[str] = ()
     tables: Sequence[Sequence[str]] = ()
@@ -65,13 +67,19 @@ class AbstractBlend(AbstractRecipe):
         axes = self._axes(public)
         keys = tables_of_uses(axes, public) if self.uses else ()
         named = [" x ".join(axes.names[i] for i in k) for k in keys]
-        named += [
-            f.in_words for f in public.figures if self.uses and axes.crossed is None and has_bands(public.schema, f)
-        ]
+        named += [f.in_words for f in self._banded(axes, public, by_rows=self.has_rows)]
         told = [f"for the intended uses, where worth their noise, measures: {', '.join(named)}"] if named else []
         if found := [axes.names[i] for i in sorted(self._predicted(axes, public))]:
             told.append(f"for prediction, more of the budget goes to the pairs of: {', '.join(found)}")
         return tuple(told)
+
+    def _banded(self, axes: Axes, public: PublicData, *, by_rows: bool) -> tuple[Statistic, ...]:
+        """The figures of intended uses that bands tell; of a model only by rows that say how its columns go together.
+
+        A cross of groups hides the columns that it is made of.
+        """
+        said = public.figures if self.uses and axes.crossed is None else ()
+        return tuple(f for f in said if has_bands(public.schema, f) and (by_rows or f.formula is None))
 
     def _predicted(self, axes: Axes, public: PublicData) -> frozenset[int]:
         """The axes of columns that intended uses predict."""
@@ -134,7 +142,7 @@ class AbstractBlend(AbstractRecipe):
 
         Those whose noise would move half of the rows are left out, the widest first.
         """
-        said = public.figures if self.uses and axes.crossed is None else ()  # a cross hides the columns it is made of
+        said = self._banded(axes, public, by_rows=bool(rows)) if cost else ()
         named, total = dict(zip(axes.names, margins, strict=True)), float(margins[0].sum())
         found = [question_of(public.schema, f, rows, named) for f in said]
         left = list(dict.fromkeys(q for q in found if q is not None))

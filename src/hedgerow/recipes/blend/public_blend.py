@@ -46,6 +46,7 @@ class PublicBlend(AbstractBlend):
     """
 
     name: ClassVar[str] = "public_blend"
+    has_rows: ClassVar[bool] = True
     first_share: float = 0.3
     one_way_share: float = 0.5
     tail: float = 0.2

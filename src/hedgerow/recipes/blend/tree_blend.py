@@ -44,6 +44,7 @@ class TreeBlend(AbstractBlend):
     """
 
     name: ClassVar[str] = "tree_blend"
+    has_rows: ClassVar[bool] = False
     one_way_share: float = 0.10
     first_share: float = 0.25
     bearable: float = 0.4
@@ -92,9 +93,13 @@ class TreeBlend(AbstractBlend):
         return said
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
-        """The first request: one-way tables. What follows depends on the answers."""
+        """The first request: one-way tables. What follows depends on the answers.
+
+        One column that no use wants a figure of is asked for once: there is nothing else to ask.
+        """
         axes = self._axes(public)
-        share = self._part(self.one_way_share) if len(axes.names) > 1 else Fraction(1)
+        more = len(axes.names) > 1 or bool(self._banded(axes, public, by_rows=False))
+        share = self._part(self.one_way_share) if more else Fraction(1)
         questions = [axes.question((i,)) for i in range(len(axes.names))]
         return (tariff.measure_all(questions, budget.total * share, weights=one_way_weights(axes)),)
 
@@ -131,8 +136,7 @@ class TreeBlend(AbstractBlend):
         required = self._required(noisy, public, price, float(part), self.bearable)
         kept = part if required else Fraction(0)
         part = self._part(self.figure_share) * left
-        wanted = replace(public, figures=tuple(f for f in public.figures if f.formula is None or like))
-        figures = self._figures(axes, wanted, like or {}, noisy.margins(), price, float(part))
+        figures = self._figures(axes, public, like or {}, noisy.margins(), price, float(part))
         kept_figures = part if figures else Fraction(0)
         wished = TRIPLES if self.triples is None else self.triples
         each = self._part(self.triple_share) * left / max(wished, 1)

@@ -137,10 +137,14 @@ class BetaBinomial(AbstractUrnRecipe):
     def _columns(self, public: PublicData) -> tuple[str, ...]:
         if not self.column:
             raise JobError(f"[beta_binomial] needs column = '...', a column of the schema with two cells.\n{NOTHING}")
-        if (cells := public.schema.column(self.column).size) != 2:
+        column = public.schema.column(self.column)
+        if column.size != 2:
+            listed = ", ".join(column.cell_labels[:12]) + ", ..." * (column.size > 12)
             raise JobError(
-                f"[beta_binomial] column = {self.column!r} must have two cells, and has {cells}: for more use "
-                f"dirichlet_multinomial.\n{NOTHING}"
+                f"[beta_binomial] column = {self.column!r} must have two cells, and has {column.size}: {listed}. For more "
+                "use\ndirichlet_multinomial. A column of two values needs no cell of its own for what is unknown or "
+                f"missing: in the\nschema name one of the values, other = {column.cell_texts[0]!r}, and leave missing "
+                f"out. {NOTHING}"
             )
         return (*self.groups, self.column)
 
@@ -152,7 +156,7 @@ class GammaPoisson(AbstractUrnRecipe):
 
     Attributes:
         columns: the columns whose cells are the areas.
-        size: what the synthetic counts sum to (S), a public number.
+        size: what the synthetic counts sum to (S), a public number; or ``public``.
         exposures: a public exposure per cell (population, time); empty: all alike.
         b: a prior rate per cell; it must be proportional to the exposures, as it is when left out.
         alpha: ``equal`` (the least the budget allows), ``public``, or a prior weight a per cell.
@@ -161,7 +165,7 @@ class GammaPoisson(AbstractUrnRecipe):
 
     name: ClassVar[str] = "gamma_poisson"
     columns: Sequence[str] = ()
-    size: int = 0
+    size: Size = 0
     exposures: Sequence[_Number] = ()
     b: Sequence[_Number] = ()
     alpha: Alpha = "equal"

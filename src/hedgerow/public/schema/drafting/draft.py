@@ -100,7 +100,8 @@ def _from_table(public: Any, codebook: str | Path | None) -> Draft:
         entries = from_labels(Path(public))
         facts = [("labels", "those inside the file")]
     made, rows = _draft_table(source, entries)
-    size = f"{rows:,} rows, {len(source.columns)} columns"
+    columns = len(source.columns)
+    size = f"{rows:,} rows, {columns} column{'s' * (columns != 1)}"
     made = replace(made, origin=(*_origin(source.name, "table", size), *facts), source=_source(source.name))
     return _with_rows_per_person(made, book) if book else made
 

@@ -6,6 +6,8 @@
 ('%d/%m/%Y', True)
 >>> date_format(["2013-01-01T10:00:00Z", "2013-01-02T06:00:42Z"])
 ('%Y-%m-%dT%H:%M:%SZ', False)
+>>> date_format(["2016/01/01 00:47:36", "2016/11/30 23:00:01"])
+('%Y/%m/%d %H:%M:%S', False)
 >>> date_format(["17-202"]) is None
 True
 >>> sketch_entry(CodeBookEntry("sex", pairs=(("1", "Male"), ("2", "Female")))).labels
@@ -152,20 +154,30 @@ FORMATS = (
         for time in ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
         for day in ("%d/%m/%Y", "%m/%d/%Y")
     ),
-    *("%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S"),
+    *(f"{day} {time}" for time in ("%H:%M", "%H:%M:%S") for day in ("%d.%m.%Y", "%Y/%m/%d")),
 )
 """The ways of writing a day, alone or with the time: what is tried first is what most files have."""
 _LOOKED_AT, _EARLIEST, _LATEST = 1_000, date(1800, 1, 1), date(2199, 12, 31)
 
 
 def date_format(values: Sequence[str]) -> tuple[str, bool] | None:
-    """How nearly all these texts are written as dates, and whether another way fits as well."""
+    """How nearly all these texts are written as dates, and whether another way reads other days from them.
+
+    The way that fits the most is taken: of time stamps one may have a fraction of a second, and that one be frequent.
+
+    >>> date_format(["2013-10-01 22:20:10.165196", *(f"1980-01-{d} 00:00:00" for d in range(10, 30)) ])
+    ('%Y-%m-%d %H:%M:%S%.f', False)
+    """
     texts = pl.Series("value", list(values[:_LOOKED_AT]), dtype=pl.String)
     if not texts.len() or texts.str.len_chars().min() < 8:  # type: ignore[operator]
         return None
-    fits = [f for f in FORMATS if _share_written(texts, f) >= 0.99]
-    meant = [texts.str.to_date(f, strict=False) for f in fits]
-    return (fits[0], any(not m.equals(meant[0]) for m in meant)) if fits else None
+    read = {f: texts.str.to_date(f, strict=False) for f in FORMATS}
+    shares = {f: int(days.is_between(_EARLIEST, _LATEST).sum()) / texts.len() for f, days in read.items()}
+    fits = [f for f in FORMATS if shares[f] >= 0.99]
+    if not fits:
+        return None
+    best = max(fits, key=lambda f: shares[f])
+    return best, any(bool((read[f] != read[best]).any()) for f in fits)
 
 
 def sketch_dates(name: str, low: date, high: date, *, written: str = "%Y-%m-%d") -> Sketch:
@@ -196,12 +208,6 @@ def span(values: Sequence[str], written: str) -> tuple[date, date] | None:
     days = days.filter(days.is_between(_EARLIEST, _LATEST))
     low, high = days.min(), days.max()
     return (low, high) if isinstance(low, date) and isinstance(high, date) else None
-
-
-def _share_written(texts: pl.Series, written: str) -> float:
-    days = texts.str.to_date(written, strict=False)
-    good = days.is_between(_EARLIEST, _LATEST).sum()
-    return int(good) / texts.len()
 
 
 def _month_end(year: int, month: int) -> date:

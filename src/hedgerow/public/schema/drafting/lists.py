@@ -13,6 +13,8 @@ from hedgerow.public.toml import value
 MOST_LABELS = 1_000
 """A longer list is cut: to a prefix when the labels are codes, else to the frequent labels."""
 _LISTED, _RARE_SHARE = 300, 0.02
+_ALL_DIFFERENT, _FEW_ROWS = 0.9, 30
+"""Texts of which so many rows, and so great a share, are seen only once are names, not a list of values."""
 OTHER = "other"
 
 
@@ -21,6 +23,9 @@ def sketch_list(profile: Profile) -> Sketch | Reason:
     if profile.distinct > MOST_LABELS or not profile.complete:
         return _sketch_many(profile)
     values = profile.values
+    once = int((profile.counts["n"] == 1).sum())
+    if once >= max(_ALL_DIFFERENT * profile.known, _FEW_ROWS) and not names.says(profile.name, names.CODE):
+        return _free_text(profile, f"{profile.distinct:,}")
     scale = names.in_order(values)
     steps = names.says(profile.name, names.ORDER) and are_whole(values) and profile.distinct > 2  # a grade, a decile
     kind: Kind = "ordered" if scale or steps else "categorical"
@@ -155,6 +160,14 @@ def prefix_of(values: tuple[str, ...]) -> int:
     return 0
 
 
+def _free_text(profile: Profile, many: str) -> Reason:
+    note = (
+        f"{many} different texts, hardly any repeated: free text or names. Such a column cannot be "
+        "published from counts. To keep a part of it, make a column with a short list of values."
+    )
+    return Reason(profile.name, (note,), left_out="free text")
+
+
 def _sketch_many(profile: Profile) -> Sketch | Reason:
     """A list too long to write: cut to a prefix, or to the frequent labels, or left out."""
     many = f"{profile.distinct:,}" if profile.complete else f"More than {profile.distinct:,}"
@@ -174,11 +187,7 @@ def _sketch_many(profile: Profile) -> Sketch | Reason:
     top = profile.counts.filter(profile.counts["n"] >= 10).head(_LISTED)
     share = int(top["n"].sum()) / max(profile.rows, 1)
     if share < 0.05:
-        note = (
-            f"{many} different texts, hardly any repeated: free text or names. Such a column cannot be "
-            "published from counts. To keep a part of it, make a column with a short list of values."
-        )
-        return Reason(profile.name, (note,), left_out="free text")
+        return _free_text(profile, many)
     sketch = with_unknown(Sketch(profile.name, "categorical", values=names.naturally(top["value"].to_list())))
     said = (
         f"{many} values, too many to list: these {top.height} are the most frequent, with {share:.0%} of the "

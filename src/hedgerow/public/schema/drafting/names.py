@@ -35,6 +35,7 @@ CODE = _set(
 WRITTEN_CODE = _set("zip zipcode postcode fips puma naics sic soc tract icd msa")
 """Codes that stay as they are written, leading zeros and all, however many there are."""
 YEAR = frozenset(["year", "yr", "fy"])
+MONTH = frozenset(["month"])
 ORDER = _set(
     "grade level education educ edu degree rank rating stage severity decile quartile quintile band bracket tier step"
 )
