@@ -172,7 +172,9 @@ class KMarginal(AbstractMetric):
         names = [n for n in in_both(a, b, self.columns) if n not in group and a.schema.size([n]) > 1]
         number = comb(len(names), self.k)
         if number == 0:
-            raise DoesNotApply(f"besides the group there is no more than {many(len(names), 'column')}, fewer than {self.k}")
+            raise DoesNotApply(
+                f"besides the group there is no more than {many(len(names), 'column')}, fewer than {self.k}"
+            )
         sets = _crosses(names, self.k, self.most, rng)
         distances, chances = np.transpose(
             [(c.distance, expected_distance(shares(c.a + c.b), a.rows, b.rows)) for c in every_cells(a, b, sets)]

@@ -216,7 +216,9 @@ def test_a_mark_far_from_the_rest_is_pointed_at(tmp_path: Path) -> None:
 def test_a_month_has_twelve_values_whichever_the_public_table_shows(tmp_path: Path) -> None:
     found = column(frame(month=rng.integers(1, 7, N), months_open=rng.integers(1, 7, N)), tmp_path, "month")
     assert found.bins == Bins(1, 12, 1)
-    assert column(frame(months_open=np.r_[1, 6, rng.integers(1, 7, N - 2)]), tmp_path, "months_open").bins == Bins(1, 6, 1)
+    assert column(frame(months_open=np.r_[1, 6, rng.integers(1, 7, N - 2)]), tmp_path, "months_open").bins == Bins(
+        1, 6, 1
+    )
 
 
 def test_numbers_measured_to_a_step_are_no_codes(tmp_path: Path) -> None:
