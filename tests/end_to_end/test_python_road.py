@@ -343,7 +343,9 @@ def test_a_table_of_one_column_goes_the_whole_road(with_public: bool, column: st
 
 def test_a_plan_without_a_public_table_promises_no_bands_of_a_model(tmp_path: Path) -> None:
     gap = hr.uses.Coefficient("ln(pay) ~ sex", "sex[F]", tolerance=0.5)
-    job = make(tmp_path, uses=[gap, hr.uses.Mean("pay", by=["sex"], relative=0.5)])
-    said = [" ".join(j.plan().remarks) for j in (job, replace(job, public=None, recipe=None))]
+    uses = [gap, hr.uses.Mean("pay", by=["sex"], relative=0.5)]
+    said = [
+        " ".join(job.plan().remarks) for job in (make(tmp_path, uses=uses), make(tmp_path, uses=uses, public=None))
+    ]
     assert ["bands of pay by sex" in s for s in said] == [True, True]
     assert ["bands of what the model leaves" in s for s in said] == [True, False]

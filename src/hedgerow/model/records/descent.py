@@ -125,8 +125,8 @@ class GroupTargets:
         """The records, which stand in order of their groups, each moved within its group; see ``descend``.
 
         What the groups before have too much, less than a record in most cells, the next makes up for: so the pairs of
-        all groups together are met as well.  A group whose tables are empty, and which got records all the same, keeps
-        them as they are: there is nothing to fit them to.
+        all groups together are met as well.  A group that has records all the same, though its tables are empty,
+        keeps them as they are: there is nothing to fit them to.
         """
         cuts, found = np.flatnonzero(np.diff(records[:, 0])) + 1, []
         toll = stay if isinstance(stay, float) else stay[1:]

@@ -141,10 +141,10 @@ class BetaBinomial(AbstractUrnRecipe):
         if column.size != 2:
             listed = ", ".join(column.cell_labels[:12]) + ", ..." * (column.size > 12)
             raise JobError(
-                f"[beta_binomial] column = {self.column!r} must have two cells, and has {column.size}: {listed}. For more "
-                "use\ndirichlet_multinomial. A column of two values needs no cell of its own for what is unknown or "
-                f"missing: in the\nschema name one of the values, other = {column.cell_texts[0]!r}, and leave missing "
-                f"out. {NOTHING}"
+                f"[beta_binomial] column = {self.column!r} must have two cells, and has {column.size}: {listed}.\n"
+                "For more use dirichlet_multinomial. A column of two values needs no cell of its own for what is\n"
+                f"unknown or missing: in the schema name one of the values, other = {column.cell_texts[0]!r}, and\n"
+                f"leave missing out. {NOTHING}"
             )
         return (*self.groups, self.column)
 

@@ -219,7 +219,7 @@ def sketch_amount(profile: Profile) -> Sketch | None:
     marks = _standing_apart(values)
     inner = ~np.isin(values, marks)
     binning = bins_from(values[inner], counts[inner], whole=whole)
-    if whole and names.says(profile.name, names.MONTH) and 1 <= values[0] and values[-1] <= 12:
+    if whole and names.says(profile.name, names.MONTH) and values[0] >= 1 and values[-1] <= 12:
         binning = bins_between(1, 12, whole=True)  # a table of half a year: July would be counted as June
     sketch = _sketch_number(profile, binning, tuple(words["value"]), whole=whole)
     spread = inner & ~np.isin(values, (*binning.alone, *binning.spikes, 0.0))  # 0 is a multiple of everything
