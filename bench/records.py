@@ -79,6 +79,9 @@ TARGETS = {
     "k401ksubs": "pira",
     "vietnam": "insurance",
     "tv16": "bornagain",
+    "wa_churn": "churn",
+    "nhis": "hi",
+    "anes": "govt_biginterests",
 }
 """The column that is predicted; one with more than two values: whether it is above its middle."""
 TUNED = ("adult", "adult_16k", "adult_halves", "acs_ma", "personnel", "nltcs")
@@ -137,8 +140,25 @@ PACKAGED = {
         "age famincr ideo pid7na religimp churchatd prayerfreq angryracism whiteadv fearraces racerare",
         "state votetrump female collegeed racef bornagain",
     ),
+    "wa_churn": (
+        "wa_churn",
+        "tenure monthly_charges total_charges",
+        "churn female senior_citizen partner dependents phone_service multiple_lines internet_service "
+        "online_security online_backup device_protection tech_support streaming_tv streaming_movies contract "
+        "paperless_billing payment_method",
+    ),
+    "nhis": (
+        "mm_nhis",
+        "hlth age yedu famsize inc",
+        "fml hi nwhite empl",
+    ),
+    "anes": (
+        "anes_partytherms",
+        "year therm_dem therm_gop age educat pid7 incomeperc polint distrust_govt govt_crooked govt_waste",
+        "stateabb urbanism race4 unemployed govt_biginterests",
+    ),
 }
-"""The file of a table, its columns in order, and its others; the last ten were opened on 18 November 2026."""
+"""The file of a table, its columns in order, and its others; the last 13 were opened on 18 November 2026."""
 Codes = dict[str, Any]
 
 
