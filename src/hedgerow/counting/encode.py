@@ -144,8 +144,10 @@ def _references(column: pl.Series) -> Iterator[_Words]:
     while plain and get_next(stream, array) == 0 and array[8]:
         rows, offset, buffers = array[0], array[2], array[5]
         words = (ctypes.c_uint64 * (2 * (offset + rows))).from_address((ctypes.c_int64 * 2).from_address(buffers)[1])
-        yield np.ctypeslib.as_array(words).reshape(-1, 2)[offset:]
-        _RELEASE(array[8])(array)
+        try:  # who finds too many asks for no more
+            yield np.ctypeslib.as_array(words).reshape(-1, 2)[offset:]
+        finally:
+            _RELEASE(array[8])(array)
 
 
 _GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)

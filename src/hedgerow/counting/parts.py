@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.plan import UNIT
 
-IN_MEMORY = 1 << 30  # bytes of codes
+IN_MEMORY = 1 << 30  # bytes of codes, at most
 _PART = 1 << 20  # rows of a part that is kept
 TIMES = "\0times"  # how many records a line stands for; no column of a file has such a name
 Part = dict[str, npt.NDArray[Any]]
@@ -51,12 +51,12 @@ def digits(part: Part) -> Iterator[tuple[int, Part]]:
         yield 1 << digit, {name: line[some] for name, line in part.items()}
 
 
-def stored(parts: Iterable[Part]) -> list[Part]:
-    """The parts, in memory up to a limit, then in files that have no name and only this process can read."""
+def stored(parts: Iterable[Part], most: int) -> list[Part]:
+    """The parts, in memory up to so many bytes, then in files that have no name and only this process can read."""
     held, kept = 0, list[Part]()
     for part in parts:
         held += sum(line.nbytes for line in part.values())
-        kept.append(part if held <= IN_MEMORY else in_file(part))
+        kept.append(part if held <= min(most, IN_MEMORY) else in_file(part))
     return kept
 
 

@@ -42,13 +42,17 @@ class RowSource(Protocol):
 class LocalCounter:
     """Counts a table that this process can read, as ``Counter`` says. Nothing is read before it is asked for.
 
-    With ``order``, a column, the rows of a person come by its values (``ranks``), not as they stand.
+    With ``order``, a column, the rows of a person come by its values (``ranks``), not as they stand.  ``memory``: of
+    so many bytes a quarter may be codes.
     """
 
-    __slots__ = ("_coding", "_guarantee", "_kept", "_order", "_source", "_whole", "columns")
+    __slots__ = ("_coding", "_guarantee", "_kept", "_most", "_order", "_source", "_whole", "columns")
 
-    def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "") -> None:
+    def __init__(
+        self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "", memory: int = 1 << 60
+    ) -> None:
         must_be_public(guarantee, order)
+        self._most = memory // 4
         self._source, self._coding, self._guarantee, self._order = source, coding, guarantee, order
         self.columns, self._whole, self._kept = source.columns, False, cast(list[Part] | None, None)
 
@@ -57,7 +61,7 @@ class LocalCounter:
         if self._kept is None:
             self._read(None)
         if UNIT in plan.columns and not self._whole:
-            self._kept, self._whole = stored(whole_units(self._kept or [])), True
+            self._kept, self._whole = stored(whole_units(self._kept or []), self._most), True
 
         def counted(part: Part) -> Counts:
             lines = ((times, self._coding.join(some, plan.columns)) for times, some in digits(part))
@@ -109,7 +113,7 @@ class LocalCounter:
                 people.append(names)
                 yield room, more
 
-        kept = stored(filled(parts()))
+        kept = stored(filled(parts()), self._most)
         if person and people:
             cap(kept, pl.concat(people), self._guarantee.rows_per_person, ties(self._coding, self._guarantee))
         self._kept = kept  # not before: rows over the cap are never at hand, whatever fails
