@@ -309,13 +309,11 @@ class OpenTable:
 def open_table(job: JobValues) -> OpenTable:
     """The confidential table of a job, and who counts it where it is."""
     name, table = job.engine.of(job.confidential.table), job.confidential.table
-    here, memory = name == "local", {} if job.memory_gb is None else {"memory": int(job.memory_gb * 1e9)}
-    source, counter = (
-        (open_confidential(table), partial(LocalCounter, **memory))
-        if here
-        else open_engine(name, table, job.engine.master)
-    )
-
+    if name == "local":  # of the memory that the job allows a quarter may be codes
+        most: dict[str, Any] = {} if job.memory_gb is None else {"most": int(job.memory_gb * 1e9) // 4}
+        source, counter = open_confidential(table), partial(LocalCounter, **most)
+    else:
+        source, counter = open_engine(name, table, job.engine.master)
     found = OpenTable(source, partial(counter, order=job.order))
     if job.order and job.order not in found.columns:
         raise TableMismatch(

@@ -10,7 +10,7 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import JobError
 from hedgerow.public.coding import Coding, as_text
 
-ALL = 1 << 60  # rows of a person: no cap
+ALL = 1 << 60  # rows of a person, or bytes: no cap
 
 
 def keys(values: pl.Series) -> pl.DataFrame:

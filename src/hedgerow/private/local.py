@@ -14,7 +14,7 @@ import polars as pl
 
 from hedgerow.counting.encode import Lookup, encode
 from hedgerow.counting.fingerprint import WHOLE, RowKey
-from hedgerow.counting.order import first_rows, must_be_public, ranks, ties, within_cap
+from hedgerow.counting.order import ALL, first_rows, must_be_public, ranks, ties, within_cap
 from hedgerow.counting.parts import TIMES, Part, digits, filled, in_order, rooms, stored, whole_units
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.public.coding import Coding, as_text, code_type, records
@@ -42,18 +42,16 @@ class RowSource(Protocol):
 class LocalCounter:
     """Counts a table that this process can read, as ``Counter`` says. Nothing is read before it is asked for.
 
-    With ``order``, a column, the rows of a person come by its values (``ranks``), not as they stand.  ``memory``: of
-    so many bytes a quarter may be codes.
+    With ``order``, a column, a person's rows come by its values (``ranks``).  ``most``: bytes of codes in memory.
     """
 
     __slots__ = ("_coding", "_guarantee", "_kept", "_most", "_order", "_source", "_whole", "columns")
 
     def __init__(
-        self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "", memory: int = 1 << 60
+        self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "", most: int = ALL
     ) -> None:
         must_be_public(guarantee, order)
-        self._most = memory // 4
-        self._source, self._coding, self._guarantee, self._order = source, coding, guarantee, order
+        self._source, self._coding, self._guarantee, self._order, self._most = source, coding, guarantee, order, most
         self.columns, self._whole, self._kept = source.columns, False, cast(list[Part] | None, None)
 
     def count(self, plan: CountPlan) -> Counts:
@@ -99,10 +97,11 @@ class LocalCounter:
                 for name, line in zip(hashed, words, strict=True):
                     write[name](-1, low, line)
                 total += cast(RowKey, with_key).total(words, times[low : low + _HASHED])
-            told = [name_of(batch[person].alias("")).alias("person")] if person else []
-            told += [as_text(batch[self._order].alias("")).alias("order")] if self._order else []
+            told = [name_of(batch[person].alias(""), texts).alias("person")] if person else []
+            told += [as_text(batch[self._order].alias("")).cast(texts).alias("order")] if self._order else []
             return room, len(batch), total, pl.DataFrame(told)
 
+        texts = pl.Categorical(pl.Categories.random())  # each text is held once, 4 bytes for a row that has it
         people, hashes, self._whole = list[pl.DataFrame](), [np.zeros(2, np.uint64)], False
 
         def parts() -> Iterator[tuple[Part, int]]:
@@ -120,9 +119,9 @@ class LocalCounter:
         return np.asarray(np.sum(hashes, axis=0, dtype=np.uint64))
 
 
-def name_of(person: pl.Series) -> pl.Series:
+def name_of(person: pl.Series, texts: Any) -> pl.Series:
     """What people are told apart by: ``as_text``, or whole numbers as they are, which is the same."""
-    return person.cast(pl.Int64) if person.dtype in WHOLE else as_text(person)
+    return person.cast(pl.Int64) if person.dtype in WHOLE else as_text(person).cast(texts)
 
 
 def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[str]) -> None:
@@ -131,8 +130,11 @@ def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[
     person = first.set(people["person"].is_null(), None)
     by, end = cast(Any, slice(None)), 0
     if "order" in people.columns:  # rows of equal rank by their codes: of rows with equal codes any may count
-        codes = [np.concatenate([part[name] for part in parts]) for name in reversed(names)]
-        by = np.lexsort([*codes, ranks(people["order"]).to_numpy()])
+        told, by = people["order"].unique(), np.arange(len(people))
+        place = people["order"].replace_strict(told, ranks(told.cast(pl.String)), return_dtype=pl.UInt32)
+        for name in reversed(names):  # one at a time: what lies in files does not come back into memory at once
+            by = by[np.argsort(np.concatenate([part[name] for part in parts])[by], kind="stable")]
+        by = by[np.argsort(place.to_numpy()[by], kind="stable")]
     keep[by] = within_cap(person[by], rows).to_numpy()
     for part in parts:
         here = slice(end, end := end + len(next(iter(part.values()))))
