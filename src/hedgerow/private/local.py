@@ -13,8 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.encode import Lookup, encode
-from hedgerow.counting.fingerprint import WHOLE, RowKey
-from hedgerow.counting.order import ALL, first_rows, must_be_public, ranks, ties, within_cap
+from hedgerow.counting.fingerprint import RowKey
+from hedgerow.counting.order import ALL, first_rows, must_be_public, name_of, ranks, ties, within_cap
 from hedgerow.counting.parts import TIMES, Part, digits, filled, in_order, rooms, stored, whole_units
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.public.coding import Coding, as_text, code_type, records
@@ -74,7 +74,7 @@ class LocalCounter:
 
     def _read(self, key: bytes | None) -> npt.NDArray[np.uint64]:
         """Read the table: keep the codes of all rows that count, and give the sum of hashes if there is a key."""
-        person, count = self._guarantee.person, self._guarantee.count
+        person, count, hashes = self._guarantee.person, self._guarantee.count, [np.zeros(2, np.uint64)]
         rules = {c.name: [partial(encode, c)] for c in self._coding.columns}
         types = {c.name: code_type(c.size) for c in self._coding.columns} | ({TIMES: np.uint32} if count else {})
         hashed = sorted({*self.columns} - {count}) if key is not None else []
@@ -101,8 +101,7 @@ class LocalCounter:
             told += [as_text(batch[self._order].alias("")).cast(texts).alias("order")] if self._order else []
             return room, len(batch), total, pl.DataFrame(told)
 
-        texts = pl.Categorical(pl.Categories.random())  # each text is held once, 4 bytes for a row that has it
-        people, hashes, self._whole = list[pl.DataFrame](), [np.zeros(2, np.uint64)], False
+        texts, people = pl.Categorical(pl.Categories(str(id(self)))), list[pl.DataFrame]()  # a text is held once
 
         def parts() -> Iterator[tuple[Part, int]]:
             rows = max(1 << 12, min(_ROWS, _VALUES // len(columns)))
@@ -115,13 +114,8 @@ class LocalCounter:
         kept = stored(filled(parts()), self._most)
         if person and people:
             cap(kept, pl.concat(people), self._guarantee.rows_per_person, ties(self._coding, self._guarantee))
-        self._kept = kept  # not before: rows over the cap are never at hand, whatever fails
+        self._kept, self._whole = kept, False  # not before: rows over the cap are never at hand, whatever fails
         return np.asarray(np.sum(hashes, axis=0, dtype=np.uint64))
-
-
-def name_of(person: pl.Series, texts: Any) -> pl.Series:
-    """What people are told apart by: ``as_text``, or whole numbers as they are, which is the same."""
-    return person.cast(pl.Int64) if person.dtype in WHOLE else as_text(person).cast(texts)
 
 
 def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[str]) -> None:
