@@ -4,7 +4,8 @@
     python -m bench.cost --summary bench/cost.csv
     python -m bench.cost --again bench/cost.csv
 
-A case is a recipe, rows, columns and values a column (the most; a column has 2 to as many).  Each is one
+A case is a recipe, rows, columns and values a column (the most; a column has 2 to as many); random_trees/chain is one
+with that ``sequence``, whose two private columns have a quarter of the values each.  Each is one
 ``hedgerow run --no-forecast`` in a process of its own, start of Python included, on a simulated table in Parquet with
 a public relative of as many rows.  The factors in ``recipes/base.py`` and in the recipes were fitted to this table.
 """
@@ -28,6 +29,13 @@ CASES = [
     for recipe in ("independent", "tree_blend", "public_blend", "guided_tree")
     for rows, columns, values in ((10_000, 10, 10), (10_000, 30, 10), (100_000, 10, 10), (100_000, 10, 300))
 ]
+SETTINGS = {  # of recipes that need some; tables of counts have the first three columns
+    "careers": '[careers]\ntime = "c0"\n',
+    "integer_counts": '[integer_counts]\ncolumns = ["c0"]\ngroups = ["c1", "c2"]\n',
+    "dirichlet_multinomial": '[dirichlet_multinomial]\ncolumns = ["c0"]\ngroups = ["c1", "c2"]\nsize = {each}\n',
+    "beta_binomial": '[beta_binomial]\ncolumn = "c0"\ngroups = ["c1", "c2"]\nsize = {each}\n',
+    "gamma_poisson": '[gamma_poisson]\ncolumns = ["c0", "c1", "c2"]\nsize = {rows}\n',
+}
 FIELDS = ("recipe", "rows", "columns", "values", "cpu", "planned_cpu", "mb", "planned_mb")
 
 
@@ -43,25 +51,39 @@ def table(rows: int, sizes: list[int], seed: int) -> pl.DataFrame:
 
 def made(case: str, place: Path) -> None:
     """The tables and the job of a case."""
-    recipe, rows, columns, values = parts(case)
+    whole, rows, columns, values = parts(case)
+    recipe, _, sequence = whole.partition("/")
     sizes = [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
+    if recipe in ("careers", "beta_binomial"):  # the time of a career; a column of two cells
+        sizes[0] = 12 if recipe == "careers" else 2
+    if sequence:
+        sizes[1] = sizes[0]
     lines = [
-        f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}\nmissing = true'
+        f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}'
+        + ('\nother = "1"' if recipe == "beta_binomial" and i == 0 else "\nmissing = true")
         for i, s in enumerate(sizes)
     ]
     (place / "schema.toml").write_text("\n".join(lines), "utf-8")
-    table(rows, sizes, 1).write_parquet(place / "secret.parquet")
-    table(rows, sizes, 2).write_parquet(place / "public.parquet")
+    for seed, name in ((1, "secret"), (2, "public")):
+        frame = table(rows, sizes, seed)
+        if recipe == "careers":  # four records of a person, one after another
+            of, step = np.divmod(np.arange(rows), 4)
+            frame = frame.with_columns(id=pl.Series(of), c0=pl.Series(of % 9 + step))
+        frame.write_parquet(place / f"{name}.parquet")
     attach = recipe in ("guided_tree", "random_trees")
     target = '[target]\ntable = "target.parquet"\n' if attach else ""
     relation = 'relation = "label-change"\n' if attach else ""
+    if recipe == "careers":
+        relation = 'unit = "person"\nperson = "id"\nrows_per_person = 4\n'
     if attach:
         table(rows, sizes, 1).drop("c0", "c1").write_parquet(place / "target.parquet")
+    settings = SETTINGS.get(recipe, "").format(rows=rows, each=rows // (sizes[1] * sizes[2]))
+    settings += f'[random_trees]\nsequence = "{sequence}"\ncolumns = ["c0", "c1"]\n' if sequence else ""
     (place / "job.toml").write_text(
         f'[job]\nrecipe = "{recipe}"\nseed = 1\nout = "release"\n[schema]\nfile = "schema.toml"\n'
         f'[confidential]\ntable = "secret.parquet"\n{relation}[public]\ntable = "public.parquet"\n'
-        f'provenance = "simulated"\n{target}[budget]\nepsilon = 1.0\n'
-        + ("" if attach else "delta = 1e-6\n")
+        f'provenance = "simulated"\n{target}{settings}[budget]\nepsilon = 1.0\n'
+        + ("" if attach or recipe in SETTINGS and recipe != "careers" else "delta = 1e-6\n")
         + '[ledger]\nurl = "ledger.db"\n',
         "utf-8",
     )

@@ -17,7 +17,7 @@ from hedgerow import __version__
 from hedgerow.answers import RecordedAnswers, Reply
 from hedgerow.errors import JobError, LedgerError, Refused
 from hedgerow.job import JobValues, Public, Target, facts_for, job_remarks, name_of, published_text, tables_apart
-from hedgerow.planning import Plan, forecast, machine_memory, outline, with_attach
+from hedgerow.planning import Plan, forecast, outline, with_attach
 from hedgerow.public import (
     Budget,
     CodedTable,
@@ -43,7 +43,7 @@ from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import Contents, findings_of, flatten, given_columns, software, with_estimates, write_bundle
 from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write, write_meanwhile
 from hedgerow.release.words import Promise, promise_of
-from hedgerow.run_gate import Journal, Ledger, account_of, open_table, opened, recording, spread_of
+from hedgerow.run_gate import Journal, Ledger, account_of, memory_of, open_table, opened, recording, spread_of
 from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
 from hedgerow.stand_in import RUNS, Rehearsal, StandIn, persons
@@ -167,7 +167,7 @@ class PreparedJob:
             budget=self.job.budget,
             rows=self.job.confidential.assumed_rows,
             rng=np.random.default_rng(self.job.seed),
-            limit=machine_memory() if (most := self.job.memory_gb) is None else int(most * 1e9),
+            **memory_of(self.job),
         )
         remarks = (*found.remarks, *job_remarks(self.job, self.guarantee, self.person, self.facts), *compared)
         return replace(found, remarks=remarks)

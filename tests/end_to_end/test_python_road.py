@@ -210,6 +210,23 @@ def test_a_mistake_in_what_is_public_books_nothing(
     assert not (tmp_path / "release.run").exists()
 
 
+def test_a_plan_adds_what_a_person_cap_holds_of_each_row_and_is_refused_where_that_is_too_much(
+    tmp_path: Path,
+) -> None:
+    def planned(unit: Any, memory_gb: float = 2000) -> int:
+        secret = hr.Confidential(SECRET, name="personnel", unit=unit, assumed_rows=10**8)
+        job = make(tmp_path, confidential=secret, recipe=hr.recipes.Independent(), memory_gb=memory_gb)
+        return job.prepare().outline.memory
+
+    rows, people, ordered = map(planned, ("record", hr.Person("person", rows=4), hr.Person("person", 4, "pay")))
+    assert (people - rows, ordered - rows) == pytest.approx((25e8, 50e8), rel=1e-5)  # noise makes some records more
+    between = (rows + ordered) / 2e9
+    assert planned("record", between) == rows
+    with pytest.raises(JobError, match="GB of memory for 100,0"):
+        planned(hr.Person("person", 4, "pay"), between)
+    assert spends(tmp_path) == 0
+
+
 def test_memory_that_runs_out_is_told_in_words_and_the_run_goes_on_at_no_cost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -301,8 +301,8 @@ def count_in_a_message(patch: Patch) -> None:
     """The number of rows is told while they are read."""
     original = local.stored
 
-    def stored(parts: Any) -> Any:
-        kept = original(parts)
+    def stored(parts: Any, most: int) -> Any:
+        kept = original(parts, most)
         sys.stderr.write(f"read {sum(len(p['sex']) for p in kept)} rows\n")
         return kept
 

@@ -108,14 +108,11 @@ def distinct(column: pl.Series) -> Distinct | None:
 
 def _in_range(column: pl.Series) -> Distinct | None:
     whole = column.to_physical().cast(pl.Int64, strict=False)
-    if whole.null_count():
-        return None
-    numbers = whole.to_numpy()
-    low, high = int(numbers.min()), int(numbers.max())
+    low, high = (0, SPAN) if whole.null_count() else (int(whole.min()), int(whole.max()))  # type: ignore
     if high - low >= SPAN or high == np.iinfo(np.int64).max:
         return None
     values, days = pl.Series(range(low, high + 1)), pl.Int32 if column.dtype == pl.Date else column.dtype
-    return Distinct(values.cast(days).cast(column.dtype), numbers, low)
+    return Distinct(values.cast(days).cast(column.dtype), whole.to_numpy(), low)
 
 
 def _grouped(column: pl.Series, parts: Iterable[_Words]) -> Distinct | None:
@@ -144,8 +141,10 @@ def _references(column: pl.Series) -> Iterator[_Words]:
     while plain and get_next(stream, array) == 0 and array[8]:
         rows, offset, buffers = array[0], array[2], array[5]
         words = (ctypes.c_uint64 * (2 * (offset + rows))).from_address((ctypes.c_int64 * 2).from_address(buffers)[1])
-        yield np.ctypeslib.as_array(words).reshape(-1, 2)[offset:]
-        _RELEASE(array[8])(array)
+        try:  # who finds too many asks for no more
+            yield np.ctypeslib.as_array(words).reshape(-1, 2)[offset:]
+        finally:
+            _RELEASE(array[8])(array)
 
 
 _GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -193,8 +192,7 @@ def put_in_bins(numbers: Any, bounds: Any, scale: float, codes: Any, out: Any) -
     for r in range(len(out)):
         x = numbers[r]
         guess = (x - low) * scale + 1.0
-        guess = guess if guess > 0.0 else 0.0  # NaN is not
-        guess = guess if guess < last else last
+        guess = (guess if guess < last else last) if guess > 0.0 else 0.0  # NaN is not
         at = np.uint64(guess)
         while x < bounds[at]:
             at -= np.uint64(1)

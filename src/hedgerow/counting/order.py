@@ -6,11 +6,12 @@ import numpy as np
 import polars as pl
 
 from hedgerow.counting.encode import group
+from hedgerow.counting.fingerprint import WHOLE
 from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import JobError
 from hedgerow.public.coding import Coding, as_text
 
-ALL = 1 << 60  # rows of a person: no cap
+ALL = 1 << 60  # rows of a person, or bytes: no cap
 
 
 def keys(values: pl.Series) -> pl.DataFrame:
@@ -47,6 +48,11 @@ def ties(coding: Coding, guarantee: Any) -> list[str]:
     So under label-change the public codes of the rows that count do not hang on a label.
     """
     return sorted((c.name for c in coding.columns), key=lambda name: name not in guarantee.public_columns)
+
+
+def name_of(person: pl.Series, texts: Any) -> pl.Series:
+    """What people are told apart by: ``as_text``, or whole numbers as they are, which is the same."""
+    return person.cast(pl.Int64) if person.dtype in WHOLE else as_text(person).cast(texts)
 
 
 def first_rows(people: pl.Series) -> pl.Series:

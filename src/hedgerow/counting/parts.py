@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.counting.plan import UNIT
 
-IN_MEMORY = 1 << 30  # bytes of codes
+IN_MEMORY = 1 << 30  # bytes of codes, unless less is allowed
 _PART = 1 << 20  # rows of a part that is kept
 TIMES = "\0times"  # how many records a line stands for; no column of a file has such a name
 Part = dict[str, npt.NDArray[Any]]
@@ -33,11 +33,11 @@ def whole_units(parts: Sequence[Part]) -> Iterator[Part]:
     order = np.argsort(unit, kind="stable")
     begins = np.flatnonzero(np.diff(unit[order].astype(np.int64), prepend=-1))
     number = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(unit)))
-    lines = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]} | {UNIT: number}
+    lines = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
     cuts = np.unique(begins[np.searchsorted(begins, np.arange(0, len(unit), _PART), "right") - 1])
     for low, high in pairwise([*cuts, len(unit)]):
-        here = {n: line[low:high] for n, line in lines.items()}
-        yield here | {UNIT: (number[low:high] - number[low]).astype(np.uint32)}
+        units = (number[low:high] - number[low]).astype(np.uint32)
+        yield {n: line[low:high] for n, line in lines.items()} | {UNIT: units}
 
 
 def digits(part: Part) -> Iterator[tuple[int, Part]]:
@@ -51,12 +51,12 @@ def digits(part: Part) -> Iterator[tuple[int, Part]]:
         yield 1 << digit, {name: line[some] for name, line in part.items()}
 
 
-def stored(parts: Iterable[Part]) -> list[Part]:
-    """The parts, in memory up to a limit, then in files that have no name and only this process can read."""
+def stored(parts: Iterable[Part], most: int) -> list[Part]:
+    """The parts, in memory up to so many bytes, then in files that have no name and only this process can read."""
     held, kept = 0, list[Part]()
     for part in parts:
         held += sum(line.nbytes for line in part.values())
-        kept.append(part if held <= IN_MEMORY else in_file(part))
+        kept.append(part if held <= min(most, IN_MEMORY) else in_file(part))
     return kept
 
 
@@ -89,12 +89,8 @@ def in_file(part: Part) -> Part:
         for _, line in lines:
             file.write(line.tobytes())
         file.flush()
-        held, at = mmap.mmap(file.fileno(), 0), 0
-    out = {}
-    for name, line in lines:
-        out[name] = np.frombuffer(held, line.dtype, len(line), at)
-        at += line.nbytes
-    return out
+        held, at = mmap.mmap(file.fileno(), 0), np.cumsum([0, *(line.nbytes for _, line in lines)])
+    return {n: np.frombuffer(held, line.dtype, len(line), low) for (n, line), low in zip(lines, at, strict=False)}
 
 
 def in_order(threads: int, work: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:

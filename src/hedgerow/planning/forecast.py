@@ -284,12 +284,13 @@ def outline(
     rows: int | None = None,
     rng: np.random.Generator,
     limit: int | None = None,
+    per_row: int = 0,
 ) -> Plan:
     """What ``recipe`` will ask, cost and need. Cheap: nothing is fitted, and no use is judged.
 
     ``rows`` is a public guess of the confidential table's size.  By default it is the number that the recipe is
     told, or the size of the public table, or of the target.  A plan that needs more than ``limit`` bytes of memory is
-    refused.
+    refused; ``per_row`` is what counting holds of each row besides its codes, as a cap on the rows of a person does.
     """
     assumed = rows or next((n for n in _public_sizes(recipe, public) if n), None)
     size = assumed or 1_000_000
@@ -299,7 +300,7 @@ def outline(
     cells = sum(a.cells for r in requests for a in r.asked)
     most = size + recipe.surplus(requests)
     held = sum(t.frame.estimated_size() for t in (public.relative, public.target) if t is not None)
-    memory = 275_000_000 + 40 * cells + int(held) + recipe.memory(public, most)
+    memory = 275_000_000 + 40 * cells + int(held) + recipe.memory(public, most) + per_row * size
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
     if not any(r.asked for r in requests):
         raise JobError(

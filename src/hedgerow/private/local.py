@@ -13,8 +13,8 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.counting.encode import Lookup, encode
-from hedgerow.counting.fingerprint import WHOLE, RowKey
-from hedgerow.counting.order import first_rows, must_be_public, ranks, ties, within_cap
+from hedgerow.counting.fingerprint import RowKey
+from hedgerow.counting.order import ALL, first_rows, must_be_public, name_of, ranks, ties, within_cap
 from hedgerow.counting.parts import TIMES, Part, digits, filled, in_order, rooms, stored, whole_units
 from hedgerow.counting.plan import UNIT, CountPlan
 from hedgerow.public.coding import Coding, as_text, code_type, records
@@ -42,14 +42,16 @@ class RowSource(Protocol):
 class LocalCounter:
     """Counts a table that this process can read, as ``Counter`` says. Nothing is read before it is asked for.
 
-    With ``order``, a column, the rows of a person come by its values (``ranks``), not as they stand.
+    With ``order``, a column, a person's rows come by its values (``ranks``).  ``most``: bytes of codes in memory.
     """
 
-    __slots__ = ("_coding", "_guarantee", "_kept", "_order", "_source", "_whole", "columns")
+    __slots__ = ("_coding", "_guarantee", "_kept", "_most", "_order", "_source", "_whole", "columns")
 
-    def __init__(self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "") -> None:
+    def __init__(
+        self, source: RowSource, coding: Coding, guarantee: Guarantee, order: str = "", most: int = ALL
+    ) -> None:
         must_be_public(guarantee, order)
-        self._source, self._coding, self._guarantee, self._order = source, coding, guarantee, order
+        self._source, self._coding, self._guarantee, self._order, self._most = source, coding, guarantee, order, most
         self.columns, self._whole, self._kept = source.columns, False, cast(list[Part] | None, None)
 
     def count(self, plan: CountPlan) -> Counts:
@@ -57,7 +59,7 @@ class LocalCounter:
         if self._kept is None:
             self._read(None)
         if UNIT in plan.columns and not self._whole:
-            self._kept, self._whole = stored(whole_units(self._kept or [])), True
+            self._kept, self._whole = stored(whole_units(self._kept or []), self._most), True
 
         def counted(part: Part) -> Counts:
             lines = ((times, self._coding.join(some, plan.columns)) for times, some in digits(part))
@@ -72,7 +74,7 @@ class LocalCounter:
 
     def _read(self, key: bytes | None) -> npt.NDArray[np.uint64]:
         """Read the table: keep the codes of all rows that count, and give the sum of hashes if there is a key."""
-        person, count = self._guarantee.person, self._guarantee.count
+        person, count, hashes = self._guarantee.person, self._guarantee.count, [np.zeros(2, np.uint64)]
         rules = {c.name: [partial(encode, c)] for c in self._coding.columns}
         types = {c.name: code_type(c.size) for c in self._coding.columns} | ({TIMES: np.uint32} if count else {})
         hashed = sorted({*self.columns} - {count}) if key is not None else []
@@ -95,11 +97,11 @@ class LocalCounter:
                 for name, line in zip(hashed, words, strict=True):
                     write[name](-1, low, line)
                 total += cast(RowKey, with_key).total(words, times[low : low + _HASHED])
-            told = [name_of(batch[person].alias("")).alias("person")] if person else []
-            told += [as_text(batch[self._order].alias("")).alias("order")] if self._order else []
+            told = [name_of(batch[person].alias(""), texts).alias("person")] if person else []
+            told += [as_text(batch[self._order].alias("")).cast(texts).alias("order")] if self._order else []
             return room, len(batch), total, pl.DataFrame(told)
 
-        people, hashes, self._whole = list[pl.DataFrame](), [np.zeros(2, np.uint64)], False
+        texts, people = pl.Categorical(pl.Categories(str(id(self)))), list[pl.DataFrame]()  # a text is held once
 
         def parts() -> Iterator[tuple[Part, int]]:
             rows = max(1 << 12, min(_ROWS, _VALUES // len(columns)))
@@ -109,16 +111,11 @@ class LocalCounter:
                 people.append(names)
                 yield room, more
 
-        kept = stored(filled(parts()))
+        kept = stored(filled(parts()), self._most)
         if person and people:
             cap(kept, pl.concat(people), self._guarantee.rows_per_person, ties(self._coding, self._guarantee))
-        self._kept = kept  # not before: rows over the cap are never at hand, whatever fails
+        self._kept, self._whole = kept, False  # not before: rows over the cap are never at hand, whatever fails
         return np.asarray(np.sum(hashes, axis=0, dtype=np.uint64))
-
-
-def name_of(person: pl.Series) -> pl.Series:
-    """What people are told apart by: ``as_text``, or whole numbers as they are, which is the same."""
-    return person.cast(pl.Int64) if person.dtype in WHOLE else as_text(person)
 
 
 def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[str]) -> None:
@@ -127,8 +124,11 @@ def cap(parts: Sequence[Part], people: pl.DataFrame, rows: int, names: Sequence[
     person = first.set(people["person"].is_null(), None)
     by, end = cast(Any, slice(None)), 0
     if "order" in people.columns:  # rows of equal rank by their codes: of rows with equal codes any may count
-        codes = [np.concatenate([part[name] for part in parts]) for name in reversed(names)]
-        by = np.lexsort([*codes, ranks(people["order"]).to_numpy()])
+        told, by = people["order"].unique(), np.arange(len(people))
+        place = people["order"].replace_strict(told, ranks(told.cast(pl.String)), return_dtype=pl.UInt32)
+        for name in reversed(names):  # one at a time: what lies in files does not come back into memory at once
+            by = by[np.argsort(np.concatenate([part[name] for part in parts])[by], kind="stable")]
+        by = by[np.argsort(place.to_numpy()[by], kind="stable")]
     keep[by] = within_cap(person[by], rows).to_numpy()
     for part in parts:
         here = slice(end, end := end + len(next(iter(part.values()))))

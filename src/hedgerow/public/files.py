@@ -162,7 +162,14 @@ def _csv(name: str) -> Opened:
 
 def _scan(scan: Callable[..., pl.LazyFrame], name: str) -> Opened:
     lazy = scan(name, glob=False)
-    return lazy.collect_schema(), lambda names, n: lazy.select(cs.by_name(*names)).collect_batches(chunk_size=n)
+    return lazy.collect_schema(), partial(_slices, lazy)
+
+
+def _slices(lazy: pl.LazyFrame, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+    """Some columns of a file, a few batches at a time: Polars reads far ahead of whoever takes them."""
+    table, height = lazy.select(cs.by_name(*names)), lazy.select(pl.len()).collect().item()
+    for at in range(0, height, 4 * rows):
+        yield from table.slice(at, 4 * rows).collect_batches(chunk_size=rows)
 
 
 def _parquet(name: str) -> Opened:
@@ -301,13 +308,8 @@ def _rows(block: bytes, separator: str, width: int, places: dict[str, int]) -> p
 
 def _parsed(lines: str, separator: str, width: int, places: dict[str, int], quote: str | None) -> pl.DataFrame:
     header = separator.join(f"_{i}" for i in range(width))  # tells polars how many values to expect
-    lazy = pl.scan_csv(
-        f"{header}\n{lines}".encode(),
-        separator=separator,
-        quote_char=quote,
-        infer_schema=False,
-        truncate_ragged_lines=True,
-    )
+    text = f"{header}\n{lines}".encode()
+    lazy = pl.scan_csv(text, separator=separator, quote_char=quote, infer_schema=False, truncate_ragged_lines=True)
     return lazy.select(pl.col(f"_{i}").alias(c) for c, i in places.items()).collect(engine="streaming")
 
 
