@@ -126,7 +126,7 @@ def test_every_byte_is_the_same_where_some_pairs_are_looked_at_by_signs_and_some
 
     with quick_folder() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(TreeBlend, "_resolutions", cell_by_cell)
-        patch.setattr(tree_blend, "TREE_BLEND", replace(TREE_BLEND, sign_noise=1e-9))  # cells are never quiet
+        patch.setattr(tree_blend, "TREE_BLEND", replace(TREE_BLEND, sign_noise=0.0))  # cells are never quiet
         check_run(Path(folder), guarantee, "1e-6", Pair(others + pair.here, others + pair.there), write)
         asked = [m.question for _, m in BundleReader(Path(folder) / "here" / "release").answers]
     assert any(q.tree and q.leaves == 2 and len(q.tree.columns) == 2 for q in asked), "nothing was looked at by signs"

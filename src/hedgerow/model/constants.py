@@ -104,14 +104,6 @@ class TreeBlendConstants(BlendConstants):
         "signs",
         "chosen on acs_ma, adult_halves and personnel at epsilon 0.1, 0.2 and 0.4, with pretended noise",
     )
-    edge_worth: float = chosen(
-        3.0,
-        "times",
-        "that an error counts at most in a pair of the tree when the second look is divided; from 1 at `sign_noise` "
-        "on it grows with the variance of noise",
-        "chosen among 1, 3 and 5 on acs_ma, adult_halves, personnel and gss_wages at epsilon 0.1, with pretended "
-        "noise; that it grows, after a look at nltcs at 0.3",
-    )
     direction_sure: float = chosen(
         2.02,
         "of the law of Tracy and Widom",

@@ -1,6 +1,5 @@
 """A first look by signs: what its questions count, how noisy it is, and when it is asked."""
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -10,11 +9,9 @@ import polars as pl
 import pytest
 
 from hedgerow.answers import StandInGate
-from hedgerow.model.constants import TREE_BLEND
 from hedgerow.model.records import counts_of
 from hedgerow.public import CodedTable, Guarantee, Measurement, Noise, PublicData, Schema, Tariff, budget_for
 from hedgerow.recipes import TreeBlend
-from hedgerow.recipes.blend import tree_blend
 from hedgerow.recipes.blend.axes import axes_of
 from hedgerow.recipes.blend.bands import with_band_sums
 from hedgerow.recipes.blend.signs import Signs, in_threes, sides_of, sign_question
@@ -132,25 +129,6 @@ def test_signs_count_for_one_of_the_numbers_that_finer_bands_tell() -> None:
     costs = {frozenset(q.tree.columns if q.tree else q.columns): cost for q, cost in asked}
     finer, known = (costs[frozenset(p)] for p in (("c0", "c2"), ("c1", "c3")))
     assert finer > 2 * known
-
-
-def shares_again(epsilon: str) -> dict[Any, float]:
-    """The share of the second look that each table of columns gets."""
-    (_, again), gate, _ = run(epsilon)
-    columns = [frozenset(q.tree.columns if q.tree else q.columns) for q in again]
-    return dict(zip(columns, (float(w / sum(gate.weights)) for w in gate.weights), strict=True))
-
-
-def test_pairs_of_the_tree_get_more_of_the_second_look_where_noise_is_large_and_no_more_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = {epsilon: shares_again(epsilon) for epsilon in ("0.1", "0.4", "1")}
-    monkeypatch.setattr(tree_blend, "TREE_BLEND", replace(TREE_BLEND, edge_worth=1.0))
-    alike = {epsilon: shares_again(epsilon) for epsilon in now}
-    edge = frozenset({"c1", "c3"})
-    gain = {epsilon: now[epsilon][edge] / alike[epsilon][edge] for epsilon in now}
-    assert gain["0.1"] > 1.5 and gain["0.4"] > 1.05
-    assert now["1"] == alike["1"]
 
 
 def test_where_noise_can_be_borne_no_signs_are_asked() -> None:

@@ -212,7 +212,7 @@ class TreeBlend(AbstractBlend):
             return plain
         if len(chosen) + len(bands) < len(pairs):
             return FirstLook([], {}, everything)
-        if usual_noise(axes, margins, price, cost) <= TREE_BLEND.sign_noise:
+        if moved(even, sqrt(price.variance(cost / len(pairs)))) <= TREE_BLEND.sign_noise:
             return plain
         steps = axes.steps
         sided = [i for i, size in enumerate(axes.shape) if size == 2 or steps[i] > 2]
@@ -229,10 +229,9 @@ class TreeBlend(AbstractBlend):
     ) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.
 
-        An error in a one-way table is an error in every pair of its column.  Where noise moves more than
-        ``TREE_BLEND.sign_noise`` of the rows, an error in a pair of the tree counts more, the noisier the more: the
-        others lean on it.  Of the pairs that were looked at by signs those that chance does not explain, and those
-        with a column that a use predicts, are asked for in the finest bands that can be borne.
+        An error in a one-way table is an error in every pair of its column.  Of the pairs that were looked at by
+        signs those that chance does not explain, and those with a column that a use predicts, are asked for in the
+        finest bands that can be borne.
         """
         axes, margins, price = noisy.axes, noisy.margins(), Price(gate.tariff)
         pairs = [p for p in noisy.pairs() if p not in noisy.signed]
@@ -251,11 +250,7 @@ class TreeBlend(AbstractBlend):
             seen, mean, left = told[p]
             spread.append(drift_of([seen], [mean], [left]).variance(fine.independent(p, margins)))
             noise_of.append(noisy.signed[p][2] * (fine.shape[0] - 1) * (fine.shape[1] - 1))  # signs tell one of these
-        looked_at = usual_noise(axes, margins, price, float(gate.budget.total * self._part(self.first_share)))
-        edge = min(max((looked_at / TREE_BLEND.sign_noise) ** 2, 1.0), TREE_BLEND.edge_worth)
-        counted = zip([*pairs, *kept], worth_of([*pairs, *kept], predicted), strict=True)
-        worth = [self.one_way_worth * len(singles)] * len(singles)
-        worth += [w * edge if p in noisy.tree().tables else w for p, w in counted]
+        worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of([*pairs, *kept], predicted)
         asked = shared_out([*singles, *pairs, *kept], shares_by_gain(spread, noise_of, worth, price, float(cost)))
         bands = {k: b for k, b in noisy.bands.items() if k not in noisy.tables} | finer
         questions = [
@@ -336,12 +331,6 @@ class FirstLook:
         if not self.signs:
             return noisy
         return replace(noisy, signs=Signs(sides, dict(zip(self.signs, answers[known:], strict=True))))
-
-
-def usual_noise(axes: Axes, margins: Sequence[Floats], price: Price, cost: float) -> float:
-    """The share of all rows that noise would move in a pair of four even cells, if all pairs shared ``cost``."""
-    pairs = len(axes.names) * (len(axes.names) - 1) / 2
-    return moved(np.full(4, float(margins[0].sum()) / 4), sqrt(price.variance(cost / pairs)))
 
 
 def shared_out(keys: Sequence[Key], shares: Floats) -> dict[Key, Fraction]:
