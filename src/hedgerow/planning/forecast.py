@@ -300,7 +300,8 @@ def outline(
     cells = sum(a.cells for r in requests for a in r.asked)
     most = size + recipe.surplus(requests)
     held = sum(t.frame.estimated_size() for t in (public.relative, public.target) if t is not None)
-    memory = 275_000_000 + 40 * cells + int(held) + recipe.memory(public, most) + per_row * size
+    each, second = (140, 7e-6) if recipe.table_settings else (40, 2e-7)  # of a cell; one that is published takes more
+    memory = 275_000_000 + each * cells + int(held) + recipe.memory(public, most) + per_row * size
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
     if not any(r.asked for r in requests):
         raise JobError(
@@ -317,7 +318,8 @@ def outline(
         verdicts=(),
         assumed_rows=assumed,
         memory=memory,
-        seconds=3.3 + cells * 2e-7 + recipe.seconds(public, size),  # Python and its libraries start first
+        # Python and its libraries start first; recipes for tables are set side by side
+        seconds=3.3 + cells * second + 1.2 * bool(recipe.table_settings) + recipe.seconds(public, size),
         remarks=recipe.remarks(tariff, budget, public),
         narrow=one_value(columns),
         ends=beyond_bins(columns),

@@ -124,9 +124,9 @@ class Imagined:
         rows, prior, size = float(self.counts.sum()), float(alphas.sum()), int(sizes.sum())
 
         def one() -> Floats:
-            drawn = [rng.gamma(w) for w in weights]
-            parts = [rng.multinomial(s, g / max(g.sum(), 1e-300)) for s, g in zip(sizes, drawn, strict=True)]
-            return np.concatenate(parts).astype(np.float64)
+            drawn = rng.gamma(weights)
+            parts = rng.multinomial(sizes, drawn / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300))
+            return parts.ravel().astype(np.float64)
 
         share = min((SMALL + float(alphas.mean())) / (rows + prior), 1.0)
         spread = rows / max(size, 1) * sqrt(size * share * (1 - share) * (rows + prior + size) / (rows + prior + 1))

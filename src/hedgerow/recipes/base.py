@@ -197,11 +197,15 @@ class AbstractRecipe(ABC):
 
     def labels(self, public: PublicData) -> int:
         """How many cells the private columns that are drawn at once have; 0 if it attaches none."""
+        return public.schema.size(names) if (names := self.attached(public)) else 0
+
+    def attached(self, public: PublicData) -> list[str]:
+        """The private columns: those that the settings name, or that the target lacks; none if it attaches none."""
         if not self.attaches or public.target is None:
-            return 0
+            return []
         schema, had = public.schema, set(public.target.frame.columns)
         lacks = [a for a in schema.attributes if not set(schema.coding.needs([a])) <= had]
-        return schema.size([a for a in self.private_columns if a in schema.attributes] or lacks)
+        return [a for a in self.private_columns if a in schema.attributes] or lacks
 
     def surplus(self, requests: Sequence[Spend]) -> int:
         """How many records more than the table has rows the noise of ``requests`` may make; 0 if it makes none."""

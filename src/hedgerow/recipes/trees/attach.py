@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal, final
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import NOTHING, JobError, Refused
 from hedgerow.model.trees.row_shares import Lines
-from hedgerow.public import CodedTable, Guarantee, Marginal, PublicData, Schema
+from hedgerow.public import Budget, CodedTable, Guarantee, Marginal, PublicData, Schema, epsilon_of
 
 Aside = Literal["", "unlinked", "few"]
 """Why public labels are put aside: they go with no other column, or chance in them is above the noise of answers."""
@@ -207,3 +208,27 @@ def is_ordered(schema: Schema, name: str) -> bool:
     """Whether the codes of an attribute stand in an order that means something."""
     plain = {c.name: c.kind for c in schema.columns}
     return plain.get(name, "categorical") not in ("categorical", "yes-no")
+
+
+def by_person(by: str, groups: int, guarantee: Guarantee, budget: Budget) -> list[str]:
+    """What one fit for each group costs somebody who is in several of them."""
+    m, whole = guarantee.rows_per_person, _worth(budget, Fraction(1))
+    if guarantee.unit == "person":
+        return [
+            f"by {by}: a person's rows count at most {m} times over all groups together, whatever the file holds;",
+            f"one row in one group costs {_worth(budget, Fraction(1, m))}, all {m} of them the whole {whole}",
+        ]
+    told = "g times as much" if budget.measure == "pure" else "more than g times as much (rho grows with g squared)"
+    return [
+        f"by {by}: {whole} holds for one record in one group. Somebody with a record in each",
+        f"of g groups bears {told}: {_worth(budget, Fraction(2))} in two,",
+        f"{_worth(budget, Fraction(groups))} in all {groups}. To promise it for the person, set unit = 'person' and",
+        "rows_per_person",
+    ]
+
+
+def _worth(budget: Budget, rows: Fraction) -> str:
+    """What the budget comes to for somebody who moves every count by ``rows`` times what it was priced for."""
+    if budget.measure == "pure":
+        return f"epsilon {float(budget.epsilon * rows):.4g}"
+    return f"epsilon {epsilon_of(budget.total * rows**2, budget.delta):.4g} with delta {float(budget.delta):g}"

@@ -40,12 +40,11 @@ from hedgerow.public import (
     Spend,
     Tariff,
     Tree,
-    epsilon_of,
     floor_sqrt,
     law_of,
 )
 from hedgerow.recipes.base import AbstractRecipe
-from hedgerow.recipes.trees.attach import NOTHING, code_rows, columns_of, cross, open_columns, target_of
+from hedgerow.recipes.trees.attach import NOTHING, by_person, code_rows, columns_of, cross, open_columns, target_of
 
 _SEQUENCES = {
     "papers-2018": "the 2018 paper's sequence, trained on synthetic labels: private, but the association between the "
@@ -168,7 +167,7 @@ class RandomTrees(AbstractRecipe):
                     f"{few} of {len(held)} groups have fewer than n_b public rows: trees drawn on all of them"
                 )
         if self.by:
-            lines += _by_person(self.by, public.schema.size([self.by]), tariff.guarantee, budget)
+            lines += by_person(self.by, public.schema.size([self.by]), tariff.guarantee, budget)
         pure = float(many * floor_sqrt(2 * budget.total / many)) if budget.measure == "zcdp" else inf
         if pure < budget.epsilon:
             lines.append(f"the same noise is worth epsilon {pure:.4g} with delta = 0: a delta buys nothing here")
@@ -179,6 +178,17 @@ class RandomTrees(AbstractRecipe):
     def labels(self, public: PublicData) -> int:
         """The cells of all private columns together, unless they are drawn in turn."""
         return super().labels(public) if self.sequence == "joint" else 0
+
+    def memory(self, public: PublicData, rows: int) -> int:
+        """The same as of others; of columns drawn in turn the shares of the widest are held for every row."""
+        sizes = [] if self.sequence == "joint" else [public.schema.size([a]) for a in self.attached(public)]
+        return super().memory(public, rows) + 40 * max(sizes, default=0) * rows
+
+    def seconds(self, public: PublicData, rows: int) -> float:
+        """Leaves are looked for by every combination of the columns drawn before; as measured by bench/cost.py."""
+        names = [] if self.sequence == "joint" else self.attached(public)
+        combinations = sum(public.schema.size(names[:i]) for i in range(1, len(names)))
+        return super().seconds(public, rows) + 2.2e-7 * self.trees * rows * combinations
 
     def fit(self, gate: Answers, public: PublicData) -> "Forest":
         """Draw the trees, ask for their leaves, and keep what came back."""
@@ -195,30 +205,6 @@ class RandomTrees(AbstractRecipe):
         """The same trees and questions, whose labels were drawn by the answers as they were; noisier answers."""
         filled = self.fit(gate.known, public)
         return replace(filled, steps=tuple((s, tuple(map(gate.noisier, a))) for s, a in filled.steps), leaves=())
-
-
-def _by_person(by: str, groups: int, guarantee: Guarantee, budget: Budget) -> list[str]:
-    """What one fit for each group costs somebody who is in several of them."""
-    m, whole = guarantee.rows_per_person, _worth(budget, Fraction(1))
-    if guarantee.unit == "person":
-        return [
-            f"by {by}: a person's rows count at most {m} times over all groups together, whatever the file holds;",
-            f"one row in one group costs {_worth(budget, Fraction(1, m))}, all {m} of them the whole {whole}",
-        ]
-    told = "g times as much" if budget.measure == "pure" else "more than g times as much (rho grows with g squared)"
-    return [
-        f"by {by}: {whole} holds for one record in one group. Somebody with a record in each",
-        f"of g groups bears {told}: {_worth(budget, Fraction(2))} in two,",
-        f"{_worth(budget, Fraction(groups))} in all {groups}. To promise it for the person, set unit = 'person' and",
-        "rows_per_person",
-    ]
-
-
-def _worth(budget: Budget, rows: Fraction) -> str:
-    """What the budget comes to for somebody who moves every count by ``rows`` times what it was priced for."""
-    if budget.measure == "pure":
-        return f"epsilon {float(budget.epsilon * rows):.4g}"
-    return f"epsilon {epsilon_of(budget.total * rows**2, budget.delta):.4g} with delta {float(budget.delta):g}"
 
 
 def questions(steps: Sequence[TreeStep]) -> list[Marginal]:
