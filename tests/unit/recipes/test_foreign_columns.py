@@ -116,9 +116,10 @@ def test_a_noisy_edge_of_the_tree_does_not_tie_a_foreign_column_to_all_others() 
 
 
 def surveys(n: int, waves: range, seed: int) -> tuple[Schema, CodedTable]:
-    """Waves with a column of yes and no for each of six, and three that go together whatever the wave."""
+    """A column of yes and no for each of six waves, six rows of no wave; three columns that go together in all."""
     rng = np.random.default_rng(seed)
     wave, level = rng.choice(waves, n), rng.integers(0, 5, n)
+    wave[:6] = -1
     columns = {f"y{w}": np.where(wave == w, "1", "0") for w in range(6)}
     columns |= {c: np.where(rng.random(n) < 0.8, level, rng.integers(0, 5, n)).astype(str) for c in "abc"}
     said = {c: '["0", "1"]' if c.startswith("y") else '["0", "1", "2", "3", "4"]' for c in columns}
@@ -127,10 +128,7 @@ def surveys(n: int, waves: range, seed: int) -> tuple[Schema, CodedTable]:
 
 
 def test_waves_that_public_rows_do_not_know_leave_what_they_know_of_the_rest() -> None:
-    """No public row is of a later wave, and each column of a wave has moved by a third only.
-
-    Raked to all of them at once, a handful of rows would have all the weight.
-    """
+    """Each column of a wave has moved by a third only; raked to all at once, the rows of no wave would be all."""
     schema, public = surveys(6000, range(3), 0)
     _, secret = surveys(6000, range(3, 6), 1)
     axes = axes_of(schema, (), recipe="public_blend")
