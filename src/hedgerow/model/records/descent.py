@@ -21,9 +21,9 @@ from hedgerow.model.constants import BLEND
 from hedgerow.model.tables import Floats, Pair, Tables
 
 Records = npt.NDArray[np.uint16]
+"""One row per record, one code per column."""
 _LEAST_WANTED = 1e-6
 """Tables of a group with fewer records than this are empty: what they ask for cannot be scaled to its records."""
-"""One row per record, one code per column."""
 MOST = 20_000  # values of all columns together: 1.6 GB of residuals
 
 
