@@ -277,8 +277,11 @@ class PreparedJob:
 
 
 def _input(role: str, part: Public | Target, table: CodedTable, provenance: str = "") -> PublicInput:
-    named = shown_address(part.table) if is_address(part.table) else Path(part.table).name
-    return PublicInput(role, "frame" if part.is_frame else named, table.sha256, provenance, part.count)
+    if part.is_frame:
+        named = "frame"
+    else:
+        named = shown_address(part.table) if is_address(part.table) else Path(part.table).name
+    return PublicInput(role, named, table.sha256, provenance, part.count)
 
 
 def _hash(*facts: Any) -> str:
