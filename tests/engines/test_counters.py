@@ -101,6 +101,17 @@ def test_under_label_change_people_are_capped_alike_by_public_columns(engine: Ma
         engine(promise, "pay")
 
 
+@pytest.mark.parametrize("nothing", [("", None), (float("nan"), None)])
+def test_rows_that_say_nothing_of_their_order_are_tied_in_a_database(nothing: Any, tmp_path: Path) -> None:
+    """Blanks and NaN stood before NULL there, so that other rows of a person counted than everywhere else."""
+    pytest.importorskip("duckdb", reason="needs hedgerow[sql]")
+    rows = TABLE[:2].with_columns(id=pl.lit(1), sex=pl.Series(["M", "F"]), by=pl.Series(nothing))
+    promise = Guarantee(unit="person", person="id", rows_per_person=1)
+    for i, table in enumerate((rows, rows.reverse())):
+        there = DuckDb(world.in_duckdb(table, tmp_path / f"{i}.db"))
+        assert agree(SqlCounter(there, world.CODING, promise, "by"), local(promise, "by", table))
+
+
 def test_whole_people_are_mapped_alike(engine: Make) -> None:
     promise = Guarantee(unit="person", person="id", rows_per_person=3)
     assert agree(engine(promise, "seen"), local(promise, "seen"), world.BY_PERSON)

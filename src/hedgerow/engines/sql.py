@@ -117,7 +117,7 @@ class SqlCounter:
             made.append(f"{self._looked_up(cap.count, records, 0, 1 << 31, joins)} AS n")
         if cap.person:
             place = self._db.place or "0"  # without a cap any order will do
-            place = self._looked_up(self._order, ranks, _LAST, _LAST + 1, joins) if self._order else place
+            place = self._looked_up(self._order, _places, _LAST, _LAST + 1, joins) if self._order else place
             made += [f"{self._person(joins)} AS p", f"{place} AS o"]
         coded = f"SELECT {', '.join(made)} FROM {self._db.table} AS t{''.join(joins)}"
         if cap.person:
@@ -211,10 +211,7 @@ class SqlCounter:
         look, first, child = (np.asarray(a, np.int64) for a in tree.arrays)
         if not len(look):
             return f"(SELECT {', '.join(kept)}, 0 AS {name} FROM {source} AS q)"
-        onwards = {
-            "look": look.take(child, mode="clip"),
-            "first": first.take(child, mode="clip"),
-        }  # of leaves: unused
+        onwards = {"look": look.take(child, mode="clip"), "first": first.take(child, mode="clip")}  # of leaves: none
         step = self._new(frame=pl.DataFrame({"i": np.arange(len(child)), "child": child, **onwards}))
         codes = " ".join(f"WHEN {i} THEN {self._name(c)}::BIGINT" for i, c in enumerate(tree.columns))
         rows = f"(SELECT {', '.join(kept)}, 0 AS split, {look[0]} AS look, {first[0]} AS first FROM {source} AS q)"
@@ -264,6 +261,11 @@ def _whole_people(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             held = held.filter(last)
     if held is not None:
         yield held
+
+
+def _places(values: pl.Series) -> pl.Series:
+    """The ranks of values; what says nothing (blanks, NaN) is last with NULL, not before it: rows are tied there."""
+    return ranks(values).set(as_text(values).is_null(), _LAST)
 
 
 def _summed(full: Coding, question: Marginal, codes: Mapping[str, Any], n: Counts) -> Counts:
