@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from hedgerow.counting import encode, parts
 from hedgerow.counting.fingerprint import WHOLE, RowKey
+from hedgerow.counting.order import ALL
 from hedgerow.counting.plan import CountPlan
 from hedgerow.private import local
 from hedgerow.private.local import LocalCounter
@@ -87,6 +89,7 @@ def check_local() -> None:
         _check_ranges()
         _check_missing()
         _check_wide()
+        _check_people()
 
 
 def _check_counts(table: pl.DataFrame, rows: ConfidentialRows, guarantee: Guarantee) -> None:
@@ -131,6 +134,15 @@ def _check_wide() -> None:
             rows = ConfidentialRows(InPieces(table, 3), CODING, guarantee)
             assert rows.fingerprint(b"k" * 32), "a number was refused"
             assert [c.tolist() for c in rows.count(CountPlan([TOTAL], CODING))] == [[2]]
+
+
+def _check_people() -> None:
+    """One person with more rows than a byte or two can count, and people whose names differ in a fraction."""
+    promise = replace(PERSON, rows_per_person=1)
+    for names, due in (([7] * 66_000, 1), (["p"] * 600, 1), ([0.25, 0.5, 0.25], 2)):
+        table = pl.DataFrame({"id": names}).with_columns(sex=pl.lit("F"), race=pl.lit("A"), pay=pl.lit("5"))
+        rows = ConfidentialRows(InPieces(table.with_columns(area=pl.lit("n")), 1 << 18), CODING, promise)
+        assert [c.tolist() for c in rows.count(CountPlan([TOTAL], CODING))] == [[due]], "not one row of each person"
 
 
 def _check_fingerprints(table: pl.DataFrame) -> None:
@@ -307,6 +319,27 @@ def wide_numbers_are_read_as_narrow_ones(patch: Patch) -> None:
     patch.setattr("hedgerow.counting.fingerprint.WHOLE", (*WHOLE, pl.Int128))
 
 
+def rows_seen_are_counted_in_a_few_bits(patch: Patch) -> None:
+    """How many rows of a person were seen is kept in 16 bits to save memory: after 65,536 the next counts again."""
+    original = local.within_cap
+
+    def capped(person: pl.Series, rows: int) -> pl.Series:
+        place = pl.int_range(pl.len()).over("p").mod(1 << 16)
+        return person.to_frame("p").select((place < rows) & original(person, ALL)).to_series()
+
+    patch.setattr(local, "within_cap", capped)
+
+
+def people_named_by_fractions_are_merged(patch: Patch) -> None:
+    """Every number that names a person is taken for a whole one, so that one's rows displace another's."""
+    original = local.name_of
+    patch.setattr(
+        local,
+        "name_of",
+        lambda who, texts: who.cast(pl.Int64) if who.dtype == pl.Float64 else original(who, texts),
+    )
+
+
 LOCAL_MUTANTS = (
     codes_of_another_request,
     mask_of_the_batch_before,
@@ -324,4 +357,6 @@ LOCAL_MUTANTS = (
     batches_coded_over_each_other,
     nothing_is_a_label,
     wide_numbers_are_read_as_narrow_ones,
+    rows_seen_are_counted_in_a_few_bits,
+    people_named_by_fractions_are_merged,
 )
