@@ -176,7 +176,7 @@ class EstimateTable(tuple[Estimate, ...]):
 
     def __repr__(self) -> str:
         if not self:
-            return "no estimate"
+            return "no estimate: no figure was asked for, and no intended use of the job has one"
         title = dict.fromkeys(e.name for e in self)
         return "\n".join([", ".join(title), *aligned(self.head, self.rows(), left=(0,)), *self.notes])
 

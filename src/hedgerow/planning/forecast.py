@@ -289,8 +289,9 @@ def outline(
     """What ``recipe`` will ask, cost and need. Cheap: nothing is fitted, and no use is judged.
 
     ``rows`` is a public guess of the confidential table's size.  By default it is the number that the recipe is
-    told, or the size of the public table, or of the target.  A plan that needs more than ``limit`` bytes of memory is
-    refused; ``per_row`` is what counting holds of each row besides its codes, as a cap on the rows of a person does.
+    told, or the size of the public table; where columns are attached, that of the target.  A plan that needs more
+    than ``limit`` bytes of memory is refused; ``per_row`` is what counting holds of each row besides its codes, as a
+    cap on the rows of a person does.
     """
     assumed = rows or next((n for n in _public_sizes(recipe, public) if n), None)
     size = assumed or 1_000_000
@@ -367,8 +368,8 @@ def forecast(
 def _public_sizes(recipe: AbstractRecipe, public: PublicData) -> Iterator[int | None]:
     """What is known of the number of confidential rows, without a guess: the nearest to the truth first."""
     yield getattr(recipe, "rows", None)
-    yield public.relative.rows if public.relative is not None else None
-    yield public.target.rows if public.target is not None else None
+    sizes = [t.rows if t is not None else None for t in (public.relative, public.target)]
+    yield from reversed(sizes) if recipe.attaches else sizes  # a run that attaches takes the target's size as well
 
 
 def _lighter(recipe: AbstractRecipe, public: PublicData, rows: int, most: int) -> str:

@@ -172,7 +172,7 @@ def side_by_side(
     rows = round(float(table.counts.sum()))
     found = [_expected(IntegerCounts.name, recipe, rows, lambda: table.noisy(budget, rng))]
     if isinstance(recipe, IntegerCounts) and recipe.prior == "public":
-        found[0] = replace(found[0], note="without its prior, which can only help")
+        found[0] = replace(found[0], note="without its prior")
     found.append(_expected(DirichletMultinomial.name, recipe, rows, lambda: table.drawn(budget, rng)))
     if last != 2:
         note = f"needs a column of two cells; {table.table.columns[-1]} has {last}"

@@ -166,8 +166,10 @@ class Formula:
         terms = tuple(_settled(t, schema.column(t.column)) for t in self.terms)
         response = _settled(self.response, schema.column(self.response.column))
         if response.form == "labels":
+            numbers = np.isfinite(schema.column(response.column).code_numbers).any()
+            read = f", and so can number({response.column}), its values read as numbers" if numbers else ""
             raise JobError(
-                f"{response} is not a number, so it cannot be the response; {response}=VALUE can. {NOTHING}"
+                f"{response} is not a number, so it cannot be the response; {response}=VALUE can{read}. {NOTHING}"
             )
         return replace(self, terms=terms, response=response)
 

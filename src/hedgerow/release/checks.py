@@ -76,7 +76,7 @@ def says_what_follows(bundle: BundleReader) -> str:
             raise VerifyFailed(
                 f"statement.json says {key} = {_short(raw[key])}; from its events follows {_short(value)}."
             )
-    return f"{due['format']}; {len(statement.spends)} requests"
+    return f"{due['format']}; {len(statement.spends)} request{'s' * (len(statement.spends) != 1)}"
 
 
 def costs_are_right(bundle: BundleReader) -> str:

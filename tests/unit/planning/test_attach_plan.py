@@ -115,6 +115,21 @@ def test_years_that_the_public_table_lacks_are_guessed_from_the_target() -> None
     assert plan.attach is not None and "guessed from the target" in "\n".join(plan.attach.lines())
 
 
+def test_a_plan_takes_the_size_of_the_target_as_the_run_does() -> None:
+    """Forty rows by a public table of 2,000 were planned as 2,000: no leaf too small, and a share known to 0.001."""
+    public = PublicData(
+        SCHEMA,
+        CodedTable.read(world(2000, 1), SCHEMA),
+        CodedTable.read(world(40, 2).select(GIVEN), SCHEMA, "target"),
+    )
+    recipe, tariff, rng = GuidedTree(), Tariff(SCHEMA.coding, LABEL_CHANGE, "pure"), np.random.default_rng(0)
+    plan = outline(recipe, public, tariff=tariff, budget=Budget("0.1"), rng=rng)
+    assert plan.assumed_rows == 40
+    assert "The tree has 1 leaf; it has 40 target rows." in plan.remarks
+    told = details(with_attach(plan, recipe, public, wanted=LeafInterval(), rng=rng))["trees"][0]
+    assert told["expected_rows"] == told["target_rows"] and told["se"] > 0.3
+
+
 @pytest.mark.parametrize(
     ("recipe", "says", "times"),
     [

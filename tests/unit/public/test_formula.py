@@ -63,3 +63,11 @@ def test_the_level_others_are_compared_with_has_no_coefficient_and_can_be_chosen
         Formula.parse("pay ~ sex").bound(SCHEMA).place("sex[M]", SCHEMA)
     for chosen in (Formula.parse("pay ~ C(sex, ref=female)"), Formula.parse("pay ~ sex", {"sex": "F"})):
         assert chosen.bound(SCHEMA).names(SCHEMA) == ("sex[male]",)
+
+
+def test_codes_that_are_numbers_can_be_the_response_if_the_formula_says_so() -> None:
+    with pytest.raises(JobError, match=r"school=VALUE can, and so can number\(school\)"):
+        Formula.parse("school ~ pay").bound(SCHEMA)
+    assert Formula.parse("number(school) ~ pay").bound(SCHEMA).response.form == "number"
+    with pytest.raises(JobError, match="sex=VALUE can. "):
+        Formula.parse("sex ~ pay").bound(SCHEMA)

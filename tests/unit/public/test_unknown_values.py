@@ -154,8 +154,9 @@ def test_booleans_fit_a_schema_drafted_from_their_text_and_words_do_not_fit_numb
     assert not drafted.check(words).holds
     made = job(tmp_path, schema=drafted.dumps())
     words.write_csv(tmp_path / "public.csv")
-    with pytest.raises(TableMismatch, match="400 of 400 rows have a value of pay"):
+    with pytest.raises(TableMismatch, match="400 of 400 rows have a value of pay") as refused:
         prepared(made).plan()
+    assert "outside = 1 in [columns.pay]" in str(refused.value), "0.5, as it said, would be refused again"
 
 
 def test_a_column_without_a_place_refuses_public_values_outside() -> None:

@@ -11,6 +11,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from math import ceil
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -215,12 +216,14 @@ class TableFit:
         if not (bad := self.beyond_limit()):
             return
         worst = "\n".join(f"  {line}" for f in bad for line in self.lines_of(f))
+        # to two places, and never below the share that stands outside: what is told to type must be enough
+        enough = f"{max(ceil(100 * self._unplaced(f) / f.rows) for f in bad) / 100:g}"
         raise TableMismatch(
             f"The {role} table {self.table} does not fit the schema: too many of its rows stand outside.\n"
             f"{worst}\n"
             f"At most {self.limit:.4g} of the rows may. List these values (or widen the bins) in the schema; or, if\n"
-            f"they may go there, say how many: outside = 0.5 in [columns.{bad[0].name}] of the schema, or for\n"
-            f"all columns in [schema] of the job (in Python: Job(outside=0.5)). {NOTHING}"
+            f"they may go there, say how many: outside = {enough} in [columns.{bad[0].name}] of the schema, or for\n"
+            f"all columns in [schema] of the job (in Python: Job(outside={enough})). {NOTHING}"
         )
 
     def __repr__(self) -> str:

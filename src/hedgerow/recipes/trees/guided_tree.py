@@ -178,8 +178,9 @@ class GuidedTree(AbstractRecipe):
                 what = f"Outcomes ({', '.join(self.outcomes)}): what the other columns leave of it"
                 bands.append(f"{what}, in {q.leaves} bands with {' and '.join(q.columns)}, {gets}")
         units = "people of the target" if people_facts(tariff.coding) else "target rows"
+        leaves = "1 leaf; it" if request.tree.leaves == 1 else f"{request.tree.leaves:,} leaves; the median one"
         return (
-            f"The tree has {request.tree.leaves:,} leaves; the median one has {int(np.median(rows)):,} {units}.",
+            f"The tree has {leaves} has {int(np.median(rows)):,} {units}.",
             *bands,
         )
 
