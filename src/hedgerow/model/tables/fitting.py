@@ -306,7 +306,7 @@ def _scale_columns(cells, along, now):  # type: ignore[no-untyped-def]  # pragma
 
 @compiled
 def _project_lines(lines, up, sums, lending, full, found):  # type: ignore[no-untyped-def]  # pragma: no cover
-    """``found`` becomes ``lines`` projected; ``up`` has each by its values, ``full`` the sum of what is above zero."""
+    """``found`` becomes ``lines`` projected; ``up``: each in order; ``full``: the sum of what is above zero."""
     n, m = lines.shape
     for i in range(n):
         above, keep = 0.0, 0
