@@ -228,8 +228,13 @@ def test_findings_are_not_worked_out_again_but_for_other_answers(monkeypatch: py
     PublicBlend().fit(first, data)
     anew = [PublicBlend().findings(RecordedAnswers(a.tariff, a.budget, a.record), PublicData(SCHEMA, data.relative))
             for a in (first, second)]  # fmt: skip
-    asked = []
-    monkeypatch.setattr(PublicBlend, "_asked", lambda *given, own=PublicBlend._asked: asked.append(1) or own(*given))
+    asked, own = list[int](), PublicBlend._asked
+
+    def counted(*given):  # type: ignore[no-untyped-def]
+        asked.append(1)
+        return own(*given)
+
+    monkeypatch.setattr(PublicBlend, "_asked", counted)
     for answers, said, worked in zip((first, second), anew, (0, 1), strict=True):
         known = RecordedAnswers(answers.tariff, answers.budget, answers.record)
         assert PublicBlend().findings(known, data) == said

@@ -98,7 +98,7 @@ class PublicPrior:
             for i in k:
                 sums.setdefault(i, []).append(s)
         sure = likely_most(len(sums))
-        slopes = {i: clipped_slope(*np.sum(s, axis=0), sure) for i, s in sums.items()}
+        slopes = {i: clipped_slope(*np.sum(s, axis=0), sure=sure) for i, s in sums.items()}
         odd = min(slopes, key=lambda i: slopes[i], default=None)
         return () if odd is None or slopes[odd] >= PUBLIC_BLEND.unlike_trust else (odd,)
 
