@@ -4,6 +4,7 @@ The gate, or one of these in its place: answers on record, then the gate's, kept
 later samples); a public table in the confidential one's place (rehearsals, experiments, plans, attacks).
 """
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -92,6 +93,19 @@ class Reply:
 def _with_trees(answers: Sequence[Measurement], questions: Sequence[Marginal]) -> tuple[Measurement, ...]:
     """On record a tree is its hash alone; the question that was asked just now is equal and has the whole tree."""
     return tuple(replace(m, question=q) for m, q in zip(answers, questions, strict=True))
+
+
+def digest_of(answers: "Answers") -> str | None:
+    """A hash of all answers that are on record, with their prices; None of those that keep no record."""
+    if not isinstance(answers, RecordedAnswers):
+        return None
+    found = hashlib.sha256()
+    for reply in answers.record:
+        found.update(f"{reply.spend.cost} {reply.chosen} {len(reply.measurements)}\0".encode())
+        for m in reply.measurements:
+            found.update(f"{m.question.columns} {m.noise} {m.counts.dtype} {m.counts.shape}\0".encode())
+            found.update(np.ascontiguousarray(m.counts).tobytes())
+    return found.hexdigest()
 
 
 def quiet(phase: str) -> None:

@@ -26,7 +26,6 @@ from hedgerow.public import (
     Marginal,
     Schema,
     Tree,
-    Window,
     code_type,
     nearest_values,
 )
@@ -206,33 +205,6 @@ def _drawn(shares: Floats, line: Ints, at: Floats) -> Ints:
     return np.asarray(np.minimum(found, shares.shape[1] - 1))
 
 
-def best_window(noisy: npt.ArrayLike, noise: float, known: npt.ArrayLike) -> Window | None:
-    """Through which window a public table looks most like a noisy one: both are of first time (down) and span.
-
-    The latest part of the public careers of every length, moved to every time; None: all of them as they are.
-    """
-    counts, careers = np.asarray(noisy, np.float64), np.asarray(known, np.float64)
-    size = len(counts)
-    first, span = np.nonzero(careers)
-    weight, last = careers[first, span], first + span
-    late, whole = int(last.max()), int(last.max() - first.min()) + 1
-    windows = [Window(late - n + 1, n, to) for n in range(whole, 0, -1) for to in range(size - n + 1)]
-    best, least = None, _misfit(counts, noise, careers)
-    for window in windows if size <= CAREERS.window_times else ():
-        low, high, seen = window.cut(first, last)
-        cells = (low[seen] * size + high[seen] - low[seen]).astype(np.int64)
-        table = np.bincount(cells, weight[seen], size * size).astype(np.float64).reshape(size, size)
-        if (off := _misfit(counts, noise, table)) < least:
-            best, least = window, off
-    return best
-
-
-def _misfit(counts: Floats, noise: float, expected: Floats) -> float:
-    """How far noisy counts are from expected ones, of whatever scale, in squared deviations of noise and drift."""
-    scaled = expected * max(float((counts * expected).sum() / (expected**2).sum()), 0.0)
-    return float(((counts - scaled) ** 2 / (noise + scaled + (CAREERS.window_drift * scaled) ** 2)).sum())
-
-
 @final
 @dataclass(frozen=True)
 class StepNumber:
@@ -378,7 +350,7 @@ class CareerModel(AbstractPeople):
         starts: the model of first records.
         schema: of first records: the columns of a record, and the span of a career.
         coding: how careers are coded.
-        gaps: how far ahead the next record lies.
+        gaps: how far ahead the next record lies, a line of shares for each time.
         moves: what becomes of each column, in the order of the chain.
         person: what the column that tells people apart is called.
         still: for every public step, in the order of each person's, how many steps that person has left with it.
@@ -452,9 +424,12 @@ class CareerModel(AbstractPeople):
     ) -> tuple[dict[str, Ints], dict[str, Floats]]:
         """The next record of everybody, at most ``left`` codes of the time ahead, and the numbers in it."""
         n, time = len(left), self.coding.time
-        up_to = np.cumsum(self.gaps)
-        gap = np.searchsorted(up_to, rng.random(n) * up_to[left], side="right")
-        gap = np.where(up_to[left] > 0, np.minimum(gap, left), left)
+        up_to, line = np.cumsum(self.gaps, axis=1), here[time]
+        up_to = up_to / up_to[:, -1:]
+        most, even = up_to[line, left], rng.random(n)
+        ahead = (up_to + np.arange(len(up_to))[:, None]).ravel()
+        gap = np.searchsorted(ahead, line + even * most, side="right") - line * up_to.shape[1]
+        gap = np.where(most > 0, np.minimum(gap, left), left)
         known: dict[str, Any] = {c: v.astype(np.uint32) for c, v in here.items()} | {GAP: gap.astype(np.uint32)}
         found, numbers = {**here, time: here[time] + gap}, dict[str, Floats]()  # what no table tells of stays
         for table in self.moves:

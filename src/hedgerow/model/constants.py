@@ -438,6 +438,11 @@ class CareersConstants:
     records: int = chosen(2, "records for each value of the time", "that a career has at most")
     drift: float = chosen(0.1, "of a count", "by which first records of another period are off, in deviations")
     window_drift: float = chosen(0.2, "of a count", "by which public careers in the right window may be off")
+    window_toll: float = chosen(
+        1.0,
+        "of twice the logarithm of the windows tried",
+        "by which one must be nearer than public careers as they are",
+    )
     window_times: int = chosen(128, "values of the time", "up to which windows are tried", _WORK)
 
 

@@ -320,7 +320,11 @@ def outline(
         assumed_rows=assumed,
         memory=memory,
         # Python and its libraries start first; recipes for tables are set side by side
-        seconds=3.3 + cells * second + 1.2 * bool(recipe.table_settings) + recipe.seconds(public, size),
+        seconds=3.3
+        + cells * second
+        + 1.2 * bool(recipe.table_settings)
+        + recipe.seconds(public, size)
+        - recipe.spared(requests, public, size),
         remarks=recipe.remarks(tariff, budget, public),
         narrow=one_value(columns),
         ends=beyond_bins(columns),

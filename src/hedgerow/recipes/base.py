@@ -224,6 +224,10 @@ class AbstractRecipe(ABC):
         """About how many CPU seconds the recipe takes for a table of ``rows`` rows; from public facts."""
         return 5e-7 * rows * len(public.schema.columns)
 
+    def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> float:
+        """How many of ``seconds`` the noise of ``requests`` shows not to be needed, as where pairs drown in it."""
+        return 0.0
+
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:
         """Ask until the plan is done, and return what the answers become."""

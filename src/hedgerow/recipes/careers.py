@@ -14,6 +14,7 @@ import numpy as np
 from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.base import AbstractModel
+from hedgerow.model.career_times import best_window, gaps_by_time
 from hedgerow.model.careers import (
     CareerModel,
     Growth,
@@ -21,7 +22,6 @@ from hedgerow.model.careers import (
     Rises,
     StepNumber,
     bands_of,
-    best_window,
     changes_by_ratio,
     crossed,
     destinations,
@@ -144,7 +144,7 @@ class Careers(AbstractRecipe):
         window, steps = self._window(gate, public), self._steps(gate, public)
         starts = self._starts(gate.tariff, gate.budget, public, window)
         first = starts.recipe.fit(starts.asking(gate), starts.public)
-        return self._people(gate, public, steps, starts, first)
+        return self._people(gate, public, (window, steps), starts, first)
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> CareerModel:
         """The same of noisier answers; the blend knows which of its questions depend on answers."""
@@ -152,7 +152,7 @@ class Careers(AbstractRecipe):
         starts = self._starts(gate.tariff, gate.budget, public, window)
         asked = NoisierAnswers(starts.asking(gate.known), gate.rng)
         first = starts.recipe.fit_again(asked, starts.public, starts.public)
-        return self._people(gate, public, steps, starts, first)
+        return self._people(gate, public, (window, steps), starts, first)
 
     @property
     def _when(self) -> Marginal:
@@ -185,15 +185,16 @@ class Careers(AbstractRecipe):
         self,
         gate: Answers,
         public: PublicData,
-        steps: Sequence[MoveTable],
+        told: tuple[Window | None, Sequence[MoveTable]],
         starts: FirstRecords,
         first: AbstractModel,
     ) -> CareerModel:
         drawable(first.total)
-        coding, (gaps, *moves) = _career_coding(gate.tariff), steps
+        coding, (window, (gaps, *moves)) = _career_coding(gate.tariff), told
         schema, person = starts.public.schema, gate.tariff.guarantee.person
-        still = self._chain(gate.tariff, gate.budget, public).still
-        return CareerModel(first.total, first, schema, coding, gaps.shares[0], moves, person, still)
+        chain = self._chain(gate.tariff, gate.budget, public)
+        ahead = chain.ahead(gaps.shares[0], window.stands_for - window.begins if window else 0)
+        return CareerModel(first.total, first, schema, coding, ahead, moves, person, chain.still)
 
     def _for_steps(self, budget: Budget) -> Fraction:
         return budget.total * Fraction(str(self.step_share))
@@ -275,6 +276,13 @@ class _Chain:
         ]
         others = [StepNumber.by_most([*told[:i], *told[i + 1 :]]) for i in range(len(told))]
         return [self._table(*each) for each in zip(self.tables, answers, public, others, strict=True)]
+
+    def ahead(self, shares: Any, on: int) -> Any:
+        """How far ahead the next record lies from every time, given the shares of all; ``on``: see the window."""
+        many = next(c.size for c in self.coding.columns if c.name == self.coding.time)
+        if self.known is None:
+            return np.tile(shares, (many, 1))
+        return gaps_by_time(shares, self.known[self.coding.time].astype(np.int64), self.known[GAP], many, on)
 
     def _without_public(self, moves: "_Moves", answer: Measurement) -> MoveTable:
         shares = shrunk_shares(moves.noisy(answer), law_of(answer.noise).variance, None, int(moves.stay))

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from hedgerow.counting.plan import leaf_of
+from hedgerow.model.career_times import best_window, gaps_by_time
 from hedgerow.model.careers import (
     Growth,
     MoveTable,
     Rises,
     StepNumber,
     bands_of,
-    best_window,
     changes_by_ratio,
     crossed,
     destinations,
@@ -72,6 +72,28 @@ def test_a_window_is_found_through_noise() -> None:
     found = best_window(noisy + rng.normal(0, noise**0.5, noisy.shape), noise, known)
     assert found == Window(3, 5, 8)
     assert best_window(known + rng.normal(0, noise**0.5, known.shape), noise, known) in (None, Window(0, 8, 0))
+
+
+def test_noise_alone_does_not_choose_a_window() -> None:
+    """421 people of twenty times, as the public ones are: with so much noise some window always looks nearer."""
+    rng, size = np.random.default_rng(6), 21
+    first, last = np.sort(rng.integers(0, size, (2, 3000)), axis=0)
+    known = np.bincount(first * size + last - first, minlength=size**2).reshape(size, size)
+    drawn = [known * (421 / 3000) + rng.normal(0, 19, known.shape) for _ in range(40)]
+    found = [best_window(noisy, 19.0**2, known) for noisy in drawn]
+    assert sum(w is not None for w in found) <= 1, found
+
+
+def test_gaps_are_those_of_their_time_and_move_as_all_gaps_do() -> None:
+    """Waves at 0, 1, 3 and 6, and a few who miss one; here twice as many miss one."""
+    times, gaps = np.repeat([0, 1, 3, 0], [300, 300, 300, 60]), np.repeat([1, 2, 3, 3], [300, 300, 300, 60])
+    every = np.bincount(gaps, minlength=7) / len(gaps)
+    told = gaps_by_time(every, times, gaps, 7, 0)
+    assert told[0, 1] > 0.8 and told[1, 2] > 0.98 and told[3, 3] > 0.98
+    assert np.allclose(told[5], every) and np.allclose(told.sum(axis=1), 1)
+    fewer = every * np.array([1, 0.5, 1, 1, 1, 1, 1])
+    assert gaps_by_time(fewer / fewer.sum(), times, gaps, 7, 0)[0, 3] > 1.5 * told[0, 3]
+    assert np.allclose(gaps_by_time(every, times, gaps, 7, 2)[2:6], told[:4])
 
 
 def test_bands_are_told_apart_as_far_as_steps_suffice_and_are_the_leaves_of_a_tree() -> None:

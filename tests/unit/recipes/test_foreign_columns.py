@@ -1,6 +1,7 @@
 """``public_blend``: which public columns are about other people."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.answers import RecordedAnswers, StandInGate
+from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.gaussian import budget_for
 from hedgerow.public.costs.spend import Tariff
@@ -17,6 +19,7 @@ from hedgerow.recipes import PublicBlend, TreeBlend
 from hedgerow.recipes.blend.axes import axes_of
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
 from hedgerow.recipes.blend.public_prior import PublicPrior
+from hedgerow.recipes.blend.trust import clipped_slope
 from hedgerow.records import draw_one
 
 SCHEMA = Schema.loads(
@@ -142,3 +145,46 @@ def test_waves_that_public_rows_do_not_know_leave_what_they_know_of_the_rest() -
     assert weights.sum() ** 2 / (weights**2).sum() > 0.02 * len(weights)
     said = found.findings[0].partition(" the answers")[0].removeprefix("In ").split(", ")
     assert said and not {"a", "b", "c"} & {*said}
+
+
+def noisy_binaries(columns: int, rows: int) -> PublicPrior:
+    """Two samples of the same people, every column two values that go with one hidden number; all pairs asked."""
+    lines = (f'[columns.c{i}]\nkind = "categorical"\nvalues = ["0", "1"]\n' for i in range(columns))
+    schema, rng = Schema.loads("".join(lines)), np.random.default_rng(4)
+
+    def sample() -> CodedTable:
+        common = rng.normal(size=(rows, 1))
+        found = (common + 1.5 * rng.normal(size=(rows, columns)) > 0).astype(int).astype(str)
+        return CodedTable.read(pl.DataFrame({f"c{i}": found[:, i] for i in range(columns)}), schema)
+
+    public, secret, axes = sample(), sample(), axes_of(schema, (), recipe="public_blend")
+    tariff = Tariff(schema.coding, Guarantee(), "gdp")
+    gate = StandInGate(tariff, budget_for("1", "1e-6", "gdp"), secret, rows, np.random.default_rng(2))
+    keys: list[tuple[int, ...]] = [*((i,) for i in range(columns)), *combinations(range(columns), 2)]
+    weights = [Fraction(1, 2 * columns)] * columns + [Fraction(1, columns * (columns - 1))] * (len(keys) - columns)
+    answers = gate.measure([axes.question(k) for k in keys], gate.left, weights=weights)
+    return PublicPrior(NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}), axes.rows(public))
+
+
+def test_what_does_not_hang_on_columns_of_other_people_is_as_when_worked_out_anew() -> None:
+    first = noisy_binaries(6, 500)
+    assert first._regressed
+    kept = first._with_unlike((2,))
+    anew = PublicPrior(first.noisy, first.public, unlike=(2,))
+    assert kept.margins is first.margins and kept._alone is first._alone
+    assert kept._foreign == anew._foreign == [2]
+    assert kept._regressed == anew._regressed
+    assert all(np.array_equal(kept.estimates[k], table) for k, table in anew.estimates.items())
+
+
+def test_of_many_columns_none_is_of_other_people_by_chance() -> None:
+    """Every public pair is right, each answer tells next to nothing: of 200 columns some are off by 2.7 errors."""
+    prior, rng, told = noisy_binaries(3, 100), np.random.default_rng(3), 2 / 199
+    pairs = combinations(range(200), 2)
+    vars(prior)["_regressed"] = {k: (told + told**0.5 * float(rng.normal()), told) for k in pairs}
+    sums = [np.sum([s for k, s in prior._regressed.items() if i in k], axis=0) for i in range(200)]
+    assert min(clipped_slope(*s) for s in sums) < PUBLIC_BLEND.unlike_trust  # so two would put one aside
+    assert prior._least_like() == ()
+    odd = {k: (0.0 if 7 in k else told, told) for k in prior._regressed}
+    vars(prior)["_regressed"] = {k: (50 * a, 50 * b) for k, (a, b) in odd.items()}
+    assert prior._least_like() == (7,)

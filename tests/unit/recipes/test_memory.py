@@ -8,6 +8,7 @@ import pytest
 from hedgerow.answers import StandInGate
 from hedgerow.pipeline import draw_copies
 from hedgerow.public.costs.accounting import Budget, Guarantee
+from hedgerow.public.costs.gaussian import budget_for
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
 from hedgerow.public.table import CodedTable, PublicData
@@ -49,3 +50,19 @@ def test_more_rows_and_wider_columns_need_more() -> None:
     few, many, wider = (TreeBlend().memory(PublicData(s), n) for s, n in ((narrow, 10), (narrow, 10**6), (wide, 10)))
     assert few < many
     assert few < wider
+
+
+@pytest.mark.parametrize("measure", ["gdp", "pure"])
+def test_pairs_that_drown_in_noise_are_not_planned_for(measure: str) -> None:
+    """Of 1,770 pairs few can be asked of 300 rows; all of 10^6 rows, and at a large epsilon all of 300."""
+    lines = (f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = 9, width = 1 }}\n' for i in range(60))
+    schema = Schema.loads("".join(lines))
+    public, tariff = PublicData(schema), Tariff(schema.coding, Guarantee(), measure)  # type: ignore[arg-type]
+
+    def spared(epsilon: str, rows: int) -> float:
+        budget = budget_for(epsilon, "1e-6", "gdp") if measure == "gdp" else Budget(epsilon)
+        recipe = TreeBlend()
+        return recipe.spared(recipe.requests(tariff, budget, public), public, rows) / recipe.seconds(public, rows)
+
+    assert 0.9 < spared("1", 300) < 1
+    assert spared("1", 1_000_000) == spared("3000", 300) == 0

@@ -218,3 +218,24 @@ def test_a_column_is_trusted_less_when_all_its_pairs_fit_a_little_less() -> None
     trusted = shares_of_trust(regressed, [])
     assert max(t for p, t in trusted.items() if 3 in p) < 0.7
     assert min(t for p, t in trusted.items() if 3 not in p) > 0.9
+
+
+def test_findings_are_not_worked_out_again_but_for_other_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = PublicData(SCHEMA, CodedTable.read(people(4000, 0), SCHEMA))
+    gates = [gate_on(people(4000, 1), "1"), gate_on(turned(people(4000, 1)), "1")]
+    first, second = (RecordedAnswers(g.tariff, g.budget, [], live=g) for g in gates)
+    PublicBlend().fit(second, PublicData(SCHEMA, data.relative))
+    PublicBlend().fit(first, data)
+    anew = [PublicBlend().findings(RecordedAnswers(a.tariff, a.budget, a.record), PublicData(SCHEMA, data.relative))
+            for a in (first, second)]  # fmt: skip
+    asked, own = list[int](), PublicBlend._asked
+
+    def counted(*given):  # type: ignore[no-untyped-def]
+        asked.append(1)
+        return own(*given)
+
+    monkeypatch.setattr(PublicBlend, "_asked", counted)
+    for answers, said, worked in zip((first, second), anew, (0, 1), strict=True):
+        known = RecordedAnswers(answers.tariff, answers.budget, answers.record)
+        assert PublicBlend().findings(known, data) == said
+        assert len(asked) == worked

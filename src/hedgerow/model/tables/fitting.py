@@ -22,6 +22,7 @@ Key = tuple[int, ...]
 Tables = Mapping[tuple[int], Floats] | Mapping[Pair, Floats] | Mapping[Key, Floats]
 Rows = npt.NDArray[np.uint16]
 Column = TypeVar("Column", bound=Hashable)
+_LINE = 128  # the most neighbours that NumPy adds up in one go; it halves longer lines
 _CHUNK = 4096  # rows whose cells are worked out at once: they stay in the processor's first cache
 
 
@@ -118,6 +119,13 @@ def fit_margins(table: Floats, margins: Tables, *, sweeps: int = 20, tolerance: 
     [[1.5, 1.5], [0.5, 0.5]]
     """
     fitted = np.maximum(table, 0.0)
+    if not tolerance and list(margins) == [(0,), (1,)] and min(fitted.shape) > 1 and max(fitted.shape) <= _LINE:
+        first, second = (np.ascontiguousarray(m, np.float64) for m in margins.values())
+        if fitted.flags.c_contiguous:
+            _scale_lines(fitted.ravel(), first, second, sweeps, True)
+        else:  # as it lies in memory, so that sums are the same to the last digit
+            _scale_lines(fitted.T.ravel(), second, first, sweeps, False)
+        return fitted
     known = []
     for axes, target in margins.items():
         others = tuple(a for a in range(fitted.ndim) if a not in axes)
@@ -161,16 +169,10 @@ def project_lines(table: Floats, sums: Floats, *, lending: bool = True) -> Float
     >>> project_lines(np.array([[6.0, 2.0, 0.0]]), np.array([14.0])).tolist()
     [[8.0, 4.0, 2.0]]
     """
-    down = -np.sort(-table, axis=1)
-    excess = (np.cumsum(down, axis=1) - sums[:, None]) / np.arange(1, table.shape[1] + 1)
-    keep = np.maximum((down > excess).sum(axis=1) - 1, 0)
-    off = excess[np.arange(len(table)), keep][:, None]
-    found = np.maximum(table - off, 0.0)
-    if not lending:
-        full = np.maximum(table, 0.0).sum(axis=1)
-        scale = np.divide(sums, full, out=np.zeros(len(full)), where=full > 0)[:, None]
-        found = np.where((off < 0) & (scale > 0), np.maximum(table, 0.0) * scale, found)
-    return np.asarray(found) * (sums > 0)[:, None]
+    lines, found = np.ascontiguousarray(table, np.float64), np.empty(table.shape)
+    full = np.zeros(len(table)) if lending else np.maximum(table, 0.0).sum(axis=1)
+    _project_lines(lines, np.sort(lines, axis=1), np.ascontiguousarray(sums, np.float64), lending, full, found)
+    return found if table.flags.c_contiguous else np.asfortranarray(found)  # sums go on in the order of the memory
 
 
 def fit_pair(table: Floats, row: Floats, column: Floats) -> Floats:
@@ -267,6 +269,78 @@ def cell_weights(
         found = np.zeros(prod(sizes))
         _add(columns, np.array(key), np.array(sizes), weights, found)
         yield key, found
+
+
+@compiled
+def _scale_lines(cells, down, along, sweeps, down_first):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Scale the lines of a two-way table to the sums ``down`` and its columns to ``along``, in turn, in place.
+
+    The sums are those of NumPy to the last digit, without what calling it costs a table of few cells.
+    """
+    wide, now = len(along), np.empty(len(along))
+    for turn in range(2 * sweeps):
+        if (turn % 2 == 0) != down_first:
+            _scale_columns(cells, along, now)
+            continue
+        for i in range(len(down)):
+            sum_ = _line_sum(cells, i * wide, wide)
+            scale = down[i] / sum_ if sum_ > 0 else 0.0
+            for c in range(i * wide, i * wide + wide):
+                cells[c] *= scale
+
+
+@compiled
+def _scale_columns(cells, along, now):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """Scale the columns of a two-way table to the sums ``along``, in place; ``now`` is room for as many numbers."""
+    for j in range(len(along)):
+        now[j] = cells[j]
+    for low in range(len(along), len(cells), len(along)):
+        for j in range(len(along)):
+            now[j] += cells[low + j]
+    for j in range(len(along)):
+        now[j] = along[j] / now[j] if now[j] > 0 else 0.0
+    for low in range(0, len(cells), len(along)):
+        for j in range(len(along)):
+            cells[low + j] *= now[j]
+
+
+@compiled
+def _project_lines(lines, up, sums, lending, full, found):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """``found`` becomes ``lines`` projected; ``up``: each in order; ``full``: the sum of what is above zero."""
+    n, m = lines.shape
+    for i in range(n):
+        above, keep = 0.0, 0
+        for k in range(m):
+            above += up[i, m - 1 - k]
+            keep += up[i, m - 1 - k] > (above - sums[i]) / (k + 1)
+        above = 0.0
+        for k in range(max(keep, 1)):
+            above += up[i, m - 1 - k]
+        off = (above - sums[i]) / max(keep, 1)
+        scaled = not lending and off < 0 and full[i] > 0
+        for j in range(m):
+            if sums[i] <= 0:
+                found[i, j] = 0.0
+            elif scaled:
+                found[i, j] = max(lines[i, j], 0.0) * (sums[i] / full[i])
+            else:
+                found[i, j] = max(lines[i, j] - off, 0.0)
+
+
+@compiled
+def _line_sum(cells, low, many):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """The sum of ``many`` cells, up to _LINE, from ``low`` on in the order in which NumPy adds neighbours up."""
+    found, eights = 0.0, many - many % 8
+    if eights:
+        a, b, c, d = cells[low], cells[low + 1], cells[low + 2], cells[low + 3]
+        e, f, g, h = cells[low + 4], cells[low + 5], cells[low + 6], cells[low + 7]
+        for i in range(low + 8, low + eights, 8):
+            a, b, c, d = a + cells[i], b + cells[i + 1], c + cells[i + 2], d + cells[i + 3]
+            e, f, g, h = e + cells[i + 4], f + cells[i + 5], g + cells[i + 6], h + cells[i + 7]
+        found = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for i in range(low + eights, low + many):
+        found += cells[i]
+    return found
 
 
 @compiled

@@ -36,6 +36,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import BLEND, INTEGER_COUNTS, PUBLIC_BLEND
 from hedgerow.public import Laplace, NoiseLaw
 
@@ -383,25 +384,73 @@ def _kernel_smoothed(
 
     ``alone`` is the product of its margins, so that smoothing it takes no more than smoothing these.
     """
-    best, least, chosen = table, np.inf, (0, 0)
-    weight, apart = 1 / (variance + 1), table - alone
-    doubt = 2 * weight * variance
-    tried = [PUBLIC_BLEND.smoothing_widths] * 2 if only is None else [(w,) for w in only]
-    sizes = zip(table.shape, steps, tried, strict=True)
-    kernels = [{w: _kernel(size, s, w) for w in widths if w == 0 or w < s} for size, s, widths in sizes]
-    rows, columns = alone.sum(axis=1), alone.sum(axis=0) / max(float(alone.sum()), 1e-300)
-    for first, down in kernels[0].items():
-        part, high = (down @ apart, down @ rows) if first else (apart, rows)
-        for second, along in kernels[1].items():
-            moved, wide = (part @ along, columns @ along) if second else (part, columns)
-            own = np.outer(high, wide)
-            np.divide(alone, np.maximum(own, 1e-300, out=own), out=own)  # how much of a smoothed count is its own
-            made = own * moved  # what is added to ``alone``
-            gap = apart - made
-            error = float(np.vdot(weight, np.square(gap, out=gap)) + np.vdot(doubt, own))
-            if error < least:
-                best, least, chosen = made, error, (first, second)
-    return alone + best, chosen
+    first, second = _least_widths(table, alone, variance, steps) if only is None else only
+    moved, high, wide = table - alone, alone.sum(axis=1), alone.sum(axis=0) / max(float(alone.sum()), 1e-300)
+    if first:
+        near = _kernel(table.shape[0], steps[0], first)
+        moved, high = near @ moved, near @ high
+    if second:
+        near = _kernel(table.shape[1], steps[1], second)
+        moved, wide = moved @ near, wide @ near
+    own = np.outer(high, wide)
+    np.divide(alone, np.maximum(own, 1e-300, out=own), out=own)  # how much of a smoothed count is its own
+    return alone + own * moved, (first, second)
+
+
+def _least_widths(table: Floats, alone: Floats, variance: Floats, steps: tuple[int, int]) -> Widths:
+    """The widths with the least estimated error, by Stein's estimate; the narrower ones of two that are equal."""
+    tried = [np.array([w for w in PUBLIC_BLEND.smoothing_widths if w == 0 or w < s]) for s in steps]
+    weight, total = 1 / (variance + 1), max(float(alone.sum()), 1e-300)
+    errors = np.zeros((len(tried[0]), len(tried[1])))
+    if errors.size == 1:
+        return 0, 0
+    margins = np.ascontiguousarray(alone.sum(axis=1)), alone.sum(axis=0) / total
+    cells = (np.ascontiguousarray(t, np.float64) for t in (table - alone, alone, weight, 2 * weight * variance))
+    _add_smoothing_errors(*cells, *margins, *tried, *steps, errors)
+    first, second = np.unravel_index(int(np.argmin(errors)), errors.shape)
+    return int(tried[0][first]), int(tried[1][second])
+
+
+@compiled
+def _smooth_line(line, steps, width, found):  # type: ignore[no-untyped-def]  # pragma: no cover
+    """``found`` becomes ``line`` times ``_kernel``, by the few weights of it that are not 0."""
+    for j in range(len(line)):
+        found[j] = line[j]
+    for d in range(1, width + 1):
+        near = 1 - (d / (width + 1)) ** 2
+        for j in range(d, steps):
+            found[j] += near * line[j - d]
+        for j in range(steps - d):
+            found[j] += near * line[j + d]
+
+
+@compiled
+def _add_smoothing_errors(  # type: ignore[no-untyped-def]  # noqa: PLR0913  # pragma: no cover
+    apart, alone, weight, doubt, rows, columns, downs, alongs, steps_down, steps_along, errors
+):
+    """Add Stein's estimate of the error to ``errors`` for every width down and along, line by line of the table."""
+    n, m = apart.shape
+    wide, high, part, moved = np.empty((len(alongs), m)), np.empty(n), np.empty(m), np.empty(m)
+    for b in range(len(alongs)):
+        _smooth_line(columns, steps_along, alongs[b], wide[b])
+    for a in range(len(downs)):
+        _smooth_line(rows, steps_down, downs[a], high)
+        for i in range(n):
+            for j in range(m):
+                part[j] = apart[i, j]
+            for other in range(max(i - downs[a], 0), min(i + downs[a] + 1, steps_down) if i < steps_down else 0):
+                if other != i:
+                    near = 1 - (abs(i - other) / (downs[a] + 1)) ** 2
+                    for j in range(m):
+                        part[j] += near * apart[other, j]
+            for b in range(len(alongs)):
+                _smooth_line(part, steps_along, alongs[b], moved)
+                found = 0.0
+                for j in range(m):
+                    own = alone[i, j] / max(high[i] * wide[b, j], 1e-300)
+                    gap = apart[i, j] - own * moved[j]
+                    found += weight[i, j] * gap * gap + doubt[i, j] * own
+                errors[a, b] += found
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from hedgerow.answers import Answers, NoisierAnswers
+from hedgerow.answers import Answers, NoisierAnswers, digest_of
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import PUBLIC_BLEND
@@ -127,10 +127,21 @@ class PublicBlend(AbstractBlend):
         ``tree_blend`` does.
         """
         asked, doubt = self._asked(gate, public)
-        return records_of(asked) if doubt else self._made(asked, public)
+        prior = None if doubt else self._prior(asked.noisy, public).without_unlike()
+        said = (FINDINGS[doubt],) if prior is None else prior.findings
+        if (told := digest_of(gate)) is not None:
+            public.memo["findings", repr(self)] = told, said
+        return records_of(asked) if prior is None else self._made(asked, prior, public)
 
     def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
-        """Why the public table was put aside, or in which columns it was not borne out."""
+        """Why the public table was put aside, or in which columns it was not borne out.
+
+        Most of ``fit`` would be done again for it; so ``fit`` leaves these sentences, with a hash of the answers that
+        they are about.
+        """
+        told, said = public.memo.get(("findings", repr(self)), (None, ()))
+        if told is not None and told == digest_of(answers):
+            return tuple(said)
         asked, doubt = self._asked(answers, public)
         return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).without_unlike().findings
 
@@ -138,7 +149,9 @@ class PublicBlend(AbstractBlend):
         """The same questions; noisier answers, and the rows of ``other``, if the public table is a relative."""
         asked, doubt = self._asked(gate.known, public)
         again = asked.changed(gate.noisier)
-        return records_of(again) if doubt else self._made(again, other)
+        return (
+            records_of(again) if doubt else self._made(again, self._prior(again.noisy, other).without_unlike(), other)
+        )
 
     def _asked(self, gate: Answers, public: PublicData) -> tuple[AskedTables, Doubt]:
         """What was asked and answered, and why the public table is no relative, if it is none."""
@@ -185,9 +198,8 @@ class PublicBlend(AbstractBlend):
             return each, 0
         return each, TRIPLES if quiet_paths(first.noisy, first.tree, Price(gate.tariff), each) else 0
 
-    def _made(self, asked: AskedTables, public: PublicData) -> AbstractModel:
+    def _made(self, asked: AskedTables, prior: PublicPrior, public: PublicData) -> AbstractModel:
         """Records that agree with the public rows and all answers."""
-        prior = self._prior(asked.noisy, public).without_unlike()
         model: AbstractModel
         if asked.triples:
             model = with_triples(asked.noisy, asked.triples, lambda _, found: prior.model_of_tree(found))

@@ -44,6 +44,7 @@ from hedgerow.recipes.blend.group_tables import within_groups
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
 from hedgerow.recipes.blend.trust import (
     clipped_slope,
+    likely_most,
     linked,
     regression,
     shares_of_trust,
@@ -51,6 +52,8 @@ from hedgerow.recipes.blend.trust import (
 from hedgerow.recipes.blend.whole_rows import evened
 
 _BORNE_OUT = 0.995  # as a percentage it is 100
+_OF_ALL_COLUMNS = ("steps", "said_alone", "_margin_trust", "_public_margins", "_margin_drifts", "margins", "_alone")
+"""What is worked out of a prior without regard to which columns are of other people."""
 
 
 @final
@@ -79,16 +82,23 @@ class PublicPrior:
         """
         found = self
         while odd := found._least_like():
-            found = replace(found, unlike=(*found.unlike, *odd))
+            found = found._with_unlike(odd)
+        return found
+
+    def _with_unlike(self, odd: tuple[int, ...]) -> "PublicPrior":
+        """The same with further columns of other people; what does not hang on these is not worked out again."""
+        found, kept = replace(self, unlike=(*self.unlike, *odd)), vars(self)
+        vars(found).update({name: kept[name] for name in _OF_ALL_COLUMNS if name in kept})
         return found
 
     def _least_like(self) -> tuple[int, ...]:
-        """The column whose public pairs fit least, if they fit too little; else none."""
+        """The column whose public pairs fit least, if it is too little for chance in so many; else none."""
         sums: dict[int, list[tuple[float, float]]] = {}
         for k, s in self._regressed.items():
             for i in k:
                 sums.setdefault(i, []).append(s)
-        slopes = {i: clipped_slope(*np.sum(s, axis=0)) for i, s in sums.items()}
+        sure = likely_most(len(sums))
+        slopes = {i: clipped_slope(*np.sum(s, axis=0), sure=sure) for i, s in sums.items()}
         odd = min(slopes, key=lambda i: slopes[i], default=None)
         return () if odd is None or slopes[odd] >= PUBLIC_BLEND.unlike_trust else (odd,)
 

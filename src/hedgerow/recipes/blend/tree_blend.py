@@ -15,7 +15,7 @@ from hedgerow.model.base import AbstractModel
 from hedgerow.model.constants import TREE_BLEND
 from hedgerow.model.records import Triple
 from hedgerow.model.tables import Floats, Key, Pair, drift_of
-from hedgerow.public import Budget, Measure, Measurement, PublicData, Spend, Tariff
+from hedgerow.public import Budget, Laplace, Measure, Measurement, PublicData, Spend, Tariff, law_of
 from hedgerow.recipes.blend.allocation import Price, moved, shares_by_gain, worth_of
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.bands import BandedPair, Banding
@@ -102,6 +102,22 @@ class TreeBlend(AbstractBlend):
         share = self._part(self.one_way_share) if more else Fraction(1)
         questions = [axes.question((i,)) for i in range(len(axes.names))]
         return (tariff.measure_all(questions, budget.total * share, weights=one_way_weights(axes)),)
+
+    def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> float:
+        """What the pairs would take that are not asked for: by even halves of every column, at the noise to come.
+
+        A pair of halves moves four cells by about 0.8 standard deviations of the noise each, which grows as the root
+        of the number of pairs.  By signs three times as many can be borne; beyond that only the quietest are asked.
+        """
+        pairs, asked = len(public.schema.attributes) * (len(public.schema.attributes) - 1) // 2, requests[0].asked[0]
+        power = 2 if isinstance(law_of(asked.noise), Laplace) else 1
+        more = self.first_share / self.one_way_share * float(requests[0].cost / asked.cost)
+        alone = law_of(asked.noise).variance / more**power  # of the noise of a pair if it were the only one
+        many = ((self.bearable * (self.rows or rows) / 3.2) ** 2 / max(alone, 1e-12)) ** (1 / power)
+        if pairs <= 3 * many:
+            return 0.0
+        left = pairs - int(many)
+        return left * (super().seconds(public, rows) / pairs - 2e-4)  # each is looked at, if not asked for
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""

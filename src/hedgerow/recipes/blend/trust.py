@@ -94,6 +94,15 @@ def clipped_slope(above: float, below: float, sure: float = 2.0) -> float:
     return min(max((above + sure * below**0.5) / below, 0.0), 1.0) if below > 0 else 1.0
 
 
+def likely_most(many: int) -> float:
+    """About the largest of ``many`` standard normal numbers, but at least 2: what of so many may be chance.
+
+    >>> [round(likely_most(m), 2) for m in (1, 14, 200)]
+    [2.0, 2.3, 3.26]
+    """
+    return max(2.0, sqrt(2 * log(max(many, 1))))
+
+
 def shares_of_trust(regressed: Mapping[Key, tuple[float, float]], tree: Collection[Key]) -> dict[Key, float]:
     """The share that each pair is trusted with: that of its like, but for what chance does not explain in so many.
 
@@ -128,7 +137,7 @@ def _beyond_chance(regressed: Sequence[tuple[tuple[float, float], float]], many:
     """How far the slope of regressions, as one, is from those expected of each, less what chance does in ``many``."""
     below = max(sum(b for (_, b), _ in regressed), 1e-12)
     off = sum(a - slope * b for (a, b), slope in regressed) / below
-    chance = max(2.0, sqrt(2 * log(many))) + PUBLIC_BLEND.tree_luck
+    chance = likely_most(many) + PUBLIC_BLEND.tree_luck
     beyond = max(abs(off) - chance / sqrt(below), 0.0)
     return beyond if off > 0 else -beyond
 
