@@ -132,7 +132,7 @@ class PublicBlend(AbstractBlend):
     def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
         """Why the public table was put aside, or in which columns it was not borne out."""
         asked, doubt = self._asked(answers, public)
-        return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).without_unlike().findings
+        return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).with_ranks().without_unlike().findings
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractModel:
         """The same questions; noisier answers, and the rows of ``other``, if the public table is a relative."""
@@ -157,7 +157,7 @@ class PublicBlend(AbstractBlend):
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *self._triples(public, axes))))
         codes, part = public.relative.codes(public.schema.attributes), Fraction(str(self.figure_share))
-        first = self._prior(noisy, public).without_unlike()
+        first = self._prior(noisy, public).with_ranks().without_unlike()
         figures = self._figures(axes, public, codes, first.margins, price, float(gate.left * part))
         part = part if figures else Fraction(0)
         again = self._shares(
@@ -170,7 +170,7 @@ class PublicBlend(AbstractBlend):
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
         worst: tuple[Triple, ...] = ()
         if many:
-            prior = self._prior(noisy, public).without_unlike()
+            prior = self._prior(noisy, public).with_ranks().without_unlike()
             _, noisy, worst = with_worst_triples(gate, noisy, many, each, lambda _, found: prior.model_of_tree(found))
         return AskedTables(noisy, chosen, second[len(again) :], worst), ""
 
@@ -187,7 +187,7 @@ class PublicBlend(AbstractBlend):
 
     def _made(self, asked: AskedTables, public: PublicData) -> AbstractModel:
         """Records that agree with the public rows and all answers."""
-        prior = self._prior(asked.noisy, public).without_unlike()
+        prior = self._prior(asked.noisy, public).with_ranks().without_unlike()
         model: AbstractModel
         if asked.triples:
             model = with_triples(asked.noisy, asked.triples, lambda _, found: prior.model_of_tree(found))

@@ -1,6 +1,6 @@
 """Noisy tables beside public rows: what each says of the other, and records that agree with both."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -42,6 +42,7 @@ from hedgerow.public import shares, total_variation
 from hedgerow.recipes.blend.allocation import Stakes
 from hedgerow.recipes.blend.group_tables import within_groups
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
+from hedgerow.recipes.blend.ranks import by_rank, evidence
 from hedgerow.recipes.blend.trust import (
     clipped_slope,
     linked,
@@ -81,6 +82,33 @@ class PublicPrior:
         while odd := found._least_like():
             found = replace(found, unlike=(*found.unlike, *odd))
         return found
+
+    def with_ranks(self) -> "PublicPrior":
+        """The same; ordered columns that moved as a whole have values of the same rank, where noisy pairs say so.
+
+        The one that moved most goes first.  Its ranks are those among rows weighed to the other one-way tables.
+        """
+        found = self
+        apart = [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
+        moved = [i for i, s in enumerate(self.steps) if s > 2 and apart[i] > PUBLIC_BLEND.least_moved]
+        for i in sorted(moved, key=lambda i: -apart[i]):
+            other = found._ranked(i)
+            keys = [k for k in self._keys if len(k) == 2 and i in k]
+            one, two = other._said_of(keys), found._said_of(keys)
+            gain, chance = np.sum([evidence(*self.noisy.pooled[k], one[k], two[k]) for k in keys] or [(0, 0)], axis=0)
+            if gain > 3 * chance**0.5:
+                found = other
+        return found
+
+    def _ranked(self, i: int) -> "PublicPrior":
+        """The same with the values of column i moved to those of the same rank."""
+        rest = {(j,): m for j, m in enumerate(self.margins) if j != i and j not in self._foreign}
+        start = np.full(len(self.public), float(self.noisy.total) / len(self.public))
+        weights = rake_rows(self.public, self.noisy.shape, rest, start, sweeps=20)
+        rows = self.public.copy(order="F")
+        rows[:, i] = by_rank(rows[:, i], weights, self.margins[i], self.steps[i])
+        chosen = {k: w for k, w in self.chosen.items() if i not in k}
+        return replace(self, public=rows, chosen=chosen)
 
     def _least_like(self) -> tuple[int, ...]:
         """The column whose public pairs fit least, if they fit too little; else none."""
@@ -343,11 +371,14 @@ class PublicPrior:
     @cached_property
     def _said(self) -> dict[Key, Floats]:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
+        return self._said_of(self._keys)
+
+    def _said_of(self, keys: Sequence[Key]) -> dict[Key, Floats]:
         e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
-        found = dict(cell_weights(self.rows, e.shape, self._keys, weights))
-        self._choose_widths()
+        found = dict(cell_weights(self.rows, e.shape, keys, weights))
+        self._choose_widths(keys)
         margins, strange = self.margins, set(self._strange)
-        for k in (k for k in self._keys if len(k) == 2):
+        for k in (k for k in keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
             widths = None if k in strange else self.chosen[k]
@@ -357,13 +388,13 @@ class PublicPrior:
             found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 
-    def _choose_widths(self) -> None:
+    def _choose_widths(self, keys: Sequence[Key]) -> None:
         """How the public tables of pairs are smoothed: chosen once, on the public rows as they are.
 
         Not of pairs with a column that was replaced: there the weighted rows themselves decide.
         """
         shape, strange = self.noisy.shape, set(self._strange)
-        open_ = [k for k in self._keys if len(k) == 2 and k not in strange and k not in self.chosen]
+        open_ = [k for k in keys if len(k) == 2 and k not in strange and k not in self.chosen]
         for k, counts in cell_weights(self.public, shape, open_, np.ones(len(self.public))):
             steps = (self.steps[k[0]], self.steps[k[1]])
             self.chosen[k] = smoothing_widths(counts.reshape(shape[k[0]], shape[k[1]]), steps=steps)
