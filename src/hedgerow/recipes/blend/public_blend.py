@@ -132,7 +132,9 @@ class PublicBlend(AbstractBlend):
     def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
         """Why the public table was put aside, or in which columns it was not borne out."""
         asked, doubt = self._asked(answers, public)
-        return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).with_ranks().without_unlike().findings
+        return (
+            (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).with_ranks().without_unlike().findings
+        )
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractModel:
         """The same questions; noisier answers, and the rows of ``other``, if the public table is a relative."""

@@ -30,8 +30,12 @@ def by_rank(column: Records, weights: Floats, margin: Floats, steps: int) -> Rec
     return found
 
 
-def evidence(table: Floats, noise: float, one: Floats, other: Floats) -> tuple[float, float]:
-    """By how much a noisy ``table`` is nearer to ``one`` than to ``other``, in weighted squares, and its variance."""
+def gain(table: Floats, noise: float, one: Floats, other: Floats) -> tuple[float, float]:
+    """By how much a noisy ``table`` is nearer to ``one`` than to ``other``: squares, weighted by precision; variance.
+
+    >>> gain(np.array([9.0, 1.0]), 1.0, np.array([8.0, 2.0]), np.array([5.0, 5.0]))[0] > 0
+    True
+    """
     weight, apart = 1 / (noise + one + other), one - other
-    gain = float((weight * apart * (2 * table - one - other)).sum())
-    return gain, float(4 * (weight**2 * apart**2 * (noise + (one + other) / 2)).sum())
+    found = float((weight * apart * (2 * table - one - other)).sum())
+    return found, float(4 * (weight**2 * apart**2 * (noise + (one + other) / 2)).sum())
