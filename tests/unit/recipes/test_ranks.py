@@ -43,7 +43,8 @@ def released(secret: CodedTable, public: CodedTable, epsilon: str) -> tuple[pl.D
 
 def correlation(table: pl.DataFrame) -> float:
     """That of pay and grade."""
-    return float(np.corrcoef(*(table[c].cast(pl.Float64).to_numpy() for c in ("grade", "pay")))[0, 1])
+    grade, pay = (table[c].cast(pl.Float64).to_numpy() for c in ("grade", "pay"))
+    return float(np.corrcoef(grade, pay)[0, 1])
 
 
 @pytest.mark.parametrize(("rise", "epsilon"), [(3, "0.1"), (3, "1"), (9, "1")])

@@ -1,7 +1,7 @@
-"""Ordered public columns that moved as a whole, as pay does with prices: each value becomes that of its rank.
+"""Ordered public columns that moved as a whole, as pay does with prices: each value becomes the one of its rank.
 
-Raking weighs rows anew and invents none: where pay has risen, it would make the best paid rows of each grade stand for
-all of it, and what a grade earns would be lost.  A value of the same rank keeps what goes with it, whatever the unit.
+Raking weighs rows anew and invents none: where pay has risen, the best paid rows of each grade would stand for all of
+it, and what goes with pay would be lost.  The value of the same rank keeps what goes with it, whatever the unit.
 """
 
 import numpy as np
