@@ -298,9 +298,18 @@ class PublicPrior:
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
-        tables, noises = zip(*self.noisy.noisy_margins, strict=True)
-        found = pooled_drifts(tables, self._public_margins, noises, least=PUBLIC_BLEND.known_chance)
-        return tuple(replace(d, shift=max(d.shift, self.drift**2)) for d in found)
+        """How far each one-way table is from what is expected; columns of other people are a kind of their own.
+
+        States of which the public table has none would lend their drift to all others, and these then follow noise.
+        """
+        noisy, found = self.noisy.noisy_margins, dict[int, Drift]()
+        like = [t >= PUBLIC_BLEND.foreign_trust for t in self._margin_trust]
+        for kind in (True, False):
+            own = [i for i, known in enumerate(like) if known is kind]
+            tables, means = [noisy[i][0] for i in own], [self._public_margins[i] for i in own]
+            drifts = pooled_drifts(tables, means, [noisy[i][1] for i in own], least=PUBLIC_BLEND.known_chance)
+            found |= dict(zip(own, drifts, strict=True))
+        return tuple(replace(found[i], shift=max(found[i].shift, self.drift**2)) for i in range(len(noisy)))
 
     @cached_property
     def margins(self) -> list[Floats]:
