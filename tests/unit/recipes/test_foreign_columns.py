@@ -142,3 +142,36 @@ def test_waves_that_public_rows_do_not_know_leave_what_they_know_of_the_rest() -
     assert weights.sum() ** 2 / (weights**2).sum() > 0.02 * len(weights)
     said = found.findings[0].partition(" the answers")[0].removeprefix("In ").split(", ")
     assert said and not {"a", "b", "c"} & {*said}
+
+
+def test_a_column_of_other_people_does_not_lend_its_drift_to_the_others() -> None:
+    """No confidential row is of a public place; the other columns are alike, and noisy tables tell nothing new."""
+    names = [f"c{i}" for i in range(12)]
+    schema = Schema.loads(
+        "".join(
+            f'[columns.{n}]\nkind = "categorical"\nvalues = {[*map(str, range(20))]}\n' for n in ("place", *names)
+        )
+    )
+
+    def rows(seed: int, places: range) -> CodedTable:
+        rng = np.random.default_rng(seed)
+        columns = {n: (20 * rng.random(4000) ** 2).astype(int) for n in names}
+        return CodedTable.read(pl.DataFrame({"place": rng.choice(places, 4000), **columns}), schema)
+
+    public, secret = rows(0, range(19)), rows(1, range(19, 20))
+    axes = axes_of(schema, (), recipe="public_blend")
+    tariff = Tariff(schema.coding, Guarantee(), "gdp")
+    gate = StandInGate(tariff, budget_for("0.3", "1e-6", "gdp"), secret, secret.rows, np.random.default_rng(2))
+    keys = [(i,) for i in range(13)]
+    answers = gate.measure([axes.question(k) for k in keys], gate.left)
+    noisy = NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, 4000)
+    found, true, known = PublicPrior(noisy, axes.rows(public)), axes.rows(secret), axes.rows(public)
+    at = axes.names.index("place")
+
+    def off(table: npt.NDArray[np.float64], i: int) -> float:
+        return float(np.abs(table - np.bincount(true[:, i], minlength=20)).sum())
+
+    others = [i for i in range(13) if i != at]
+    as_it_is = sum(off(np.bincount(known[:, i], minlength=20).astype(float), i) for i in others)
+    assert sum(off(found.margins[i], i) for i in others) < 1.1 * as_it_is
+    assert off(found.margins[at], at) < 0.1 * 4000
