@@ -149,6 +149,12 @@ class PublicBlendConstants(BlendConstants):
     least_moved: float = chosen(
         0.1, "total variation", "that a column of other people has moved at least, if raking found it", _LATER
     )
+    moved_away: float = chosen(
+        0.8,
+        "total variation",
+        "that noise does not explain, beyond which a public column is of other people whatever its trust",
+        "set on the days of covid_testing (0.87 and 0.97), where hotel_rates had been seen; no other value was tried",
+    )
     least_association: float = chosen(
         0.002, "mean squared Cramer's V", "below it the columns of a public table count as independent", _STRANGERS
     )

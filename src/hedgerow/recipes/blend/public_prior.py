@@ -255,7 +255,10 @@ class PublicPrior:
         """
         apart = [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
         far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
-        foreign, alone = sorted({*far, *self.unlike}), {(i,): m for i, m in enumerate(self.margins)}
+        foreign, alone = (
+            sorted({*far, *self._moved_away, *self.unlike}),
+            {(i,): m for i, m in enumerate(self.margins)},
+        )
         while True:
             rows = self.public.copy(order="F")  # read column by column
             for i in foreign:
@@ -283,6 +286,19 @@ class PublicPrior:
         return found
 
     @cached_property
+    def _moved_away(self) -> frozenset[int]:
+        """The columns most of whose rows have values that few public rows have, by the answers less their noise.
+
+        Trust does not tell these where public shares are nearly even, as those of days.
+        """
+        found = []
+        for i, (said, (table, noise)) in enumerate(zip(self.said_alone, self.noisy.noisy_margins, strict=True)):
+            chance = len(said) * (2 * noise / np.pi) ** 0.5
+            beyond = (float(np.abs(table - said).sum()) - chance) / max(2 * float(said.sum()), 1e-300)
+            found += [i] if beyond > PUBLIC_BLEND.moved_away else []
+        return frozenset(found)
+
+    @cached_property
     def said_alone(self) -> list[Floats]:
         """The public one-way tables, smoothed and scaled to the number of records."""
         total, shape = float(self.noisy.total), self.noisy.shape
@@ -303,7 +319,8 @@ class PublicPrior:
         States of which the public table has none would lend their drift to all others, and these then follow noise.
         """
         noisy, found = self.noisy.noisy_margins, dict[int, Drift]()
-        like = [t >= PUBLIC_BLEND.foreign_trust for t in self._margin_trust]
+        away = self._moved_away
+        like = [t >= PUBLIC_BLEND.foreign_trust and i not in away for i, t in enumerate(self._margin_trust)]
         for kind in (True, False):
             own = [i for i, known in enumerate(like) if known is kind]
             tables, means = [noisy[i][0] for i in own], [self._public_margins[i] for i in own]
