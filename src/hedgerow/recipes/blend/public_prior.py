@@ -78,6 +78,10 @@ class PublicPrior:
     drift: float = 0.0
     ranked: tuple[int, ...] = ()
 
+    def as_answers_bear_out(self) -> "PublicPrior":
+        """The same as far as the answers bear it out: with values of the same rank, without columns unlike theirs."""
+        return self.with_ranks().without_unlike()
+
     def without_unlike(self) -> "PublicPrior":
         """The same without the columns whose public pairs, all together, fit less than the tree's do.
 
@@ -315,7 +319,10 @@ class PublicPrior:
         """
         apart = self._apart
         far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
-        foreign, alone = sorted({*far, *self.unlike}), {(i,): m for i, m in enumerate(self.margins)}
+        foreign, alone = (
+            sorted({*far, *self._moved_away, *self.unlike}),
+            {(i,): m for i, m in enumerate(self.margins)},
+        )
         while True:
             rows = self.public.copy(order="F")  # read column by column
             for i in foreign:
@@ -348,6 +355,19 @@ class PublicPrior:
         return found
 
     @cached_property
+    def _moved_away(self) -> frozenset[int]:
+        """The columns most of whose rows have values that few public rows have, by the answers less their noise.
+
+        Trust does not tell these where public shares are nearly even, as those of days.
+        """
+        found = []
+        for i, (said, (table, noise)) in enumerate(zip(self.said_alone, self.noisy.noisy_margins, strict=True)):
+            chance = len(said) * (2 * noise / np.pi) ** 0.5
+            beyond = (float(np.abs(table - said).sum()) - chance) / max(2 * float(said.sum()), 1e-300)
+            found += [i] if beyond > PUBLIC_BLEND.moved_away else []
+        return frozenset(found)
+
+    @cached_property
     def said_alone(self) -> list[Floats]:
         """The public one-way tables, smoothed and scaled to the number of records."""
         total, shape = float(self.noisy.total), self.noisy.shape
@@ -363,9 +383,19 @@ class PublicPrior:
 
     @cached_property
     def _margin_drifts(self) -> tuple[Drift, ...]:
-        tables, noises = zip(*self.noisy.noisy_margins, strict=True)
-        found = pooled_drifts(tables, self._public_margins, noises, least=PUBLIC_BLEND.known_chance)
-        return tuple(replace(d, shift=max(d.shift, self.drift**2)) for d in found)
+        """How far each one-way table is from what is expected; columns of other people are a kind of their own.
+
+        States of which the public table has none would lend their drift to all others, and these then follow noise.
+        """
+        noisy, found = self.noisy.noisy_margins, dict[int, Drift]()
+        away = self._moved_away
+        like = [t >= PUBLIC_BLEND.foreign_trust and i not in away for i, t in enumerate(self._margin_trust)]
+        for kind in (True, False):
+            own = [i for i, known in enumerate(like) if known is kind]
+            tables, means = [noisy[i][0] for i in own], [self._public_margins[i] for i in own]
+            drifts = pooled_drifts(tables, means, [noisy[i][1] for i in own], least=PUBLIC_BLEND.known_chance)
+            found |= dict(zip(own, drifts, strict=True))
+        return tuple(replace(found[i], shift=max(found[i].shift, self.drift**2)) for i in range(len(noisy)))
 
     @cached_property
     def margins(self) -> list[Floats]:
