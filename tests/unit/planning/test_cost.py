@@ -32,7 +32,7 @@ def test_seconds_are_within_a_factor_of_two_of_measured_runs(case: dict[str, flo
     recipe = RECIPES[str(case["recipe"])]()
     public, rows = public_side(int(case["columns"]), int(case["values"])), int(case["rows"])
     told = 3.3 + recipe.seconds(public, rows)
-    if case["recipe"] == "tree_blend":  # without public rows the other blend asks nothing
+    if str(case["recipe"]) == "tree_blend":  # without public rows the other blend asks nothing
         tariff = Tariff(public.schema.coding, Guarantee(), "gdp")
         told -= recipe.spared(recipe.requests(tariff, budget_for("1", "1e-6", "gdp"), public), public, rows)
     assert 0.5 <= case["cpu"] / told <= 2

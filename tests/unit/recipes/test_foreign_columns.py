@@ -172,7 +172,7 @@ def test_what_does_not_hang_on_columns_of_other_people_is_as_when_worked_out_ane
     kept = first._with_unlike((2,))
     anew = PublicPrior(first.noisy, first.public, unlike=(2,))
     assert kept.margins is first.margins and kept._alone is first._alone
-    assert kept._foreign == anew._foreign == [2]
+    assert kept.foreign == anew.foreign == [2]
     assert kept._regressed == anew._regressed
     assert all(np.array_equal(kept.estimates[k], table) for k, table in anew.estimates.items())
 
@@ -245,5 +245,5 @@ def test_days_after_all_public_days_are_of_other_people_though_public_days_are_e
     answers = gate.measure([axes.question(k) for k in keys], gate.left)
     noisy = NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, 4000)
     found = PublicPrior(noisy, axes.rows(public))
-    assert [axes.names[i] for i in found._foreign] == ["day"]
+    assert [axes.names[i] for i in found.foreign] == ["day"]
     assert found._tilted.sum() ** 2 / (found._tilted**2).sum() > 0.5 * len(found._tilted)

@@ -9,7 +9,7 @@ import pytest
 from hedgerow.answers import StandInGate
 from hedgerow.public import CodedTable, Guarantee, PublicData, Schema, Tariff, budget_for
 from hedgerow.recipes import PublicBlend
-from hedgerow.recipes.blend.public_prior import PublicPrior
+from hedgerow.recipes.blend import ranks
 from hedgerow.recipes.blend.ranks import by_rank
 from hedgerow.records import draw_one
 
@@ -52,7 +52,7 @@ def test_what_goes_with_pay_is_kept_when_all_pay_has_risen(rise: int, epsilon: s
     """By three cells it is taken for the same people's, by nine for that of others, until pairs speak for ranks."""
     secret, public = people(rise, 1), people(0, 0)
     made, said = released(secret, public, epsilon)
-    with patch.object(PublicPrior, "with_ranks", lambda prior: prior):
+    with patch.object(ranks, "with_ranks", lambda prior: prior):
         raked, _ = released(secret, public, epsilon)
     truth = correlation(secret.frame)
     assert abs(correlation(made) - truth) < 0.05 < abs(correlation(raked) - truth)

@@ -21,6 +21,7 @@ from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.base import AbstractBlend, quiet_paths, strong_triples, with_triples, with_worst_triples
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 from hedgerow.recipes.blend.public_prior import PublicPrior
+from hedgerow.recipes.blend.ranks import as_answers_bear_out
 from hedgerow.recipes.blend.tree_blend import TRIPLES, AskedTables, TreeBlend, one_way_weights, records_of
 from hedgerow.recipes.blend.trust import (
     FINDINGS,
@@ -127,7 +128,7 @@ class PublicBlend(AbstractBlend):
         ``tree_blend`` does.
         """
         asked, doubt = self._asked(gate, public)
-        prior = None if doubt else self._prior(asked.noisy, public).as_answers_bear_out()
+        prior = None if doubt else as_answers_bear_out(self._prior(asked.noisy, public))
         said = (FINDINGS[doubt],) if prior is None else prior.findings
         if (told := digest_of(gate)) is not None:
             public.memo["findings", repr(self)] = told, said
@@ -143,14 +144,16 @@ class PublicBlend(AbstractBlend):
         if told is not None and told == digest_of(answers):
             return tuple(said)
         asked, doubt = self._asked(answers, public)
-        return (FINDINGS[doubt],) if doubt else self._prior(asked.noisy, public).as_answers_bear_out().findings
+        return (FINDINGS[doubt],) if doubt else as_answers_bear_out(self._prior(asked.noisy, public)).findings
 
     def fit_again(self, gate: NoisierAnswers, public: PublicData, other: PublicData) -> AbstractModel:
         """The same questions; noisier answers, and the rows of ``other``, if the public table is a relative."""
         asked, doubt = self._asked(gate.known, public)
         again = asked.changed(gate.noisier)
         return (
-            records_of(again) if doubt else self._made(again, self._prior(again.noisy, other).as_answers_bear_out(), other)
+            records_of(again)
+            if doubt
+            else self._made(again, as_answers_bear_out(self._prior(again.noisy, other)), other)
         )
 
     def _asked(self, gate: Answers, public: PublicData) -> tuple[AskedTables, Doubt]:
@@ -170,7 +173,7 @@ class PublicBlend(AbstractBlend):
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *self._triples(public, axes))))
         codes, part = public.relative.codes(public.schema.attributes), Fraction(str(self.figure_share))
-        first = self._prior(noisy, public).as_answers_bear_out()
+        first = as_answers_bear_out(self._prior(noisy, public))
         figures = self._figures(axes, public, codes, first.margins, price, float(gate.left * part))
         part = part if figures else Fraction(0)
         again = self._shares(
@@ -183,7 +186,7 @@ class PublicBlend(AbstractBlend):
         noisy = noisy.plus(dict(zip(again, second, strict=False)))
         worst: tuple[Triple, ...] = ()
         if many:
-            prior = self._prior(noisy, public).as_answers_bear_out()
+            prior = as_answers_bear_out(self._prior(noisy, public))
             _, noisy, worst = with_worst_triples(gate, noisy, many, each, lambda _, found: prior.model_of_tree(found))
         return AskedTables(noisy, chosen, second[len(again) :], worst), ""
 

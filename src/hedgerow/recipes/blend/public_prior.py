@@ -39,10 +39,9 @@ from hedgerow.model.tables import (
     smoothing_widths,
 )
 from hedgerow.public import shares, total_variation
-from hedgerow.recipes.blend.allocation import Stakes, moved
+from hedgerow.recipes.blend.allocation import Stakes
 from hedgerow.recipes.blend.group_tables import within_groups
 from hedgerow.recipes.blend.noisy_tables import NoisyTables, estimated_tree, outer, project_known, tree_pairs
-from hedgerow.recipes.blend.ranks import by_rank, gain
 from hedgerow.recipes.blend.trust import (
     clipped_slope,
     likely_most,
@@ -53,7 +52,16 @@ from hedgerow.recipes.blend.trust import (
 from hedgerow.recipes.blend.whole_rows import evened
 
 _BORNE_OUT = 0.995  # as a percentage it is 100
-_OF_ALL_COLUMNS = ("steps", "said_alone", "_margin_trust", "_public_margins", "_margin_drifts", "margins", "_alone")
+_OF_ALL_COLUMNS = (
+    "steps",
+    "said_alone",
+    "apart",
+    "_margin_trust",
+    "_public_margins",
+    "_margin_drifts",
+    "margins",
+    "_alone",
+)
 """What is worked out of a prior without regard to which columns are of other people."""
 
 
@@ -78,10 +86,6 @@ class PublicPrior:
     drift: float = 0.0
     ranked: tuple[int, ...] = ()
 
-    def as_answers_bear_out(self) -> "PublicPrior":
-        """The same as far as the answers bear it out: with values of the same rank, without columns unlike theirs."""
-        return self.with_ranks().without_unlike()
-
     def without_unlike(self) -> "PublicPrior":
         """The same without the columns whose public pairs, all together, fit less than the tree's do.
 
@@ -98,46 +102,6 @@ class PublicPrior:
         vars(found).update({name: kept[name] for name in _OF_ALL_COLUMNS if name in kept})
         return found
 
-    def with_ranks(self) -> "PublicPrior":
-        """The same; ordered columns that moved as a whole have values of the same rank, where noisy pairs say so.
-
-        The one that moved most, beyond what noise makes of a one-way table, goes first.
-        """
-        found, apart = self, self._apart
-        noise = [moved(m, v**0.5) / 2 for m, (_, v) in zip(self.margins, self.noisy.noisy_margins, strict=True)]
-        far = [i for i, s in enumerate(self.steps) if s > 2 and apart[i] > max(PUBLIC_BLEND.least_ranked, noise[i])]
-        for i in sorted(far, key=lambda i: -apart[i]):
-            ranked = found._ranked(i)
-            found = ranked if ranked._nearer_than(found, i) else found
-        return found
-
-    def _nearer_than(self, other: "PublicPrior", i: int) -> bool:
-        """Whether noisy pairs of column i are nearer to what is said here than to what the ``other`` says.
-
-        A column whose public values are of other people there may have ranks of other people too, as a year has: it
-        must be nearer beyond chance, and so must what is expected of all pairs in the end.
-        """
-        pairs = [k for k in self._keys if len(k) == 2]
-        said = self._said_of([k for k in pairs if i in k])
-        sure = PUBLIC_BLEND.foreign_rank_sure if i in other._foreign else 0.0
-        if not self._gains(said, other._said, sure):
-            return False
-        return not sure or self._gains(self.without_unlike()._means, other.without_unlike()._means, sure)
-
-    def _gains(self, one: Mapping[Key, Floats], other: Mapping[Key, Floats], sure: float) -> bool:
-        """Whether noisy pairs are nearer to ``one`` than to the ``other``, by so many standard errors."""
-        gains = [gain(*self.noisy.pooled[k], t, other[k]) for k, t in one.items() if len(k) == 2]
-        return sum(g for g, _ in gains) > sure * sum(v for _, v in gains) ** 0.5
-
-    def _ranked(self, i: int) -> "PublicPrior":
-        """The same, column i moved to values of the same rank among rows weighed to the other one-way tables."""
-        rest = {(j,): m for j, m in enumerate(self.margins) if j != i and j not in self._foreign}
-        start = np.full(len(self.public), float(self.noisy.total) / len(self.public))
-        weights = rake_rows(self.public, self.noisy.shape, rest, start, sweeps=20)
-        rows = self.public.copy(order="F")
-        rows[:, i] = by_rank(rows[:, i], weights, self.margins[i], self.steps[i])
-        return replace(self, public=rows, ranked=tuple(sorted({*self.ranked, i})))
-
     def _least_like(self) -> tuple[int, ...]:
         """The column whose public pairs fit least, if it is too little for chance in so many; else none."""
         sums: dict[int, list[tuple[float, float]]] = {}
@@ -145,7 +109,7 @@ class PublicPrior:
             for i in k:
                 sums.setdefault(i, []).append(s)
         sure = likely_most(len(sums))
-        slopes = {i: clipped_slope(*np.sum(s, axis=0), sure=sure) for i, s in sums.items()}
+        slopes = {i: clipped_slope(sum(a for a, _ in s), sum(b for _, b in s), sure) for i, s in sums.items()}
         odd = min(slopes, key=lambda i: slopes[i], default=None)
         return () if odd is None or slopes[odd] >= PUBLIC_BLEND.unlike_trust else (odd,)
 
@@ -153,12 +117,12 @@ class PublicPrior:
     def findings(self) -> tuple[str, ...]:
         """How far the answers bear the public table out, in sentences for a report."""
         said = []
-        if names := self._named([i for i in self.ranked if i not in self._foreign]):
+        if names := self._named([i for i in self.ranked if i not in self.foreign]):
             said.append(
                 f"The answers place {names} elsewhere than the public table does: each public value was replaced by "
                 "the one of the same rank."
             )
-        if names := self._named(self._foreign):
+        if names := self._named(self.foreign):
             said.append(
                 f"In {names} the answers do not bear the public table out: there the records follow the "
                 "answers alone."
@@ -171,13 +135,14 @@ class PublicPrior:
         return tuple(said) or ("Nothing in the answers speaks against the public table: all its columns were used.",)
 
     def _named(self, columns: Sequence[int]) -> str:
+        """The names of columns, for a sentence."""
         return ", ".join(" x ".join(self.noisy.axes.question((i,)).columns) for i in columns)
 
     def stakes(self, predicted: frozenset[int] = frozenset()) -> Stakes:
         """What the tilted public table expects of every table, and how far the truth seems to be from it."""
         e = self.noisy
         drifts = self._drifts
-        means = {k: self._means[k] for k in self._keys if len(k) > 1}
+        means = {k: self.means[k] for k in self.keys if len(k) > 1}
         spread = {k: drifts[k].variance(m) + 1e-3 * m for k, m in means.items()}
         odd = [(k[0], k[1]) for k in self._strange]  # what is known of these is what is known without public rows
         spread |= {k: np.maximum(spread[k], own) for k, own in zip(odd, e.spread(odd), strict=True)}
@@ -196,7 +161,7 @@ class PublicPrior:
 
         ``grouped``: the values of the first column are groups, each of which is fitted by itself.
         """
-        e, keys = self.noisy, self._keys
+        e, keys = self.noisy, self.keys
         estimates = self.estimates
         pairs = {k: estimates[k] for k in keys if len(k) == 2}
         targets = PairTargets(e.shape, pairs, float(e.total), BLEND.descent_power) if refine and pairs else None
@@ -205,7 +170,7 @@ class PublicPrior:
         unlike = trusted * alike < PUBLIC_BLEND.support_trust or not (grouped or self.rows_hold)
         if targets is not None and unlike:
             return self.model_of_tree({})
-        rows, start = linked(self.rows, e.shape, self._foreign, estimates), self._tilted
+        rows, start = linked(self.rows, e.shape, self.foreign, estimates), self._tilted
         extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
         if extra and len(e.axes.names) > 1:
             rows = np.concatenate([rows, self.tree.draw(extra, fixed_stream())])
@@ -218,7 +183,7 @@ class PublicPrior:
         if targets is not None and by_group is None:  # groups of few rows gain by what all rows say, so they change
             known = len(self.rows)  # the tail is no people: it has what the estimates lack
             weights, toll = np.concatenate([evened(rows[:known], raked[:known]), raked[known:]]), self._toll
-        stay = tuple(0.0 if i in self._foreign else toll for i in range(len(e.shape)))
+        stay = tuple(0.0 if i in self.foreign else toll for i in range(len(e.shape)))
         return SupportModel(
             e.total, e.axes.names, e.axes.coding, rows, weights, targets, stay=stay, by_group=by_group
         )
@@ -227,9 +192,9 @@ class PublicPrior:
     def estimates(self) -> dict[Key, Floats]:
         """Every table, shrunk from its noisy counts towards the public one."""
         e = self.noisy
-        found: dict[Key, Floats] = {k: self.margins[k[0]] for k in self._keys if len(k) == 1}
+        found: dict[Key, Floats] = {k: self.margins[k[0]] for k in self.keys if len(k) == 1}
         for k, drawn in self._posteriors.items():
-            mean = self._means[k]
+            mean = self.means[k]
             square = drawn.reshape(e.shape[k[0]], e.shape[k[1]])
             square = project_pair(square, self.margins[k[0]], self.margins[k[1]], lending=False)
             square = square + 1e-9 * mean.reshape(square.shape)
@@ -250,19 +215,19 @@ class PublicPrior:
         What rows know of three columns is worth keeping as far as they are right about two.  Chance is taken out of
         public pairs, as the tree has none.
         """
-        if self._trust_of_all >= _BORNE_OUT and not self._foreign:
+        if self._trust_of_all >= _BORNE_OUT and not self.foreign:
             return True
-        pairs, total = [(k[0], k[1]) for k in self._keys if len(k) == 2], float(self.noisy.total)
+        pairs, total = [(k[0], k[1]) for k in self.keys if len(k) == 2], float(self.noisy.total)
         tree, estimates = tree_pairs(self.tree, pairs), self.estimates
-        far = sum(float(np.abs(self._said[k] - estimates[k]).sum()) for k in pairs)
+        far = sum(float(np.abs(self.said[k] - estimates[k]).sum()) for k in pairs)
         return far <= sum(float(np.abs(total * tree[k] - estimates[k]).sum()) for k in pairs)
 
     @property
     def _posteriors(self) -> dict[Pair, Floats]:
         """Every pair drawn from its noisy counts towards what is expected; all tell of each other, as rows go."""
-        e, keys = self.noisy, [(k[0], k[1]) for k in self._keys if len(k) == 2]
+        e, keys = self.noisy, [(k[0], k[1]) for k in self.keys if len(k) == 2]
         known = [
-            NoisyPair(k, e.pooled[k][0], self._means[k], self._drifts[k].variance(self._means[k]), e.pooled[k][1])
+            NoisyPair(k, e.pooled[k][0], self.means[k], self._drifts[k].variance(self.means[k]), e.pooled[k][1])
             for k in keys
         ]
         if not known:
@@ -277,8 +242,8 @@ class PublicPrior:
         There the estimated pairs are the public ones, smoothed, and a row knows more than these.
         """
         told = []
-        for k in (k for k in self._keys if len(k) == 2):
-            mean, noise = self._means[k], self.noisy.pooled[k][1]
+        for k in (k for k in self.keys if len(k) == 2):
+            mean, noise = self.means[k], self.noisy.pooled[k][1]
             spread = self._drifts[k].variance(mean)
             told.append(float((spread / (spread + max(noise, 1e-12))) @ mean) / max(float(mean.sum()), 1e-300))
         known = float(np.mean(told)) if told else 1.0
@@ -291,7 +256,8 @@ class PublicPrior:
         return self.noisy.axes.steps
 
     @property
-    def _keys(self) -> list[Key]:
+    def keys(self) -> list[Key]:
+        """The tables of one column or two."""
         return [k for k in self.noisy.tables if len(k) < 3]
 
     @property
@@ -303,7 +269,7 @@ class PublicPrior:
         return self._weighed[1]
 
     @property
-    def _foreign(self) -> list[int]:
+    def foreign(self) -> list[int]:
         """The columns whose public values are of other people."""
         return self._weighed[0]
 
@@ -317,7 +283,7 @@ class PublicPrior:
         number (Kish: the squared sum of weights over the sum of squares) is small, the column that has moved most is
         one of other people too.
         """
-        apart = self._apart
+        apart = self.apart
         far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
         foreign, alone = (
             sorted({*far, *self._moved_away, *self.unlike}),
@@ -336,14 +302,14 @@ class PublicPrior:
             foreign = sorted([*foreign, max(left, key=lambda i: apart[i])])
 
     @cached_property
-    def _apart(self) -> list[float]:
+    def apart(self) -> list[float]:
         """How far each public one-way table is from the estimated one: total variation."""
         return [total_variation(shares(s), shares(m)) for s, m in zip(self.said_alone, self.margins, strict=True)]
 
     @cached_property
     def _strange(self) -> list[Key]:
         """The pairs with such a column."""
-        return [k for k in self._keys if len(k) == 2 and set(k) & set(self._foreign)]
+        return [k for k in self.keys if len(k) == 2 and set(k) & set(self.foreign)]
 
     @cached_property
     def _margin_trust(self) -> list[float]:
@@ -413,11 +379,11 @@ class PublicPrior:
         return self._weighed[2]
 
     @cached_property
-    def _means(self) -> dict[Key, Floats]:
+    def means(self) -> dict[Key, Floats]:
         """What is expected of each table before its own noisy counts: the public tables and the tree, in between."""
-        found = dict(self._said)
+        found = dict(self.said)
         for k, share in self._trust.items():
-            found[k] = share * self._said[k] + (1 - share) * self._alone[k]
+            found[k] = share * self.said[k] + (1 - share) * self._alone[k]
         for k in self._strange:
             even = outer(self.margins, k[0], k[1])
             found[k] = even + self._borne_out * (self._alone[k] - even)
@@ -436,11 +402,11 @@ class PublicPrior:
         return min(max((above - below**0.5) / below, 0.0), 1.0) if below > 0 else 0.0
 
     @cached_property
-    def _said(self) -> dict[Key, Floats]:
+    def said(self) -> dict[Key, Floats]:
         """What the weighted public rows say of each table; they are a sample too, and their chance is taken out."""
-        return self._said_of(self._keys)
+        return self.said_of(self.keys)
 
-    def _said_of(self, keys: Sequence[Key]) -> dict[Key, Floats]:
+    def said_of(self, keys: Sequence[Key]) -> dict[Key, Floats]:
         """The same of some tables."""
         e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
         found = dict(cell_weights(self.rows, e.shape, keys, weights))
@@ -501,16 +467,16 @@ class PublicPrior:
     def _regressed(self) -> dict[Key, tuple[float, float]]:
         """For every pair of columns that are of the same people, the two sums of its regression."""
         strange = set(self._strange)
-        pairs = (k for k in self._keys if len(k) == 2 and k not in strange)
-        return {k: regression(*self.noisy.pooled[k], self._said[k], self._alone[k]) for k in pairs}
+        pairs = (k for k in self.keys if len(k) == 2 and k not in strange)
+        return {k: regression(*self.noisy.pooled[k], self.said[k], self._alone[k]) for k in pairs}
 
     @cached_property
     def _drifts(self) -> dict[Key, Drift]:
         """How far each table is from what is expected; pairs of other people's columns are a kind of their own."""
         found, strange = dict[Key, Drift](), set(self._strange)
-        for keys in ([k for k in self._keys if k not in strange], self._strange):
+        for keys in ([k for k in self.keys if k not in strange], self._strange):
             known = [self.noisy.pooled[k] for k in keys]
-            means = [self._means[k] for k in keys]
+            means = [self.means[k] for k in keys]
             drifts = pooled_drifts(
                 [t for t, _ in known], means, [v for _, v in known], least=PUBLIC_BLEND.known_chance
             )

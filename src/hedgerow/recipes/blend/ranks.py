@@ -4,10 +4,64 @@ Raking weighs rows anew and invents none: where pay has risen, the best paid row
 it, and what goes with pay would be lost.  The value of the same rank keeps what goes with it, whatever the unit.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
+from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records import Records, fixed_stream
-from hedgerow.model.tables import Floats
+from hedgerow.model.tables import Floats, Key, rake_rows
+from hedgerow.recipes.blend.allocation import moved
+from hedgerow.recipes.blend.public_prior import PublicPrior
+
+
+def as_answers_bear_out(prior: PublicPrior) -> PublicPrior:
+    """A prior as far as the answers bear it out: with values of the same rank, without columns unlike theirs."""
+    return with_ranks(prior).without_unlike()
+
+
+def with_ranks(prior: PublicPrior) -> PublicPrior:
+    """A prior whose ordered columns that moved as a whole have values of the same rank, where noisy pairs say so.
+
+    The one that moved most, beyond what noise makes of a one-way table, goes first.
+    """
+    found, apart = prior, prior.apart
+    noise = [moved(m, v**0.5) / 2 for m, (_, v) in zip(prior.margins, prior.noisy.noisy_margins, strict=True)]
+    far = [i for i, s in enumerate(prior.steps) if s > 2 and apart[i] > max(PUBLIC_BLEND.least_ranked, noise[i])]
+    for i in sorted(far, key=lambda i: -apart[i]):
+        ranked = _ranked(found, i)
+        found = ranked if _is_nearer(ranked, found, i) else found
+    return found
+
+
+def _ranked(prior: PublicPrior, i: int) -> PublicPrior:
+    """Column i moved to values of the same rank, among rows weighed to the other one-way tables."""
+    rest = {(j,): m for j, m in enumerate(prior.margins) if j != i and j not in prior.foreign}
+    start = np.full(len(prior.public), float(prior.noisy.total) / len(prior.public))
+    weights = rake_rows(prior.public, prior.noisy.shape, rest, start, sweeps=20)
+    rows = prior.public.copy(order="F")
+    rows[:, i] = by_rank(rows[:, i], weights, prior.margins[i], prior.steps[i])
+    return replace(prior, public=rows, ranked=tuple(sorted({*prior.ranked, i})))
+
+
+def _is_nearer(ranked: PublicPrior, plain: PublicPrior, i: int) -> bool:
+    """Whether noisy pairs of column i are nearer to what ranked rows say of them than to what plain rows say.
+
+    A column of other people may have ranks of other people too, as a year has: it must be nearer beyond chance, and
+    so must what is expected of all pairs in the end.
+    """
+    said = ranked.said_of([k for k in ranked.keys if len(k) == 2 and i in k])
+    sure = PUBLIC_BLEND.foreign_rank_sure if i in plain.foreign else 0.0
+    if not _gains(ranked, said, plain.said, sure):
+        return False
+    return not sure or _gains(ranked, ranked.without_unlike().means, plain.without_unlike().means, sure)
+
+
+def _gains(prior: PublicPrior, one: Mapping[Key, Floats], other: Mapping[Key, Floats], sure: float) -> bool:
+    """Whether noisy pairs are nearer to ``one`` than to the ``other``, by so many standard errors."""
+    gains = [gain(*prior.noisy.pooled[k], t, other[k]) for k, t in one.items() if len(k) == 2]
+    return sum(g for g, _ in gains) > sure * float(sum(v for _, v in gains)) ** 0.5
 
 
 def by_rank(column: Records, weights: Floats, margin: Floats, steps: int) -> Records:
