@@ -464,6 +464,7 @@ class CareersConstants:
         1.0,
         "of twice the logarithm of the windows tried",
         "by which one must be nearer than public careers as they are",
+        "set after a look at nlswork by other people at epsilon 1; no other value was tried",
     )
     window_times: int = chosen(128, "values of the time", "up to which windows are tried", _WORK)
 

@@ -6,6 +6,7 @@ it, and what goes with pay would be lost.  The value of the same rank keeps what
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import sqrt
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def _is_nearer(ranked: PublicPrior, plain: PublicPrior, i: int) -> bool:
 def _gains(prior: PublicPrior, one: Mapping[Key, Floats], other: Mapping[Key, Floats], sure: float) -> bool:
     """Whether noisy pairs are nearer to ``one`` than to the ``other``, by so many standard errors."""
     gains = [gain(*prior.noisy.pooled[k], t, other[k]) for k, t in one.items() if len(k) == 2]
-    return sum(g for g, _ in gains) > sure * float(sum(v for _, v in gains)) ** 0.5
+    return sum(g for g, _ in gains) > sure * sqrt(sum(v for _, v in gains))
 
 
 def by_rank(column: Records, weights: Floats, margin: Floats, steps: int) -> Records:
