@@ -122,7 +122,7 @@ def normal(level: float) -> float:
 
 @final
 class EstimateTable(tuple[Estimate, ...]):
-    """Estimates of one use or question, one for each cell or group; shown as a table."""
+    """Estimates of uses or questions, one for each cell or group; shown as a table for each use."""
 
     __slots__ = ()
 
@@ -177,11 +177,13 @@ class EstimateTable(tuple[Estimate, ...]):
     def __repr__(self) -> str:
         if not self:
             return "no estimate: no figure was asked for, and no intended use of the job has one"
-        title = dict.fromkeys(e.name for e in self)
-        return "\n".join([", ".join(title), *aligned(self.head, self.rows(), left=(0,)), *self.notes])
+        parts = self.by_name.items()
+        return "\n\n".join(
+            "\n".join([name, *aligned(part.head, part.rows(), left=(0,)), *part.notes]) for name, part in parts
+        )
 
     def _repr_html_(self) -> str:
-        return table_html(", ".join(dict.fromkeys(e.name for e in self)), self.head, self.rows())
+        return "".join(table_html(name, part.head, part.rows()) for name, part in self.by_name.items())
 
     def to_json(self) -> Any:
         """A list, or the one estimate that there is."""
