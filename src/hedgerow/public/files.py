@@ -3,14 +3,14 @@
 Confidential tables pass through here, so nothing but the batches may depend on a row: CSV is read as text, types come
 from the header, errors name tables and columns.  Opening reads no row.  A batch has to fit in memory, not the table.
 
-In CSV a line is a row, whatever stands in other lines.  If a quote could reach over a line end, one person's stray
-quote would change how other people's lines are read, and no bound on what a person can move would hold.  So quotes
-count within their line only, and a line with an odd number of them, as a value with a line end in it begins, stops
-the reading.  Every value is text.  Short lines end in missing values, long ones are cut, bytes are read as UTF-8.
+In CSV a line is a row: if a quote could reach over a line end, one person's would change how other people's lines
+are read, and no bound on what a person can move would hold.  So quotes count within their line, and an odd number of
+them, as a value with a line end begins, stops the reading.  Short lines end in missing values, long ones are cut.
 """
 
 import csv
 import gzip
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,9 +28,9 @@ from hedgerow.errors import HedgerowError, JobError, MissingExtra, TableMismatch
 Read = Callable[[list[str], int], Iterable[pl.DataFrame]]  # gives frames of some columns, about so many rows each
 Opened = tuple[Mapping[str, Any], Read]
 _FAULTS = (Exception, pl.exceptions.PanicException)
-_BLOCK = 1 << 23  # bytes of a CSV file that are read at a time, so that files of any size can be read
-_LONGEST = 100_000
+_BLOCK, _LONGEST = 1 << 23, 100_000  # bytes of a CSV file that are read at a time, and of a header or odd line
 _GROUP = 1 << 20  # rows of a Parquet row group that may be held as a whole
+_ODD = r"List|Array|Struct|Map|Binary|Duration|Ext|Dat.*:[1-5]|Dec.*n=(39|[4-7]\d)|(?!dec|date64|null).*\[pyarrow]$"
 _ALIKE = {pl.String, pl.Boolean, pl.Date, pl.Int32, pl.Int64, pl.Float64}  # of which two libraries make the same
 
 
@@ -81,8 +81,7 @@ def open_source(table: Any) -> Source:
             f"The header of {name} cannot be read: it is damaged, empty, names a column twice, or is not of the\n"
             "kind that its suffix says. Open it and see. No row was read, and nothing was spent."
         )
-    odd = ("List", "Array", "Struct", "Binary", "Duration")
-    return Source(name, tuple(n for n, kind in kinds.items() if not str(kind).startswith(odd)), read)
+    return Source(name, tuple(n for n, kind in kinds.items() if not re.match(_ODD, str(kind))), read)
 
 
 def _file(name: str) -> Opened:
@@ -126,7 +125,7 @@ def _frame(table: Any) -> Opened:
         mixed = [n for n in names if str(frame.schema[n]) in ("Object", "Categorical", "Unknown")]
         yield frame.select(names).with_columns(nw.col(n).cast(nw.String) for n in mixed).to_polars()
 
-    return frame.schema, read
+    return {n: table.dtypes[n] if str(k) == "Unknown" else k for n, k in frame.schema.items()}, read
 
 
 def is_loose(kind: Any) -> bool:
@@ -156,8 +155,7 @@ def _duckdb(path: str, table: str) -> Opened:
 
 def _csv(name: str) -> Opened:
     names = read_header(name)[0]
-    unique = dict.fromkeys(names, pl.String)
-    return unique if len(unique) == len(names) else {}, lambda names, n: read_rows(name, names)
+    return dict.fromkeys(names * (len({*names}) == len(names)), pl.String), lambda some, n: read_rows(name, some)
 
 
 def _scan(scan: Callable[..., pl.LazyFrame], name: str) -> Opened:
@@ -169,7 +167,11 @@ def _slices(lazy: pl.LazyFrame, names: list[str], rows: int) -> Iterator[pl.Data
     """Some columns of a file, a few batches at a time: Polars reads far ahead of whoever takes them."""
     table, height = lazy.select(cs.by_name(*names)), lazy.select(pl.len()).collect().item()
     for at in range(0, height, 4 * rows):
-        yield from table.slice(at, 4 * rows).collect_batches(chunk_size=rows)
+        for batch in table.slice(at, 4 * rows).collect_batches(chunk_size=rows):
+            height -= len(batch)
+            yield batch
+    if height:  # a panic in a thread of Polars ends the batches without a word: one value, and others' rows are lost
+        raise ValueError("not as many rows as the header says")
 
 
 def _parquet(name: str) -> Opened:
@@ -302,8 +304,7 @@ def _rows(block: bytes, separator: str, width: int, places: dict[str, int]) -> p
     regular, odd = lines.filter("regular"), lines.filter(~pl.col("regular"))
     whole = "\n".join(regular["text"]) + "\n" * bool(regular.height)
     read = [_parsed(whole, separator, width, places, '"'), _one_by_one(odd["text"], separator, places)]
-    order = np.argsort(pl.concat([regular["line"], odd["line"]]).to_numpy())
-    return pl.concat(read)[order]
+    return pl.concat(read)[np.argsort(pl.concat([regular["line"], odd["line"]]).to_numpy())]
 
 
 def _parsed(lines: str, separator: str, width: int, places: dict[str, int], quote: str | None) -> pl.DataFrame:
