@@ -112,6 +112,18 @@ def test_an_absent_table_is_named_before_a_row_is_read(path: Path) -> None:
 def test_columns_without_a_text_are_no_columns(path: Path) -> None:
     name = made(path, "SELECT [1] AS a, '\\x00'::BLOB AS b, 'x' AS c, {'y': 1} AS d")
     assert [*DuckDb(name).kinds] == ["c"]
+    name = made(
+        path, "SELECT 1::BIGNUM AS a, 1::VARIANT AS b, 'x' AS c"
+    )  # no reader has these: it ended after booking
+    assert [*DuckDb(name).kinds] == ["c"]
+
+
+def test_shapes_of_postgresql_which_it_cannot_tell_apart_are_no_columns(database: str) -> None:
+    import psycopg
+
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("CREATE TABLE shapes (p point, b box, c circle, l line, n int)")
+    assert [*PostgreSql(f"{database}#shapes").kinds] == ["n"]
 
 
 def test_postgresql_reads_its_own_types(database: str) -> None:

@@ -19,7 +19,7 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("FLOAT", "DOUBLE"), "float"),
     "VARCHAR": "text",
 }
-_NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "INTERVAL")  # columns without a text, which no reader has
+_NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "INTERVAL", "BIGNUM", "VARIANT")  # of which no reader has a text
 
 
 @final

@@ -209,7 +209,8 @@ def postgres_header(db: Any, query: str) -> list[tuple[str, str]]:
 
 def has_text(kind: str) -> bool:
     """Whether values of a type of PostgreSQL have a text that readers know."""
-    return not kind.endswith("[]") and kind not in ("bytea", "interval", "json", "jsonb", "xml")
+    shapes = ("point", "line", "lseg", "box", "path", "polygon", "circle")  # of which none can be told apart
+    return not kind.endswith("[]") and kind not in ("bytea", "interval", "json", "jsonb", "xml", *shapes)
 
 
 def postgres_rows(db: Any, query: str) -> Iterator[pl.DataFrame]:
