@@ -19,7 +19,7 @@ from hedgerow.engines.spark import SparkCounter, must_be_rows
 from hedgerow.engines.sql import SqlCounter
 from hedgerow.errors import JobError, TableMismatch
 from hedgerow.private.rows import ConfidentialRows
-from hedgerow.public import Marginal, spark_session, spark_table
+from hedgerow.public import Marginal, spark_columns, spark_session, spark_table
 from tests.engines import world
 from tests.engines.failing import FailsOnce, Tells
 from tests.engines.test_counters import TABLE, agree, local
@@ -249,3 +249,17 @@ def test_logs_of_the_driver_and_of_workers_tell_nothing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], capture_output=True, text=True, check=False)
     assert "failed" in done.stdout, done.stderr
     assert "secret-42" not in done.stdout + done.stderr
+
+
+def test_a_partition_that_names_nobody_fails_no_task(spark: Any, tmp_path: Path) -> None:
+    """It ended the run, after booking, until a person with a name came to stand in it: a row decided that."""
+    rows = TABLE[:12].with_columns(id=pl.when(pl.int_range(12) == 0).then("id"))  # in one of three files
+    frame = spark.read.parquet(str(world.in_folder(rows, tmp_path / "folder")))
+    counter = SparkCounter(frame, world.CODING, world.PEOPLE, "age")
+    assert np.array_equal(counter.count(PLAN), local(world.PEOPLE, "age", rows).count(PLAN))
+
+
+def test_spans_of_time_are_no_columns(spark: Any) -> None:
+    """As in files: months cannot be made text, and a run with them ended after booking."""
+    frame = spark.sql("SELECT 1 AS n, INTERVAL '1' YEAR AS y, INTERVAL '1' DAY AS d")
+    assert spark_columns(frame) == ("n",)

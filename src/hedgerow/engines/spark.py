@@ -289,4 +289,4 @@ def _read(frames: Iterator[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl
 
 def _wide(line: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     """Codes as bytes that are ordered as they are: the highest first."""
-    return line.astype(line.dtype.newbyteorder(">")).view(np.uint8).reshape(len(line), -1)
+    return line.astype(line.dtype.newbyteorder(">")).view(np.uint8).reshape(len(line), line.itemsize)  # also of none

@@ -160,8 +160,8 @@ def spark_table(spark: Any, table: str | Path) -> Any:
 
 def spark_columns(frame: Any) -> tuple[str, ...]:
     """The columns of a Spark frame that have a text."""
-    odd = ("array", "map", "struct", "binary", "interval", "variant")
-    return tuple(f.name for f in frame.schema.fields if not f.dataType.typeName().startswith(odd))
+    odd = r"array|map|struct|binary|variant|.*interval"  # of months, of days, of both
+    return tuple(f.name for f in frame.schema.fields if not re.match(odd, f.dataType.typeName()))
 
 
 def spark_name(column: str) -> str:
