@@ -125,6 +125,12 @@ class TreeBlendConstants(BlendConstants):
         "up to which, moved by noise, a pair with an order is asked for cell by cell at once",
         _COARSE,
     )
+    coarser: int = chosen(
+        3,
+        "times",
+        "that a pair has as many cells as such bands at least",
+        "chosen among 1.5, 3 and 5 on acs_by_state, personnel and gss_wages at epsilon 10, with pretended noise",
+    )
     direction_sure: float = chosen(
         2.02,
         "of the law of Tracy and Widom",

@@ -246,8 +246,8 @@ class TreeBlend(AbstractBlend):
         """The same look, pairs with an order in bands so few that noise of ``sd`` moves hardly a row.
 
         A trend along an order is in the sums of many cells, whose noise adds up: few bands tell it many times as well
-        for the same cost.  What lies within the bands is left to the second look.  A pair whose cells are quiet tells
-        its trend as well as all else, and is asked for cell by cell at once.
+        for the same cost.  What lies within the bands is left to the second look.  A pair whose cells are quiet, or
+        hardly more than the bands, is asked for cell by cell at once.
         """
         banding, coarse = Banding(margins, axes.steps), {}
         for p in (*plain.cells, *plain.bands):
@@ -255,7 +255,7 @@ class TreeBlend(AbstractBlend):
             if max(axes.steps[p[0]], axes.steps[p[1]]) < 3 or moved(mean, sd) <= TREE_BLEND.quiet_cells:
                 continue
             few = banding.bearable(p, sd, TREE_BLEND.coarse_noise)
-            if min(few.shape) > 1 and 3 * few.size < 2 * len(mean):
+            if min(few.shape) > 1 and TREE_BLEND.coarser * few.size <= len(mean):
                 coarse[p] = few
         cells = [p for p in plain.cells if p not in coarse]
         return FirstLook(cells, {p: b for p, b in plain.bands.items() if p not in coarse}, coarse=coarse)
