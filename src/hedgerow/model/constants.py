@@ -21,6 +21,10 @@ _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pre
 _LINES = "chosen on acs_ma, adult_halves and personnel at epsilon 0.1 and 1, with pretended noise"
 _SIGNS = "taken over from an earlier trial on acs_ma and adult_halves at epsilon 0.1; no other value was compared"
 _DIRECTIONS = "chosen on acs_ma, adult_halves, personnel and gss_wages at epsilon 0.1, 1 and 10, with pretended noise"
+_COARSE = (
+    "chosen among 0.03 to 0.2, and 0 to 0.3, on adult, acs_ma, personnel and gss_wages at epsilon 0.4, 1 and 10, "
+    "with pretended noise"
+)
 _DESCENT = "chosen on adult, acs_ma and personnel at epsilon 1, and on personnel at 10, with pretended noise"
 _TRIPLES = "chosen on adult, census and acs_by_state at epsilon 1 and 10, with pretended noise"
 _YEARS = "chosen on the personnel cells of every third year, 1989 to 2010"
@@ -108,6 +112,24 @@ class TreeBlendConstants(BlendConstants):
         "beyond it, moved by noise in four even cells, pairs of columns with an order or two values are looked at by "
         "signs",
         "chosen on acs_ma, adult_halves and personnel at epsilon 0.1, 0.2 and 0.4, with pretended noise",
+    )
+    coarse_noise: float = chosen(
+        0.08,
+        "of the rows",
+        "the most that noise may move in the few bands in which pairs with an order are first looked at",
+        _COARSE,
+    )
+    quiet_cells: float = chosen(
+        0.1,
+        "of the rows",
+        "up to which, moved by noise, a pair with an order is asked for cell by cell at once",
+        _COARSE,
+    )
+    coarser: int = chosen(
+        3,
+        "times",
+        "that a pair has as many cells as such bands at least",
+        "chosen among 1.5, 3 and 5 on acs_by_state, personnel and gss_wages at epsilon 10, with pretended noise",
     )
     direction_sure: float = chosen(
         2.02,

@@ -55,6 +55,7 @@ class NoisyTables:
     )
     bands: Mapping[Pair, BandedPair] = field(default_factory=dict)  # of the pairs that are measured in bands
     banded: dict[Pair, list[Measurement]] = field(default_factory=dict)  # what was measured of them
+    coarse: Mapping[Pair, tuple[BandedPair, Measurement]] = field(default_factory=dict)  # a first look in few bands
     signs: Signs | None = None  # a first look at all pairs, where their cells would drown in noise
 
     def plus(self, more: Mapping[Key, Measurement]) -> "NoisyTables":
@@ -70,7 +71,8 @@ class NoisyTables:
         tables = {k: list(map(change, v)) for k, v in self.tables.items()}
         banded = {p: list(map(change, v)) for p, v in self.banded.items()}
         signs = self.signs and replace(self.signs, answers={k: change(m) for k, m in self.signs.answers.items()})
-        return replace(self, tables=tables, banded=banded, signs=signs)
+        coarse = {p: (bands, change(m)) for p, (bands, m) in self.coarse.items()}
+        return replace(self, tables=tables, banded=banded, coarse=coarse, signs=signs)
 
     @cached_property
     def pooled(self) -> dict[Key, tuple[Floats, float]]:
@@ -98,14 +100,14 @@ class NoisyTables:
         return pooled
 
     @cached_property
-    def signed(self) -> dict[Pair, tuple[BandedPair, Floats, float]]:
-        """For each pair whose signs were looked at: its sides, a table of them, and the variance of its noise.
+    def first_looks(self) -> dict[Pair, tuple[BandedPair, Floats, float]]:
+        """For each pair that was first looked at coarsely: its bands, a table of them, and the variance of its noise.
 
-        How many rows are on the same side follows in part from how many are on each side of either column, so that
-        an error in these passes for association: it counts as noise.
+        Of signs, the bands are sides.  How many rows are on the same side follows in part from how many are on each
+        side of either column, so that an error in these passes for association: it counts as noise.
         """
         if self.signs is None:
-            return {}
+            return self._coarse_counts
         sides, margins = self.signs.sides, self.margins()
         uneven = [1 - 2 * float(m[s > 0].sum() / max(m.sum(), 1.0)) for m, s in zip(margins, sides, strict=True)]
         doubt = [v * s.sum() * (s == 0).sum() / len(s) for (_, v), s in zip(self.noisy_margins, sides, strict=True)]
@@ -113,6 +115,10 @@ class NoisyTables:
             (i, j): (bands, table, noise + float(uneven[j] ** 2 * doubt[i] + uneven[i] ** 2 * doubt[j]))
             for (i, j), (bands, table, noise) in self.signs.tables().items()
         }
+
+    @cached_property
+    def _coarse_counts(self) -> dict[Pair, tuple[BandedPair, Floats, float]]:
+        return {p: (b, m.counts.astype(np.float64), law_of(m.noise).variance) for p, (b, m) in self.coarse.items()}
 
     def _summed(self, m: Measurement, key: Key, to: Key) -> tuple[Floats, float]:
         """What a noisy table says of a smaller one within it, and the variance of its noise."""
@@ -137,7 +143,8 @@ class NoisyTables:
     @cached_property
     def noisy_margins(self) -> list[tuple[Floats, float]]:
         """Every attribute's own table and the sums of its pairs, by least squares; and the noise left in a cell."""
-        found = []
+        found, looks = [], {p: (self.bands[p], *self.pooled_bands[p]) for p in self.banded}
+        coarser = [*looks.items(), *self._coarse_counts.items()]
         for i in range(len(self.axes.names)):
             counts, precision = np.zeros(self.shape[i]), 0.0
             for key in (k for k in self.tables if i in k and len(k) < 3):  # larger ones are in their pairs
@@ -148,8 +155,7 @@ class NoisyTables:
                 counts += weight * square.sum(axis=other)
                 precision += weight
             sums = []
-            for pair in (p for p in self.banded if i in p):
-                bands, (table, noise) = self.bands[pair], self.pooled_bands[pair]
+            for pair, (bands, table, noise) in ((p, look) for p, look in coarser if i in p):
                 at = pair.index(i)
                 told = table.reshape(bands.shape).sum(axis=1 - at)
                 sums.append(((bands.first, bands.second)[at], told, noise * bands.shape[1 - at]))
@@ -178,7 +184,9 @@ class NoisyTables:
 
     def pairs(self) -> list[Pair]:
         """The pairs that were measured, in bands, by signs or cell by cell."""
-        return list(dict.fromkeys([*((k[0], k[1]) for k in self.tables if len(k) == 2), *self.banded, *self.signed]))
+        return list(
+            dict.fromkeys([*((k[0], k[1]) for k in self.tables if len(k) == 2), *self.banded, *self.first_looks])
+        )
 
     def spread(self, pairs: Sequence[Pair]) -> list[Floats]:
         """The variance of the true cells of ``pairs`` around what the tree says of them."""
@@ -225,8 +233,8 @@ class NoisyTables:
 
     def _shrunk(self, pair: Pair, mean: Floats, margins: Sequence[Floats], like: Moments | None) -> Floats:
         """A noisy pair shrunk towards ``mean``, the coarsest look first; its rare values, if merged, as one."""
-        if pair in self.signed:
-            bands, table, noise = self.signed[pair]
+        if pair in self.first_looks:
+            bands, table, noise = self.first_looks[pair]
             mean = bands.shrunk(table, noise, mean, like)
         if pair in self.banded:
             mean = self.bands[pair].shrunk(*self.pooled_bands[pair], mean, like)
@@ -247,7 +255,7 @@ class NoisyTables:
     def _cells(self, pair: Pair, mean: Floats) -> tuple[Floats, Floats, float]:
         """The noisy cells of a pair, or of its bands, with the margins of ``mean``; their mean and noise."""
         if pair not in self.tables and pair not in self.banded:
-            bands, table, noise = self.signed[pair]
+            bands, table, noise = self.first_looks[pair]
             return bands.seen(table, mean, noise)
         if pair not in self.tables:
             table, noise = self.pooled_bands[pair]

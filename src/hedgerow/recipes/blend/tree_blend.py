@@ -2,7 +2,7 @@
 
 from bisect import bisect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from math import erfc, sqrt
@@ -217,6 +217,7 @@ class TreeBlend(AbstractBlend):
         All are looked at by signs where cells would leave pairs out.  Where cells leave out none but are noisy (more
         than ``TREE_BLEND.sign_noise`` of the rows moved), those are whose columns have an order or two values each:
         of others two sides may hide what there is.  None are where the noise of signs cannot be borne either.
+        Where they are quiet, pairs with an order begin with few bands: see ``_coarser``.
         """
         chosen, bands = self._resolutions(axes, margins, price, cost, predicted)
         plain, even = FirstLook(chosen, bands), np.full(4, float(margins[0].sum()) / 4)
@@ -229,7 +230,7 @@ class TreeBlend(AbstractBlend):
         if len(chosen) + len(bands) < len(pairs):
             return FirstLook([], {}, everything)
         if moved(even, sqrt(price.variance(cost / len(pairs)))) <= TREE_BLEND.sign_noise:
-            return plain
+            return self._coarser(plain, axes, margins, sqrt(price.variance(cost / len(pairs))))
         steps = axes.steps
         sided = [i for i, size in enumerate(axes.shape) if size == 2 or steps[i] > 2]
         signs = in_threes(sided)
@@ -240,32 +241,59 @@ class TreeBlend(AbstractBlend):
         chosen, bands = self._resolutions(axes, margins, price, cost * saved, predicted, rest)
         return FirstLook(chosen, bands, signs)
 
+    @staticmethod
+    def _coarser(plain: "FirstLook", axes: Axes, margins: Sequence[Floats], sd: float) -> "FirstLook":
+        """The same look, pairs with an order in bands so few that noise of ``sd`` moves hardly a row.
+
+        A trend along an order is in the sums of many cells, whose noise adds up: few bands tell it many times as well
+        for the same cost.  What lies within the bands is left to the second look.  A pair whose cells are quiet, or
+        hardly more than the bands, is asked for cell by cell at once.
+        """
+        banding, coarse = Banding(margins, axes.steps), {}
+        for p in (*plain.cells, *plain.bands):
+            mean = plain.bands[p].independent(p, margins) if p in plain.bands else outer(margins, *p)
+            if max(axes.steps[p[0]], axes.steps[p[1]]) < 3 or moved(mean, sd) <= TREE_BLEND.quiet_cells:
+                continue
+            few = banding.bearable(p, sd, TREE_BLEND.coarse_noise)
+            if min(few.shape) > 1 and TREE_BLEND.coarser * few.size <= len(mean):
+                coarse[p] = few
+        cells = [p for p in plain.cells if p not in coarse]
+        return FirstLook(cells, {p: b for p, b in plain.bands.items() if p not in coarse}, coarse=coarse)
+
     def _second_look(
         self, gate: Answers, noisy: NoisyTables, cost: Fraction, predicted: Collection[int] = ()
     ) -> NoisyTables:
         """What is left of the budget, spent where it lowers the predicted error of all pairs most.
 
-        An error in a one-way table is an error in every pair of its column.  Of the pairs that were looked at by
-        signs those that chance does not explain, and those with a column that a use predicts, are asked for in the
-        finest bands that can be borne.
+        An error in a one-way table is an error in every pair of its column.  The pairs that were looked at in few
+        bands are asked for cell by cell, or in the finest bands that can be borne; so are those by signs that chance
+        does not explain, and those with a column that a use predicts.
         """
         axes, margins, price = noisy.axes, noisy.margins(), Price(gate.tariff)
-        pairs = [p for p in noisy.pairs() if p not in noisy.signed]
-        told = {p: bands.seen(table, outer(margins, *p), noise) for p, (bands, table, noise) in noisy.signed.items()}
-        chances = {p: erfc(abs(float(seen[0] - mean[0])) / sqrt(2 * left)) for p, (seen, mean, left) in told.items()}
-        kept = beyond_chance(chances, TREE_BLEND.false_pairs)
+        pairs = [p for p in noisy.pairs() if p not in noisy.first_looks]
+        told = {p: look[0].seen(look[1], outer(margins, *p), look[2]) for p, look in noisy.first_looks.items()}
+        chances = {
+            p: erfc(abs(float(seen[0] - mean[0])) / sqrt(2 * left))
+            for p, (seen, mean, left) in told.items()
+            if p not in noisy.coarse
+        }
+        kept = [*noisy.coarse, *beyond_chance(chances, TREE_BLEND.false_pairs)]
         kept += [p for p in chances if p not in kept and set(p) & set(predicted)]
         sd = sqrt(price.variance(float(cost) / max(len(pairs) + len(kept), 1)))
         banding = Banding(margins, axes.steps)
-        finer = {p: banding.bearable(p, sd, self.bearable) for p in kept}
+        cells = {p for p in noisy.coarse if moved(outer(margins, *p), sd) <= self.bearable}
+        finer = {p: banding.bearable(p, sd, self.bearable) for p in kept if p not in cells}
         singles = [(i,) for i in range(len(axes.names))]
         spread = [m**2 for m in margins] + noisy.spread(pairs)
         noise_of = [v for _, v in noisy.noisy_margins]
         noise_of += [(noisy.pooled[p] if p in noisy.tables else noisy.pooled_bands[p])[1] for p in pairs]
-        for p, fine in finer.items():
+        for p in kept:
             seen, mean, left = told[p]
-            spread.append(drift_of([seen], [mean], [left]).variance(fine.independent(p, margins)))
-            noise_of.append(noisy.signed[p][2] * (fine.shape[0] - 1) * (fine.shape[1] - 1))  # signs tell one of these
+            fine = outer(margins, *p) if p in cells else finer[p].independent(p, margins)
+            spread.append(drift_of([seen], [mean], [left]).variance(fine))
+            shape = (axes.shape[p[0]], axes.shape[p[1]]) if p in cells else finer[p].shape
+            few, _, noise = noisy.first_looks[p]
+            noise_of.append(noise * free_cells(shape) / free_cells(few.shape))  # so few of these were told
         worth = [self.one_way_worth * len(singles)] * len(singles) + worth_of([*pairs, *kept], predicted)
         asked = shared_out([*singles, *pairs, *kept], shares_by_gain(spread, noise_of, worth, price, float(cost)))
         bands = {k: b for k, b in noisy.bands.items() if k not in noisy.tables} | finer
@@ -323,20 +351,24 @@ class FirstLook:
         cells: the pairs that are asked for cell by cell.
         bands: those in bands, and which.
         signs: the questions by signs, of two or three columns each.
+        coarse: the pairs that are asked for in few bands, and in more afterwards; none with signs.
     """
 
     cells: list[Pair]
     bands: dict[Pair, BandedPair]
     signs: Sequence[Key] = ()
+    coarse: Mapping[Pair, BandedPair] = field(default_factory=dict)
 
     def asked(self, gate: Answers, noisy: NoisyTables, cost: Fraction) -> NoisyTables:
         """What came back, besides what was known: all counts have the same noise if there are signs among them."""
-        if not (self.cells or self.bands or self.signs):
+        if not (self.cells or self.bands or self.signs or self.coarse):
             return noisy
         axes, told = noisy.axes, zip(noisy.margins(), noisy.axes.steps, strict=True)
         sides = [sides_of(m, steps=s) for m, s in told]
         questions = [axes.question(p) for p in self.cells]
-        questions += [axes.banded_question(p, b.first, b.second) for p, b in self.bands.items()]
+        questions += [
+            axes.banded_question(p, b.first, b.second) for p, b in (*self.bands.items(), *self.coarse.items())
+        ]
         weights = [Fraction(4)] * len(questions)  # as a question by signs that has four counts
         questions += [sign_question(axes, k, sides) for k in self.signs]
         weights += [Fraction(2 ** (len(k) - 1)) for k in self.signs]
@@ -345,8 +377,18 @@ class FirstLook:
         noisy = noisy.plus(dict(zip(self.cells, answers, strict=False)))
         noisy = noisy.plus_bands(self.bands, dict(zip(self.bands, answers[many:known], strict=True)))
         if not self.signs:
-            return noisy
+            coarse = {p: (b, m) for (p, b), m in zip(self.coarse.items(), answers[known:], strict=True)}
+            return replace(noisy, coarse=coarse)
         return replace(noisy, signs=Signs(sides, dict(zip(self.signs, answers[known:], strict=True))))
+
+
+def free_cells(shape: tuple[int, int]) -> int:
+    """How many cells of a pair its one-way tables leave open; at least one.
+
+    >>> free_cells((2, 2)), free_cells((3, 5))
+    (1, 8)
+    """
+    return max((shape[0] - 1) * (shape[1] - 1), 1)
 
 
 def shared_out(keys: Sequence[Key], shares: Floats) -> dict[Key, Fraction]:
