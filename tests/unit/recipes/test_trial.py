@@ -114,6 +114,9 @@ def test_a_trial_takes_less_of_a_larger_budget_and_never_more_than_it_may() -> N
         assert trial is not None
         parts.append(trial.part)
     assert MOST >= parts[0] > 4 * parts[1] > 16 * parts[2] > 0
+    gate = gate_of("1000")
+    trial = Trial.of(prior_of(RELATIVE, gate), gate, MOST)
+    assert trial is not None and trial.part == Fraction(1, 10_000), "nothing can be asked for nothing"
 
 
 def test_no_trial_where_noise_drowns_every_pair_and_none_of_two_columns() -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import log, sqrt
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.public_prior import PublicPrior
 from hedgerow.recipes.blend.ranks import with_all_ranks
 
+LEAST = Fraction(
+    1, 10_000
+)  # of the budget: of millions of rows a question would cost next to nothing, but not nothing
 Sides = npt.NDArray[np.bool_]  # the cells of a pair that have more rows than without association
 
 
@@ -79,7 +82,8 @@ class Trial:
         """
         axes = prior.noisy.axes
         left = [i for i in range(len(axes.names)) if i not in prior.foreign and len(axes.parts[i]) == 1]
-        strength, sides = strengths(prior.rows, prior.noisy.shape, prior.weights, list(combinations(left, 2)))
+        rows, shape, weights = prior.rows, prior.noisy.shape, prior.weights
+        strength = strengths(rows, shape, weights, list(combinations(left, 2)))
         known = {p: s for p, s in strength.items() if s > 0} if len(axes.names) > 2 else {}
         edges = sorted(spanning_forest(len(axes.names), known), key=lambda p: -known[p])
         total = float(prior.noisy.total)
@@ -93,9 +97,11 @@ class Trial:
         if not many:
             return None
         sure = sum(z**2 for z in told(many, most)) / float(most)  # for all of the budget; its inverse is a variance
-        part = min(most, Fraction(1 / sqrt(sure)).limit_denominator(10**6))
+        part = min(most, max(LEAST, Fraction(1 / sqrt(sure)).limit_denominator(10**6)))
         asked = edges[:many]
-        return cls(prior, {p: sides[p] for p in asked}, {p: known[p] for p in asked}, part, many / len(edges))
+        return cls(
+            prior, sides_of(rows, shape, weights, asked), {p: known[p] for p in asked}, part, many / len(edges)
+        )
 
     def questions(self) -> list[Marginal]:
         """How many rows of each pair lie in its sides, and how many do not."""
@@ -138,33 +144,35 @@ def tried(gate: Answers, prior: PublicPrior) -> tuple[Fraction, bool]:
     return trial.part, trial.slope(answers).refutes
 
 
-def strengths(
-    rows: Records, shape: Sequence[int], weights: Floats, pairs: Sequence[Pair]
-) -> tuple[dict[Pair, float], dict[Pair, Sides]]:
-    """The share of rows that each pair has in its sides beyond independence, and these sides.
+def strengths(rows: Records, shape: Sequence[int], weights: Floats, pairs: Sequence[Pair]) -> dict[Pair, float]:
+    """The share of rows that each pair has in its sides beyond independence.
 
-    The sides of one half of the rows are looked at in the other: in its own half, chance passes for association.
+    The sides of one half of the rows are looked at in the other: in its own half, chance passes for association.  No
+    more than one pair is held at a time.
 
     >>> even = np.random.default_rng(0).integers(0, 5, (4000, 2)).astype(np.uint16)
     >>> alike = np.repeat(even[:, :1], 2, axis=1)
-    >>> [round(strengths(rows, (5, 5), np.ones(4000), [(0, 1)])[0][0, 1], 1) for rows in (even, alike)]
+    >>> [round(strengths(rows, (5, 5), np.ones(4000), [(0, 1)])[0, 1], 1) for rows in (even, alike)]
     [0.0, 0.8]
     """
-    halves: list[dict[Pair, Floats]] = []
-    for half in (slice(0, None, 2), slice(1, None, 2)):
-        counted: Any = cell_weights(rows[half], shape, pairs, weights[half])
-        total = max(float(weights[half].sum()), 1e-300)
-        halves.append({k: t.reshape(shape[k[0]], shape[k[1]]) / total for k, t in counted})
-    found, sides = dict[Pair, float](), dict[Pair, Sides]()
-    for p in pairs:
-        one, other = (_beyond(half[p]) for half in halves)
+    halves = [slice(0, None, 2), slice(1, None, 2)]
+    tables = zip(*(cell_weights(rows[half], shape, pairs, weights[half]) for half in halves), strict=True)
+    found = dict[Pair, float]()
+    for p, counted in zip(pairs, tables, strict=True):
+        one, other = (_beyond(table.reshape(shape[p[0]], shape[p[1]])) for _, table in counted)
         found[p] = float(other[one > 0].sum() + one[other > 0].sum()) / 2
-        sides[p] = _beyond((halves[0][p] + halves[1][p]) / 2) > 0
-    return found, sides
+    return found
+
+
+def sides_of(rows: Records, shape: Sequence[int], weights: Floats, pairs: Sequence[Pair]) -> dict[Pair, Sides]:
+    """The sides of each pair, by all rows."""
+    counted = cell_weights(rows, shape, pairs, weights)
+    return {p: _beyond(t.reshape(shape[p[0]], shape[p[1]])) > 0 for p, (_, t) in zip(pairs, counted, strict=True)}
 
 
 def _beyond(table: Floats) -> Floats:
     """What the shares of a pair have beyond independence."""
+    table = table / max(float(table.sum()), 1e-300)
     found = table - np.outer(table.sum(axis=1), table.sum(axis=0))
     return np.asarray(np.where(np.abs(found) > 1e-12, found, 0.0))  # rounding takes no side
 
