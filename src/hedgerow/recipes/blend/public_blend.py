@@ -23,8 +23,10 @@ from hedgerow.recipes.blend.noisy_tables import NoisyTables, outer
 from hedgerow.recipes.blend.public_prior import PublicPrior
 from hedgerow.recipes.blend.ranks import as_answers_bear_out
 from hedgerow.recipes.blend.tree_blend import TRIPLES, AskedTables, TreeBlend, one_way_weights, records_of
+from hedgerow.recipes.blend.trial import tried
 from hedgerow.recipes.blend.trust import (
     FINDINGS,
+    ONE_WAYS_TOO,
     Doubt,
     association,
     chance_of_pairs,
@@ -162,13 +164,19 @@ class PublicBlend(AbstractBlend):
         assert public.relative is not None
         answers = self._first_answers(gate, public)
         noisy = NoisyTables(axes, {(i,): [m] for i, m in enumerate(answers)}, self.rows)
-        if doubt := self._doubt(gate, public, self._prior(noisy, public)):
-            one_ways = None if doubt == "stranger" else lambda known: self._prior(known, public).margins
+        first = self._prior(noisy, public)
+        doubt = self._doubt(gate, public, first)
+        paid = Fraction(0)
+        if not doubt and gate.tariff.measure != "pure":  # Laplace noise: a trial costs more than it tells
+            paid, refuted = tried(gate, first)
+            doubt = "refuted" if refuted else ""
+        if doubt:
+            one_ways = None if doubt in ONE_WAYS_TOO else lambda known: self._prior(known, public).margins
             named = {f.name: getattr(self, f.name) for f in fields(AbstractBlend)}
             tree = TreeBlend(**named | {"groups": self._group_columns(public)})
             like = public.relative.codes(public.schema.attributes) if doubt == "few" else None
             return tree.go_on(gate, public, replace(noisy, rare=tree.rare, one_ways=one_ways), like), doubt
-        noisy = self._first_pairs(gate, noisy)
+        noisy = self._first_pairs(gate, noisy, paid)
         kept, price = float(gate.left) * self.table_share, Price(gate.tariff)
         required = self._required(noisy, public, price, kept, PUBLIC_BLEND.bearable)
         chosen = tuple(dict.fromkeys((*required, *self._triples(public, axes))))
@@ -240,8 +248,11 @@ class PublicBlend(AbstractBlend):
             public.memo[key] = association(axes.rows(public.relative), axes.shape)
         return float(public.memo[key])
 
-    def _first_pairs(self, gate: Answers, noisy: NoisyTables) -> NoisyTables:
-        """All pairs alike, and the one-way tables again, with what is left of the first look."""
+    def _first_pairs(self, gate: Answers, noisy: NoisyTables, paid: Fraction) -> NoisyTables:
+        """All pairs alike, and the one-way tables again, with what is left of the first look.
+
+        ``paid`` is the part of the budget that a trial took: it looked at pairs too.
+        """
         axes, alone = noisy.axes, Fraction(str(self.one_way_share))
         pairs = [(i, j) for i, j in combinations(range(len(axes.names)), 2)]
         cost = Fraction(str(self.first_share))
@@ -249,7 +260,7 @@ class PublicBlend(AbstractBlend):
         singles = [(i,) for i in range(len(axes.names))] if again > 0 else []
         known = one_way_weights(axes)
         weights = [again * w / sum(known) for w in known[: len(singles)]]
-        weights += [cost * (1 - alone) / len(pairs) for _ in pairs]
+        weights += [max(cost * (1 - alone) - paid, cost * (1 - alone) / 2) / len(pairs) for _ in pairs]
         keys: list[Key] = [*singles, *pairs]
         if not keys:
             return noisy

@@ -170,7 +170,7 @@ class PublicPrior:
         unlike = trusted * alike < PUBLIC_BLEND.support_trust or not (grouped or self.rows_hold)
         if targets is not None and unlike:
             return self.model_of_tree({})
-        rows, start = linked(self.rows, e.shape, self.foreign, estimates), self._tilted
+        rows, start = linked(self.rows, e.shape, self.foreign, estimates), self.weights
         extra = max(round(tail * len(rows)), min(e.total, PUBLIC_BLEND.support_rows) - len(rows) if tail else 0)
         if extra and len(e.axes.names) > 1:
             rows = np.concatenate([rows, self.tree.draw(extra, fixed_stream())])
@@ -232,7 +232,7 @@ class PublicPrior:
         ]
         if not known:
             return {}
-        drawn = posteriors_together(self.rows, self._tilted, e.shape, known, like=self._trust_of_all)
+        drawn = posteriors_together(self.rows, self.weights, e.shape, known, like=self._trust_of_all)
         return dict(zip(keys, drawn, strict=True))
 
     @property
@@ -374,7 +374,7 @@ class PublicPrior:
         return found
 
     @property
-    def _tilted(self) -> Floats:
+    def weights(self) -> Floats:
         """Weights of the public rows, raked to the estimated one-way tables."""
         return self._weighed[2]
 
@@ -408,7 +408,7 @@ class PublicPrior:
 
     def said_of(self, keys: Sequence[Key]) -> dict[Key, Floats]:
         """The same of some tables."""
-        e, weights, total = self.noisy, self._tilted, float(self.noisy.total)
+        e, weights, total = self.noisy, self.weights, float(self.noisy.total)
         found = dict(cell_weights(self.rows, e.shape, keys, weights))
         self._choose_widths(keys)
         margins, strange = self.margins, set(self._strange)

@@ -23,17 +23,28 @@ def as_answers_bear_out(prior: PublicPrior) -> PublicPrior:
 
 
 def with_ranks(prior: PublicPrior) -> PublicPrior:
-    """A prior whose ordered columns that moved as a whole have values of the same rank, where noisy pairs say so.
-
-    The one that moved most, beyond what noise makes of a one-way table, goes first.
-    """
-    found, apart = prior, prior.apart
-    noise = [moved(m, v**0.5) / 2 for m, (_, v) in zip(prior.margins, prior.noisy.noisy_margins, strict=True)]
-    far = [i for i, s in enumerate(prior.steps) if s > 2 and apart[i] > max(PUBLIC_BLEND.least_ranked, noise[i])]
-    for i in sorted(far, key=lambda i: -apart[i]):
+    """A prior whose ordered columns that moved as a whole have values of the same rank, where noisy pairs say so."""
+    found = prior
+    for i in _moved(prior):
         ranked = _ranked(found, i)
         found = ranked if _is_nearer(ranked, found, i) else found
     return found
+
+
+def with_all_ranks(prior: PublicPrior) -> PublicPrior:
+    """The same as if noisy pairs said so of every column that moved; the prior itself where none did."""
+    found = prior
+    for i in _moved(prior):
+        found = _ranked(found, i)
+    return found
+
+
+def _moved(prior: PublicPrior) -> list[int]:
+    """The ordered columns that moved, beyond what noise makes of a one-way table: the one that moved most first."""
+    apart = prior.apart
+    noise = [moved(m, v**0.5) / 2 for m, (_, v) in zip(prior.margins, prior.noisy.noisy_margins, strict=True)]
+    far = [i for i, s in enumerate(prior.steps) if s > 2 and apart[i] > max(PUBLIC_BLEND.least_ranked, noise[i])]
+    return sorted(far, key=lambda i: -apart[i])
 
 
 def _ranked(prior: PublicPrior, i: int) -> PublicPrior:

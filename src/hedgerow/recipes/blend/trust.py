@@ -1,8 +1,9 @@
 """Is a table that is called public a relative? What its rows tell by themselves, and what the first answers tell.
 
-Three ways to be of no use for pairs, each seen before a pair is paid for: no association between its columns, so few
-rows that the noise of measured pairs is below their own chance (both from public rows and public arithmetic), and
-one-way tables that are no nearer to the noisy ones than even shares are.
+Four ways to be of no use for pairs, each seen before a pair is paid for: no association between its columns, so few
+rows that the noise of measured pairs is below their own chance (both from public rows and public arithmetic),
+one-way tables that are no nearer to the noisy ones than even shares are, and relations that a trial refutes
+(``trial.py``).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,8 +17,11 @@ from hedgerow.model.constants import PUBLIC_BLEND
 from hedgerow.model.records import Records, fixed_stream, stratified
 from hedgerow.model.tables import Floats, Key, cell_weights
 
-Doubt = Literal["", "stranger", "unlinked", "few"]
-"""Why a public table is not used for pairs: other one-way tables, no association, too few rows; "": it is used."""
+Doubt = Literal["", "stranger", "unlinked", "few", "refuted"]
+"""Why a public table is not used for pairs: other one-way tables, no association, too few rows, other relations.
+
+"": it is used.
+"""
 
 FINDINGS: dict[Doubt, str] = {
     "stranger": "The answers are no nearer to the one-way tables of the public table than to equal shares: it is no "
@@ -26,8 +30,13 @@ FINDINGS: dict[Doubt, str] = {
     "only its one-way tables were used.",
     "few": "The public table has so few rows that chance in its tables of pairs is larger than the noise of answers: "
     "these tables were not used.",
+    "refuted": "The answers do not bear out how the columns of the public table go together: it was put aside, and "
+    "the model was made as without one.",
 }
 """What a report says of each."""
+
+ONE_WAYS_TOO: tuple[Doubt, ...] = ("stranger", "refuted")
+"""The doubts with which public one-way tables are not used either."""
 
 
 def association(rows: Records, shape: Sequence[int]) -> float:
