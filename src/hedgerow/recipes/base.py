@@ -233,7 +233,7 @@ class AbstractRecipe(ABC):
         return 5e-7 * rows * len(public.schema.columns)
 
     def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> Spared:
-        """What of ``seconds`` and ``memory`` the noise of ``requests`` shows not to be needed, as where pairs drown."""
+        """What the noise of ``requests`` shows not to be needed of ``seconds`` and ``memory``: pairs may drown in it."""
         return Spared()
 
     def asking_memory(self, public: PublicData, rows: int) -> int:
