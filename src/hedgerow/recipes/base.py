@@ -233,7 +233,7 @@ class AbstractRecipe(ABC):
         return 5e-7 * rows * len(public.schema.columns)
 
     def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> Spared:
-        """What the noise of ``requests`` shows not to be needed of ``seconds`` and ``memory``: pairs may drown in it."""
+        """What of ``seconds`` and ``memory`` the noise of ``requests`` shows not to be needed: pairs drown in it."""
         return Spared()
 
     def asking_memory(self, public: PublicData, rows: int) -> int:
