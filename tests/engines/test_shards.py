@@ -97,6 +97,8 @@ def test_a_shard_takes_along_the_lines_of_its_rows_alone() -> None:
     (first, rows), *_ = fitted.shards(public.target, 5)  # in order of the age: few of the lines
     sent = pickle.loads(pickle.dumps(first))
     assert len(sent.shares) == len(np.unique(first.line)) < 12 and sent.group_counts == fitted.group_counts
+    assert all(a.dtype == b.dtype == np.int64 for a, b in zip(first.groups, sent.groups, strict=True))
+    assert all(numbers.dtype == np.uint8 for _, numbers in first.__getstate__()["groups"]), "four groups at most"
     (here, off), (there, same) = (f.attach_shard(rows, np.random.default_rng(3)) for f in (first, sent))
     assert here.equals(there) and (off.off == same.off).all()
 

@@ -109,12 +109,18 @@ class RowShares(AbstractAttachment):
             object.__setattr__(self, "group_counts", count_groups(groups))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another machine is sent: of lines that rows share, those of its own rows and no more."""
-        if self.line is None:
-            return self.__dict__
-        used, line = np.unique(self.line, return_inverse=True)
-        groups = tuple(g[used] for g in self.groups)
-        return {**self.__dict__, "shares": self.shares[used], "groups": groups, "line": line.astype(np.int32)}
+        """What another machine is sent: of lines that rows share, those of its own rows; groups in few bytes."""
+        state, groups = dict(self.__dict__), self.groups
+        if self.line is not None:
+            used, line = np.unique(self.line, return_inverse=True)
+            groups = tuple(g[used] for g in groups)
+            state |= {"shares": self.shares[used], "line": line.astype(np.int32)}
+        least = (np.min_scalar_type(max(n - 1, 0)) for n in self.group_counts)
+        return state | {"groups": tuple((g.dtype, g.astype(k)) for g, k in zip(groups, least, strict=True))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        groups = tuple(numbers.astype(kind) for kind, numbers in state["groups"])
+        self.__dict__.update(state | {"groups": groups})
 
     def expected(self, question: Marginal) -> Expected:
         """The counts expected of the target's rows, flat, last column fastest."""
