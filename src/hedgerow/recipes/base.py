@@ -207,6 +207,10 @@ class AbstractRecipe(ABC):
         """How many cells the private columns that are drawn at once have; 0 if it attaches none."""
         return public.schema.size(names) if (names := self.attached(public)) else 0
 
+    def given_values(self, public: PublicData) -> int:
+        """How many values all attributes have together that are not attached."""
+        return sum(public.schema.shape([a for a in public.schema.attributes if a not in self.attached(public)]))
+
     def attached(self, public: PublicData) -> list[str]:
         """The private columns: those that the settings name, or that the target lacks; none if it attaches none."""
         if not self.attaches or public.target is None:

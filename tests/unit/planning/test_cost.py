@@ -8,19 +8,25 @@ import pytest
 
 from hedgerow.model.base import SHARD
 from hedgerow.planning import outline
-from hedgerow.public import Guarantee, PublicData, Schema, Tariff, budget_for
+from hedgerow.public import CodedTable, Guarantee, PublicData, Schema, Tariff, budget_for
 from hedgerow.recipes import RECIPES
 
 KEPT = pl.read_csv(Path(__file__).parents[3] / "bench" / "cost.csv")
 
 
-def public_side(columns: int, values: int) -> PublicData:
-    sizes = [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
-    text = [
+def column_sizes(columns: int, values: int) -> list[int]:
+    return [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
+
+
+def schema_text(sizes: list[int]) -> str:
+    return "\n".join(
         f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}\nmissing = true'
         for i, s in enumerate(sizes)
-    ]
-    return PublicData(Schema.loads("\n".join(text)))
+    )
+
+
+def public_side(columns: int, values: int) -> PublicData:
+    return PublicData(Schema.loads(schema_text(column_sizes(columns, values))))
 
 
 ALONE = pl.col("recipe").is_in(
@@ -38,6 +44,21 @@ def test_seconds_are_within_a_factor_of_two_of_measured_runs(case: dict[str, flo
         tariff = Tariff(public.schema.coding, Guarantee(), "gdp")
         told -= recipe.spared(recipe.requests(tariff, budget_for("1", "1e-6", "gdp"), public), public, rows).seconds
     assert 0.5 <= case["cpu"] / told <= 2
+
+
+@pytest.mark.parametrize("case", KEPT.filter(pl.col("recipe").str.starts_with("guided_tree")).to_dicts())
+def test_attached_columns_are_planned_within_a_factor_of_two_however_wide_the_given_ones(
+    case: dict[str, float],
+) -> None:
+    rows, sizes = int(case["rows"]), column_sizes(int(case["columns"]), int(case["values"]))
+    if str(case["recipe"]).endswith("/narrow"):
+        sizes[:2] = [2, 6]
+    schema = Schema.loads(schema_text(sizes))
+    table = pl.DataFrame({f"c{i}": np.zeros(rows, np.int64) for i in range(len(sizes))})
+    public = PublicData(schema, CodedTable(schema, table), CodedTable(schema, table.drop("c0", "c1")))
+    recipe = RECIPES["guided_tree"]()
+    assert 0.5 <= case["cpu"] / (3.3 + recipe.seconds(public, rows)) <= 2
+    assert 0.5 <= case["mb"] * 2**20 / (275e6 + 16 * rows * len(sizes) + recipe.memory(public, rows)) <= 2
 
 
 @pytest.mark.parametrize("case", KEPT.filter(pl.col("recipe") == "tree_blend").to_dicts())

@@ -136,8 +136,8 @@ class GuidedTree(AbstractRecipe):
         return tuple(self.outcomes)
 
     def memory(self, public: PublicData, rows: int) -> int:
-        """The same as of others; of many target rows, those with equal codes share their labels' shares."""
-        rest = super().memory(public, rows)
+        """And labels by every given value; of many target rows, those with equal codes share their labels' shares."""
+        rest = super().memory(public, rows) + 300 * self.labels(public) * self.given_values(public)
         if public.target is None or public.target.rows < GUIDED_TREE.shared_rows[0]:
             return rest
         alike = public.target.rows - most_lines(public.target, self.columns)
@@ -147,9 +147,8 @@ class GuidedTree(AbstractRecipe):
         """Reading and writing rows, the public model, and corrections of lines."""
         target, known = public.target, 0 if public.relative is None else public.relative.rows
         lines, rows = (most_lines(target, self.columns), max(rows, target.rows)) if target is not None else (0, rows)
-        work = model_seconds(
-            self.labels(public), len(public.schema.attributes), min(known, GUIDED_TREE.public_rows), lines
-        )
+        known, names = min(known, GUIDED_TREE.public_rows), public.schema.attributes
+        work = model_seconds(self.labels(public), len(names), known, lines, self.given_values(public))
         return super().seconds(public, rows) + work
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
