@@ -90,7 +90,7 @@ def model_seconds(labels: int, attributes: int, public_rows: int, lines: int, va
     tree = 1.2e-9 * attributes * (many + 1) + 8e-9 * many
     line = GUIDED_TREE.boosting_rounds * (5e-9 + 6e-10 * many) + (60 + 20 * attributes) * 1.6e-9 * many
     deepest = GUIDED_TREE.boosting_depth
-    tried = min((2**deepest - 1) * values, deepest * attributes * public_rows) * (many + 1) * 1.6e-8
+    tried = 1.6e-8 * (many + 1) * min(((1 << deepest) - 1) * values, deepest * attributes * public_rows)
     return GUIDED_TREE.boosting_rounds * (public_rows * tree + tried) + lines * line
 
 
