@@ -5,7 +5,9 @@
     python -m bench.cost --again bench/cost.csv
 
 A case is a recipe, rows, columns and values a column (the most; a column has 2 to as many); random_trees/chain is one
-with that ``sequence``, whose two private columns have a quarter of the values each.  Each is one
+with that ``sequence``, whose two private columns have a quarter of the values each; guided_tree/narrow and
+random_trees/narrow have private columns of 2 and 6 values, however wide the others are; guided_tree/few has a public
+table of a 25th of the rows; integer_counts/margins asks for three margins besides.  Each is one
 ``hedgerow run --no-forecast`` in a process of its own, start of Python included, on a simulated table in Parquet with
 a public relative of as many rows.  The factors in ``recipes/base.py`` and in the recipes were fitted to this table.
 """
@@ -56,7 +58,9 @@ def made(case: str, place: Path) -> None:
     sizes = [max(2, round(values * (1 + i % 4) / 4)) for i in range(columns)]
     if recipe in ("careers", "beta_binomial"):  # the time of a career; a column of two cells
         sizes[0] = 12 if recipe == "careers" else 2
-    if sequence:
+    if sequence == "narrow":
+        sizes[:2], sequence = [2, 6], ""
+    if sequence in ("chain", "papers-2018"):
         sizes[1] = sizes[0]
     lines = [
         f'[columns.c{i}]\nkind = "integer"\nbins = {{ low = 0, high = {s - 1}, width = 1 }}'
@@ -65,7 +69,7 @@ def made(case: str, place: Path) -> None:
     ]
     (place / "schema.toml").write_text("\n".join(lines), "utf-8")
     for seed, name in ((1, "secret"), (2, "public")):
-        frame = table(rows, sizes, seed)
+        frame = table(rows // 25 if sequence == "few" and name == "public" else rows, sizes, seed)
         if recipe == "careers":  # four records of a person, one after another
             of, step = np.divmod(np.arange(rows), 4)
             frame = frame.with_columns(id=pl.Series(of), c0=pl.Series(of % 9 + step))
@@ -78,7 +82,12 @@ def made(case: str, place: Path) -> None:
     if attach:
         table(rows, sizes, 1).drop("c0", "c1").write_parquet(place / "target.parquet")
     settings = SETTINGS.get(recipe, "").format(rows=rows, each=rows // (sizes[1] * sizes[2]))
-    settings += f'[random_trees]\nsequence = "{sequence}"\ncolumns = ["c0", "c1"]\n' if sequence else ""
+    settings += 'margins = [["c0"], ["c1", "c2"], []]\n' if sequence == "margins" else ""
+    settings += (
+        f'[random_trees]\nsequence = "{sequence}"\ncolumns = ["c0", "c1"]\n'
+        if recipe == "random_trees" and sequence
+        else ""
+    )
     (place / "job.toml").write_text(
         f'[job]\nrecipe = "{recipe}"\nseed = 1\nout = "release"\n[schema]\nfile = "schema.toml"\n'
         f'[confidential]\ntable = "secret.parquet"\n{relation}[public]\ntable = "public.parquet"\n'

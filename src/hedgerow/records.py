@@ -187,9 +187,10 @@ def _made(task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:
 
 def _joined(spread: Spread, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[pl.DataFrame, Any]]:
     """Shards whose columns other machines attach: they send these, and the given ones are taken from here."""
-    for task, (made, (names, off)) in zip(tasks, spread(_made, tasks), strict=True):
-        rows = task[1].frame
-        yield pl.DataFrame([made[n] if n in made.columns else rows[n] for n in names]), off
+    sent = [(*attachment.sent(rows), *rest) for attachment, rows, *rest in tasks]
+    for (_, rows, *_), (_, told, *_), (made, (names, off)) in zip(tasks, sent, spread(_made, sent), strict=True):
+        order = [c.name for c in rows.schema.columns] if told.away else names
+        yield pl.DataFrame([made[n] if n in made.columns else rows.frame[n] for n in order]), off
 
 
 def _people(fitted: AbstractPeople, schema: Schema, task: tuple[Any, ...]) -> tuple[pl.DataFrame, Any]:

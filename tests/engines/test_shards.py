@@ -35,20 +35,27 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def attaching() -> list[tuple[Any, PublicData]]:
-    """A forest whose leaves have the sizes of the target's, and balanced labels; both on rows in order of the age."""
+    """A forest whose leaves have the sizes of the target's, balanced labels, and a forest that draws them in turn.
+
+    All on rows in order of the age.
+    """
     schema = Schema.loads(attach_world.SCHEMA)
     target = attach_world.world(3_001, 3).select("age", "job").sort("age").with_columns(note=pl.lit("kept"))
     table = CodedTable.read(target, schema, "target")
     public = PublicData(schema, CodedTable.read(attach_world.world(900, 1), schema), table)
     rows = CodedTable.read(attach_world.world(3_001, 2), schema)
-    gate = StandInGate(Tariff(schema.coding, KNOWN, "pure"), Budget("3"), rows, 3_001, np.random.default_rng(0))
+    gate, other = (
+        StandInGate(Tariff(schema.coding, KNOWN, "pure"), Budget("3"), rows, 3_001, np.random.default_rng(0))
+        for _ in range(2)
+    )
     lines, line = np.random.default_rng(1).random((12, 4)).astype(np.float32), table.cells(["age", "job"])
     lines /= lines.sum(axis=1, keepdims=True)
     groups = tuple(table.codes([c])[c] for c in ("age", "job"))
     shares = RowShares(schema, ("sex", "race"), lines[line], groups, table)
     once = tuple(np.unravel_index(np.arange(12), schema.shape(("age", "job"))))
     shared = RowShares(schema, ("sex", "race"), lines, once, table, line=line.astype(np.int32))
-    return [(RandomTrees(n_b=20).fit(gate, public), public), (shares, public), (shared, public)]
+    in_turn = RandomTrees(n_b=20, sequence="chain").fit(other, public)
+    return [(RandomTrees(n_b=20).fit(gate, public), public), (shares, public), (shared, public), (in_turn, public)]
 
 
 def drawn(fitted: Any, public: PublicData, folder: Path, **spread: Any) -> list[bytes]:
@@ -73,6 +80,7 @@ def test_machines_that_attach_columns_send_these_and_no_given_one(tmp_path: Path
 
     def elsewhere(work: Any, tasks: Any) -> Any:
         for task in tasks:
+            assert not {*task[1].frame.columns} & {"age", "job", "note"}, "values that nobody looks at"
             frame, off = work(pickle.loads(pickle.dumps(task)))
             sent.append(frame.columns)
             yield frame, off
@@ -80,7 +88,7 @@ def test_machines_that_attach_columns_send_these_and_no_given_one(tmp_path: Path
     for i, (fitted, public) in enumerate(attaching()):
         here = drawn(fitted, public, tmp_path / f"here {i}")
         assert drawn(fitted, public, tmp_path / f"there {i}", spread=elsewhere) == here, type(fitted)
-    assert len(sent) == 15 and all(names == ["sex", "race"] for names in sent), sent
+    assert len(sent) == 20 and all(names == ["sex", "race"] for names in sent), sent
 
 
 def test_a_shard_takes_along_the_lines_of_its_rows_alone() -> None:
@@ -89,6 +97,8 @@ def test_a_shard_takes_along_the_lines_of_its_rows_alone() -> None:
     (first, rows), *_ = fitted.shards(public.target, 5)  # in order of the age: few of the lines
     sent = pickle.loads(pickle.dumps(first))
     assert len(sent.shares) == len(np.unique(first.line)) < 12 and sent.group_counts == fitted.group_counts
+    assert all(a.dtype == b.dtype == np.int64 for a, b in zip(first.groups, sent.groups, strict=True))
+    assert all(numbers.dtype == np.uint8 for _, numbers in first.__getstate__()["groups"]), "four groups at most"
     (here, off), (there, same) = (f.attach_shard(rows, np.random.default_rng(3)) for f in (first, sent))
     assert here.equals(there) and (off.off == same.off).all()
 

@@ -140,6 +140,13 @@ class AbstractAttachment(ABC):
         """
         return [(self, target)]
 
+    def sent(self, target: CodedTable) -> tuple["AbstractAttachment", CodedTable]:
+        """A part as another machine is to get it: what is needed of it and of its rows. All, if it knows no better.
+
+        Values of the target that stay here must be those that it would give them there.
+        """
+        return self, target
+
     def attach_shard(
         self, target: CodedTable, rng: np.random.Generator, over: Any = None
     ) -> tuple[pl.DataFrame, Any]:

@@ -296,13 +296,14 @@ def outline(
     assumed = rows or next((n for n in _public_sizes(recipe, public) if n), None)
     size = assumed or 1_000_000
     # what to ask may be worked out on arrays as wide as those of the run
-    check_fits(recipe.memory(public, size), limit, public.schema, size, lighter=recipe.lighter(public, size))
+    check_fits(recipe.asking_memory(public, size), limit, public.schema, size, lighter=recipe.lighter(public, size))
     requests = recipe.requests(tariff, budget, public)
+    spared = recipe.spared(requests, public, size)
     cells = sum(a.cells for r in requests for a in r.asked)
     most = size + recipe.surplus(requests)
     held = sum(t.frame.estimated_size() for t in (public.relative, public.target) if t is not None)
     each, second = (140, 7e-6) if recipe.table_settings else (40, 2e-7)  # of a cell; one that is published takes more
-    memory = 275_000_000 + each * cells + int(held) + recipe.memory(public, most) + per_row * size
+    memory = 275_000_000 + each * cells + int(held) + recipe.memory(public, most) - spared.memory + per_row * size
     check_fits(memory, limit, public.schema, most, lighter=_lighter(recipe, public, size, most))
     if not any(r.asked for r in requests):
         raise JobError(
@@ -324,7 +325,7 @@ def outline(
         + cells * second
         + 1.2 * bool(recipe.table_settings)
         + recipe.seconds(public, size)
-        - recipe.spared(requests, public, size),
+        - spared.seconds,
         remarks=recipe.remarks(tariff, budget, public),
         narrow=one_value(columns),
         ends=beyond_bins(columns),

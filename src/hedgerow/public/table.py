@@ -52,6 +52,7 @@ class CodedTable:
         name: its path, or "frame".
         sha256: of the bytes of its file, or of the frame; of a table that was brought here, of its values.
         counts: how often each row counts; None: once.
+        away: where it was sent to another machine, the columns whose values were not.
         memo: what others have worked out of it and need again, such as fitted models, under keys of their own.
     """
 
@@ -60,6 +61,7 @@ class CodedTable:
     name: str = "frame"
     sha256: str = ""
     counts: Floats | None = None
+    away: tuple[str, ...] = ()
     memo: dict[Any, Any] = field(default_factory=dict)
     _codes: dict[str, Codes] = field(default_factory=dict)
     _cells: dict[tuple[str, ...], Places] = field(default_factory=dict)
@@ -132,6 +134,12 @@ class CodedTable:
         made._departs.update({n: self.departs(n) for n in columns})
         made._codes.update({n: codes[low:high] for n, codes in self._codes.items()})
         return made
+
+    def sent(self, values: Sequence[str], coded: Iterable[str]) -> "CodedTable":
+        """These rows as another machine gets them: with the values of these columns and these codes, and no more."""
+        away = tuple(n for n in self.frame.columns if n not in values)
+        frame = self.frame.select(values) if values else pl.DataFrame({"": pl.repeat(None, self.rows, eager=True)})
+        return replace(self, frame=frame, away=away, memo={}, _codes=self.codes(coded), _cells={}, _taken=None)
 
     def with_frame(self, frame: pl.DataFrame) -> "CodedTable":
         """The same table with other values; nothing that was worked out of it is kept."""

@@ -50,6 +50,14 @@ class TableSettings:
     rows: int | None = None
 
 
+@dataclass(frozen=True)
+class Spared:
+    """What a run does without, of all that a recipe plans for: CPU seconds, and bytes of memory."""
+
+    seconds: float = 0.0
+    memory: int = 0
+
+
 class AbstractRecipe(ABC):
     """A named way to spend a budget. Settings are fields; the plan is the body; it never holds a table.
 
@@ -199,6 +207,10 @@ class AbstractRecipe(ABC):
         """How many cells the private columns that are drawn at once have; 0 if it attaches none."""
         return public.schema.size(names) if (names := self.attached(public)) else 0
 
+    def given_values(self, public: PublicData) -> int:
+        """How many values all attributes have together that are not attached."""
+        return sum(public.schema.shape([a for a in public.schema.attributes if a not in self.attached(public)]))
+
     def attached(self, public: PublicData) -> list[str]:
         """The private columns: those that the settings name, or that the target lacks; none if it attaches none."""
         if not self.attaches or public.target is None:
@@ -224,9 +236,13 @@ class AbstractRecipe(ABC):
         """About how many CPU seconds the recipe takes for a table of ``rows`` rows; from public facts."""
         return 5e-7 * rows * len(public.schema.columns)
 
-    def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> float:
-        """How many of ``seconds`` the noise of ``requests`` shows not to be needed, as where pairs drown in it."""
-        return 0.0
+    def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> Spared:
+        """What of ``seconds`` and ``memory`` the noise of ``requests`` shows not to be needed: pairs drown in it."""
+        return Spared()
+
+    def asking_memory(self, public: PublicData, rows: int) -> int:
+        """About how many bytes ``requests`` may hold: those of the run, where it is not known to be less."""
+        return self.memory(public, rows)
 
     @abstractmethod
     def fit(self, gate: Answers, public: PublicData) -> Fitted:
@@ -255,15 +271,21 @@ def pair_cells(schema: Schema, names: Sequence[str]) -> int:
 def pair_records_memory(schema: Schema, names: Sequence[str], *, records: int) -> int:
     """Bytes for records fitted to all pairs of ``names``.
 
-    Answers, estimates and their variances: about a dozen numbers of 8 bytes a cell, and 40 kB of small objects for
-    each pair.  Record fitting: three square arrays of 4 bytes over all values of all columns.  Records: a few copies
-    of 2-byte codes, then the decoded table.
+    Record fitting: three square arrays of 4 bytes over all values of all columns.  Records: a few copies of 2-byte
+    codes, then the decoded table.
     """
-    k = len(names)
     values = sum(schema.shape(names))
     fitting = 3 * 4 * values * (values + 16)
-    rows = records * (8 * k + 24 * len(schema.columns))
-    return 100 * pair_cells(schema, names) + 20_000 * k * (k - 1) + fitting + rows
+    rows = records * (8 * len(names) + 24 * len(schema.columns))
+    return pair_tables_memory(schema, names) + fitting + rows
+
+
+def pair_tables_memory(schema: Schema, names: Sequence[str]) -> int:
+    """Bytes for the tables of all pairs of ``names``: answers, estimates and their variances.
+
+    About a dozen numbers of 8 bytes a cell, and 40 kB of small objects for each pair.
+    """
+    return 100 * pair_cells(schema, names) + 20_000 * len(names) * (len(names) - 1)
 
 
 def noise_on_total(requests: Sequence[Spend]) -> int:

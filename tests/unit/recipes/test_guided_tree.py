@@ -222,6 +222,17 @@ def test_public_labels_that_go_with_nothing_are_put_aside_and_the_plan_says_so()
     assert said[3].startswith("No public labels: attribute tables are asked first")
 
 
+def test_public_rows_are_many_or_few_by_all_there_are_not_by_those_a_model_is_grown_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 10^7 public rows 400,000 are taken, which are not few for that."""
+    monkeypatch.setattr(guided_tree, "GUIDED_TREE", replace(GUIDED_TREE, public_rows=140))
+    tariff = Tariff(SCHEMA.coding, Guarantee(relation="label-change", public_columns=GIVEN), "pure")
+    good = world(4000, 1)
+    said = [GuidedTree().remarks(tariff, Budget("1"), public_side(t, SECRET))[0] for t in (good, good[:140])]
+    assert said[0].startswith("The tree has") and said[1].startswith("Public rows with labels are few")
+
+
 def test_rare_cells_by_chance_are_no_link() -> None:
     """Many rare values and labels: a row where a hundredth is expected must not pass for association."""
     rng = np.random.default_rng(0)

@@ -62,7 +62,9 @@ def test_pairs_that_drown_in_noise_are_not_planned_for(measure: str) -> None:
     def spared(epsilon: str, rows: int) -> float:
         budget = budget_for(epsilon, "1e-6", "gdp") if measure == "gdp" else Budget(epsilon)
         recipe = TreeBlend()
-        return recipe.spared(recipe.requests(tariff, budget, public), public, rows) / recipe.seconds(public, rows)
+        found = recipe.spared(recipe.requests(tariff, budget, public), public, rows)
+        assert 0 <= found.memory < recipe.memory(public, rows) and (found.memory > 0) == (found.seconds > 0)
+        return found.seconds / recipe.seconds(public, rows)
 
     assert 0.9 < spared("1", 300) < 1
     assert spared("1", 1_000_000) == spared("3000", 300) == 0

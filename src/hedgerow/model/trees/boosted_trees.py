@@ -78,17 +78,20 @@ def fit_boosted_trees(
     return _filled(rows, labels, label_count, [tree for tree, _ in trees[:best]])
 
 
-def model_seconds(labels: int, attributes: int, public_rows: int, lines: int) -> float:
+def model_seconds(labels: int, attributes: int, public_rows: int, lines: int, values: int) -> float:
     """About how many CPU seconds a boosted model of ``labels`` and its corrections take; see bench/cost.py.
 
     For every tree a histogram of all labels for every attribute, a softmax and a step; for every line the steps of
     all trees, and then corrections of every label, some for each attribute's table.  Beyond sixteen, labels are
-    worked on several at once.
+    worked on several at once.  Every split of a tree is looked for among all ``values`` of all attributes that its
+    rows have.
     """
     many = min(labels, 16) + max(labels - 16, 0) / 2
     tree = 1.2e-9 * attributes * (many + 1) + 8e-9 * many
     line = GUIDED_TREE.boosting_rounds * (5e-9 + 6e-10 * many) + (60 + 20 * attributes) * 1.6e-9 * many
-    return GUIDED_TREE.boosting_rounds * public_rows * tree + lines * line
+    deepest = GUIDED_TREE.boosting_depth
+    tried = 1.6e-8 * (many + 1) * min(((1 << deepest) - 1) * values, deepest * attributes * public_rows)
+    return GUIDED_TREE.boosting_rounds * (public_rows * tree + tried) + lines * line
 
 
 def _filled(rows: Any, labels: Any, label_count: int, trees: Sequence[BinaryTree]) -> BoostedTrees:

@@ -1,6 +1,6 @@
 """Private columns for given public rows: a share of each label for each row, and draws from them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -12,12 +12,11 @@ from hedgerow.counting.kernel import compiled
 from hedgerow.errors import JobError
 from hedgerow.model.base import AbstractAttachment, Expected, row_ranges
 from hedgerow.model.constants import GUIDED_TREE
+from hedgerow.model.trees.given_rows import DrawLabels, sent_rows, with_columns
 from hedgerow.model.trees.label_counts import count_cells
-from hedgerow.public import BINNED, CodedTable, Column, Marginal, Schema, decode, violations
+from hedgerow.public import CodedTable, Marginal, Schema
 
 _GOLDEN = 0.6180339887498949
-DrawLabels = Callable[[npt.NDArray[Any]], Mapping[str, Any]]
-"""Gives rows, by their numbers, the codes of the private attributes."""
 
 
 @final
@@ -110,12 +109,18 @@ class RowShares(AbstractAttachment):
             object.__setattr__(self, "group_counts", count_groups(groups))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another machine is sent: of lines that rows share, those of its own rows and no more."""
-        if self.line is None:
-            return self.__dict__
-        used, line = np.unique(self.line, return_inverse=True)
-        groups = tuple(g[used] for g in self.groups)
-        return {**self.__dict__, "shares": self.shares[used], "groups": groups, "line": line.astype(np.int32)}
+        """What another machine is sent: of lines that rows share, those of its own rows; groups in few bytes."""
+        state, groups = dict(self.__dict__), self.groups
+        if self.line is not None:
+            used, line = np.unique(self.line, return_inverse=True)
+            groups = tuple(g[used] for g in groups)
+            state |= {"shares": self.shares[used], "line": line.astype(np.int32)}
+        least = (np.min_scalar_type(max(n - 1, 0)) for n in self.group_counts)
+        return state | {"groups": tuple((g.dtype, g.astype(k)) for g, k in zip(groups, least, strict=True))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        groups = tuple(numbers.astype(kind) for kind, numbers in state["groups"])
+        self.__dict__.update(state | {"groups": groups})
 
     def expected(self, question: Marginal) -> Expected:
         """The counts expected of the target's rows, flat, last column fastest."""
@@ -155,6 +160,11 @@ class RowShares(AbstractAttachment):
             found.append((replace(self, shares=self.shares[low:high], groups=groups, target=part), part))
         return found
 
+    def sent(self, target: CodedTable) -> tuple["RowShares", CodedTable]:
+        """Labels are drawn by shares and groups: nothing of the rows is looked at for them."""
+        part = sent_rows(target, self.schema, self.private)
+        return replace(self, target=part), part
+
     def attach_shard(
         self, target: CodedTable, rng: np.random.Generator, over: Any = None
     ) -> tuple[pl.DataFrame, Any]:
@@ -167,7 +177,7 @@ class RowShares(AbstractAttachment):
         tally = GroupTally.of(self.group_counts, self.shares.shape[1]) + over
         return with_columns(target, self.schema, self._labels(tally, rng), rng), tally
 
-    def _labels(self, tally: "GroupTally", rng: np.random.Generator) -> "DrawLabels":
+    def _labels(self, tally: "GroupTally", rng: np.random.Generator) -> DrawLabels:
         """Draws labels, the first time on top of what was drawn before; what is drawn again stands by itself."""
         tallies = [tally]
 
@@ -432,69 +442,3 @@ def _offer(offered: Any, cell_at: Any, cells: Any, off: Any, worth: Any, weighed
                 off[np.uint64(cell_at[r, t]) + old] -= 1
                 off[np.uint64(cell_at[r, t]) + new] += 1
             cells[r] = new
-
-
-def with_columns(
-    target: CodedTable,
-    schema: Schema,
-    draw_labels: DrawLabels,
-    rng: np.random.Generator,
-) -> pl.DataFrame:
-    """The target's rows with what ``draw_labels`` gives them; rows that break a rule are drawn again.
-
-    Every column of the schema, in its order.  A target's own value stays as it is when the schema allows it,
-    and otherwise becomes one of the cell it was counted in.
-    """
-    cells: Mapping[str, Any] = draw_labels(np.arange(target.rows))
-    given = [a for a in schema.attributes if a not in cells]
-    public = target.codes(given)
-    made = [p for a in cells for p in schema.coding.needs([a])]
-    made += [c.name for c in schema.columns if c.determined_by and set(c.determined_by) & set(made)]
-    made += [c.name for c in schema.columns if c.name not in target.frame.columns and c.name not in made]
-    kept = _kept(target, schema, [c.name for c in schema.columns if c.name not in made], rng)
-
-    def built(which: npt.NDArray[Any], codes: Mapping[str, Any]) -> pl.DataFrame:
-        every = {a: public[a][which] for a in given} | dict(codes)
-        fresh = decode(schema, every, rng, columns=made)
-        mine = kept if len(which) == len(kept) else kept[which]
-        return mine.with_columns(fresh.get_columns()).select([c.name for c in schema.columns])
-
-    frame = built(np.arange(target.rows), cells)
-    for _ in range(GUIDED_TREE.rule_redraws if schema.zeros or schema.rules else 0):
-        bad = np.flatnonzero(violations(schema, frame).to_numpy())
-        if not len(bad):
-            break
-        again = built(bad, draw_labels(bad))
-        place = np.arange(len(frame))
-        place[bad] = len(frame) + np.arange(len(bad))
-        frame = pl.concat([frame, again])[place]
-    return frame
-
-
-def _kept(target: CodedTable, schema: Schema, names: Sequence[str], rng: np.random.Generator) -> pl.DataFrame:
-    """The target's own columns, values outside the schema replaced by one of the cell they fall in.
-
-    A listed value that the target writes otherwise than the schema (1.0 for 1) is written as the schema does.
-    """
-    frame = target.frame.select(names)
-    for name in (n for n in names if target.departs(n) or _otherwise(schema.column(n), frame[n])):
-        column = schema.column(name)
-        if name not in schema.attributes and column.kind in BINNED:
-            continue
-        inside = decode(schema, {name: column.coded.encode(frame[name])}, rng, columns=[name])[name]
-        keep = np.zeros(len(frame), np.bool_)
-        if column.kind in BINNED and frame[name].dtype == inside.dtype:
-            number = column.coded.numbers(frame[name])
-            keep = (number >= column.cuts[0]) & (number < column.cuts[-1])
-        elif frame[name].dtype == inside.dtype:
-            keep = frame[name].cast(pl.String).is_in([t for t in column.cell_texts if t]).fill_null(False).to_numpy()
-        frame = frame.with_columns(frame[name].zip_with(pl.Series(keep), inside) if keep.any() else inside)
-    return frame
-
-
-def _otherwise(column: Column, given: pl.Series) -> bool:
-    """Whether a column has a type that no release has, or a listed value in another writing than the schema's."""
-    if given.dtype not in (pl.Int64, pl.Float64, pl.Date, pl.Boolean, pl.String):
-        return True
-    texts = given.unique().cast(pl.String).drop_nulls()
-    return column.kind not in BINNED and not texts.is_in([t for t in column.cell_texts if t]).all()

@@ -16,6 +16,7 @@ from hedgerow.model.constants import TREE_BLEND
 from hedgerow.model.records import Triple
 from hedgerow.model.tables import Floats, Key, Pair, drift_of
 from hedgerow.public import Budget, Laplace, Measure, Measurement, PublicData, Spend, Tariff, law_of
+from hedgerow.recipes.base import Spared, pair_tables_memory
 from hedgerow.recipes.blend.allocation import Price, moved, shares_by_gain, worth_of
 from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.bands import BandedPair, Banding
@@ -103,7 +104,11 @@ class TreeBlend(AbstractBlend):
         questions = [axes.question((i,)) for i in range(len(axes.names))]
         return (tariff.measure_all(questions, budget.total * share, weights=one_way_weights(axes)),)
 
-    def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> float:
+    def asking_memory(self, public: PublicData, rows: int) -> int:
+        """Without the tables of pairs: which of them are asked for is known by the noise of the first request."""
+        return self.memory(public, rows) - pair_tables_memory(public.schema, public.schema.attributes)
+
+    def spared(self, requests: Sequence[Spend], public: PublicData, rows: int) -> Spared:
         """What the pairs would take that are not asked for: by even halves of every column, at the noise to come.
 
         A pair of halves moves four cells by about 0.8 standard deviations of the noise each, which grows as the root
@@ -115,9 +120,11 @@ class TreeBlend(AbstractBlend):
         alone = law_of(asked.noise).variance / more**power  # of the noise of a pair if it were the only one
         many = ((self.bearable * (self.rows or rows) / 3.2) ** 2 / max(alone, 1e-12)) ** (1 / power)
         if pairs <= 3 * many:
-            return 0.0
+            return Spared()
         left = pairs - int(many)
-        return left * (super().seconds(public, rows) / pairs - 2e-4)  # each is looked at, if not asked for
+        held = pair_tables_memory(public.schema, public.schema.attributes) / pairs
+        # each is looked at, if not asked for
+        return Spared(left * (super().seconds(public, rows) / pairs - 2e-4), int(left * (held - 1000)))
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractModel:
         """Ask in up to three requests, and fit records to what came back."""

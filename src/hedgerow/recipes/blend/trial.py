@@ -28,7 +28,7 @@ from hedgerow.recipes.blend.axes import Axes
 from hedgerow.recipes.blend.public_prior import PublicPrior
 from hedgerow.recipes.blend.ranks import with_all_ranks
 
-LEAST = Fraction(1, 10_000)  # of the budget: with millions of rows a trial would cost next to nothing, but not nothing
+LEAST = Fraction(1, 10_000)  # of the budget: with millions of rows a trial costs next to nothing, but not nothing
 Sides = npt.NDArray[np.bool_]  # the cells of a pair that have more rows than without association
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.errors import NOTHING, JobError, Refused
+from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.row_shares import Lines
 from hedgerow.public import Budget, CodedTable, Guarantee, Marginal, PublicData, Schema, epsilon_of
 
@@ -177,6 +178,17 @@ def are_linked(
         if here - chance > least * np.sqrt(2 * max(chance, 1.0)):
             return True
     return False
+
+
+def tables_first(public: PublicData, private: Sequence[str]) -> bool:
+    """Whether attribute tables are asked first because public rows with labels are few, or there are none.
+
+    All that there are count, not only those that a model is grown on.
+    """
+    relative, target = public.relative, public.target
+    if relative is None or not set(public.schema.coding.needs(private)) <= set(relative.frame.columns):
+        return True
+    return target is not None and relative.rows * GUIDED_TREE.few_rows < target.rows
 
 
 def told_better(inputs: AttachInputs, noise: Sequence[float], part: float) -> bool:

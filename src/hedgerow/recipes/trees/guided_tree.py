@@ -54,6 +54,7 @@ from hedgerow.recipes.trees.attach import (
     is_ordered,
     one_hot,
     stacked,
+    tables_first,
     target_of,
     told_better,
 )
@@ -136,20 +137,22 @@ class GuidedTree(AbstractRecipe):
         return tuple(self.outcomes)
 
     def memory(self, public: PublicData, rows: int) -> int:
-        """The same as of others; of many target rows, those with equal codes share their labels' shares."""
-        rest = super().memory(public, rows)
-        if public.target is None or public.target.rows < GUIDED_TREE.shared_rows[0]:
+        """And labels by every given value; of many target rows, those with equal codes share their labels' shares."""
+        rest = super().memory(public, rows) + 300 * self.labels(public) * self.given_values(public)
+        if public.target is None:
             return rest
-        alike = public.target.rows - most_lines(public.target, self.columns)
-        return int(rest - 16 * self.labels(public) * alike)
+        lines = most_lines(public.target, self.columns)
+        grown = 50 * lines if tables_first(public, self.attached(public)) else 0  # the tree grows on target rows
+        return int(rest + self.labels(public) * (grown - 16 * (public.target.rows - lines)))
 
     def seconds(self, public: PublicData, rows: int) -> float:
         """Reading and writing rows, the public model, and corrections of lines."""
         target, known = public.target, 0 if public.relative is None else public.relative.rows
         lines, rows = (most_lines(target, self.columns), max(rows, target.rows)) if target is not None else (0, rows)
-        work = model_seconds(
-            self.labels(public), len(public.schema.attributes), min(known, GUIDED_TREE.public_rows), lines
-        )
+        known, names = min(known, GUIDED_TREE.public_rows), public.schema.attributes
+        work = model_seconds(self.labels(public), len(names), known, lines, self.given_values(public))
+        if tables_first(public, self.attached(public)):  # lines are corrected twice, and the tree grows on them
+            work += 1.7e-7 * lines * len(names) * (self.labels(public) + 1)
         return super().seconds(public, rows) + work
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
@@ -351,7 +354,7 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         told = len(labels) >= GUIDED_TREE.link_rows  # fewer rows could not show it
         if told and not are_linked(known, sizes, labels, label_count, GUIDED_TREE.least_link):
             aside = "unlinked"
-        elif len(labels) * GUIDED_TREE.few_rows < target.rows:
+        elif tables_first(public, found.private):
             few = known, labels
         labels = None if aside or few else labels
     places = None

@@ -10,7 +10,7 @@ import polars as pl
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.base import AbstractAttachment, Expected
 from hedgerow.model.constants import GUIDED_TREE
-from hedgerow.model.trees.row_shares import with_columns
+from hedgerow.model.trees.given_rows import with_columns
 from hedgerow.public import (
     CodedTable,
     Fact,

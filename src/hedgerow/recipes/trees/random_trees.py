@@ -16,6 +16,7 @@ from hedgerow.counting.plan import leaf_of
 from hedgerow.counting.relabel import TICKETS, LabelLaw, check_lines
 from hedgerow.errors import JobError, Refused, TableMismatch
 from hedgerow.model.base import AbstractAttachment, Expected, row_ranges
+from hedgerow.model.trees.given_rows import sent_rows, with_columns
 from hedgerow.model.trees.random_tree import (
     Combine,
     clip_to_shares,
@@ -25,7 +26,7 @@ from hedgerow.model.trees.random_tree import (
     number_reached,
     sketch_tree,
 )
-from hedgerow.model.trees.row_shares import draw_each, with_columns
+from hedgerow.model.trees.row_shares import draw_each
 from hedgerow.public import (
     Budget,
     CodedTable,
@@ -397,6 +398,14 @@ class Forest(AbstractAttachment):
         """Parts of the target: each row is drawn by itself, from leaves that are worked out once."""
         alone = replace(self, public=PublicData(self.public.schema), leaves=self._leaves)
         return [(alone, target.part(*rows)) for rows in row_ranges(target.rows, most)]
+
+    def sent(self, target: CodedTable) -> tuple["Forest", CodedTable]:
+        """Labels are drawn by the codes that trees look at."""
+        drawn, seen = list[str](), list[str]()
+        for step, _ in self.steps:
+            seen += [c for c in step.trees[0].columns if c not in drawn]
+            drawn += step.labels
+        return self, sent_rows(target, self.public.schema, drawn, seen)
 
     def _drawn(self, target: CodedTable, rng: np.random.Generator, rows: npt.NDArray[Any]) -> dict[str, Any]:
         cells: dict[str, Any] = {}
