@@ -36,6 +36,9 @@ _EVEN, _BODY = 100, 50
 _LARGEST = 2.0**51
 _SPIKE, _CROWDED, _TAIL = 0.05, 0.25, 1.5
 _LEAST_MULTIPLES, _LEAST_SHARE, _NEAR = 20, 0.02, 10
+_MEASURED, _ALIKE = 5, 0.6
+"""Numbers that are all multiples of 5 or more are measured to that step. How much the ranks of neighbours' counts go
+together (correlation): .93 and .83 of scores in reading and mathematics, .03 of schools, -.33 of countries."""
 _LADDER = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), Fraction(7))
 _MARKS = frozenset([1, 7, 8, 9, 97, 98, 99, 997, 998, 999, 9998, 9999, 99999, 999999])
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -250,9 +253,22 @@ def _look_like_codes(values: Floats, counts: Counts) -> bool:
     step = int(np.gcd.reduce(np.diff(values).astype(np.int64)))
     if (values[-1] - values[0]) / step < 1.5 * len(values):
         return False
+    if step >= _MEASURED or _changes_slowly(counts):
+        return False
     inside, often = values[5:-2], counts[5:-2] >= 0.03 * counts.sum()
     sparse = inside[-1] - inside[0] > 3 * len(inside)
     return bool(sparse and (often & (inside % 100 != 0)).any())
+
+
+def _changes_slowly(counts: Counts) -> bool:
+    """Whether neighbours are seen alike often, as scores are: how often a code is says nothing of the next one.
+
+    >>> scores = np.rint(300 * np.exp(-np.linspace(-2.5, 2.5, 38) ** 2 / 2)).astype(int)
+    >>> _changes_slowly(scores), _changes_slowly(np.random.default_rng(1).permutation(scores))
+    (True, False)
+    """
+    rank = pl.Series(counts).rank().to_numpy()
+    return bool(rank[1:].std() and rank[:-1].std() and np.corrcoef(rank[1:], rank[:-1])[0, 1] > _ALIKE)
 
 
 def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *, whole: bool) -> Sketch:
@@ -262,7 +278,8 @@ def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *
     remarks = []
     if binning.decode == "public":
         remarks.append('decode = "public" writes back the very values of the public table.')
-    if is_year := whole and names.says(profile.name, names.YEAR) and profile.distinct < ONE_BY_ONE:
+    one_by_one = whole and profile.distinct < ONE_BY_ONE
+    if is_year := one_by_one and names.is_year(profile.name, profile.low, profile.high):
         remarks.append(
             "CHECK: does the confidential table have other years? They would be taken as missing: raise high."
         )
