@@ -125,8 +125,10 @@ class PreparedJob:
                 "Add [public] table = '...' (in Python: public=Public(...)), or write them out in the schema.\n"
                 "Nothing was read or spent."
             )
-        source = self._public_rows(self.job.public)
-        return placed(written.completed(source, open_public(self.job.rows_of(target)).columns if target else ()))
+        self._public_rows(self.job.public)  # which refuses a line whose count is none
+        lines = open_public(self.job.rows_of(self.job.public))
+        given = open_public(self.job.rows_of(target)).columns if target else ()
+        return placed(written.completed(lines, given, self.job.public.count))
 
     def _public_rows(self, part: Public) -> Source:
         return expanded_public(open_public(self.job.rows_of(part)), part.count)

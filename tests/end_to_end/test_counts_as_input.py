@@ -1,6 +1,7 @@
 """A table of counts as input, from the command line: planned, rehearsed, run, verified, sampled, compared."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from hedgerow.cli.main import app
 from hedgerow.errors import HedgerowError, JobError, TableMismatch
 from hedgerow.job.tables import Confidential, Public
 from hedgerow.pipeline import PreparedJob
-from hedgerow.public import Schema, expanded, open_source
+from hedgerow.public import CodedTable, Schema, expanded, looks_aggregated, open_source
+from hedgerow.public.schema import Bins
 from hedgerow.steward.exact import exact_table
 
 SCHEMA = """
@@ -198,9 +200,52 @@ def test_a_schema_is_drafted_and_tables_are_compared_by_record(tmp_path: Path) -
     rows = table().select(pl.exclude("n").repeat_by("n").explode())
     rows.write_csv(tmp_path / "rows.csv")
     only = ("--schema", out, "--json", "--only", "one-way")
-    near, far = (
-        json.loads(call("compare", tmp_path / "public.csv", tmp_path / "rows.csv", *only, *more)[1])
-        for more in (("--count", "n"), ())
-    )
-    assert near != far
+    words = list(map(str, ("compare", tmp_path / "public.csv", tmp_path / "rows.csv", *only)))
+    near, far = (CliRunner().invoke(app, [*words, *more]) for more in (("--count", "n"), ()))
+    assert json.loads(near.stdout) != json.loads(far.stdout)
+    assert "if it stands for n of them, add --count n." in far.stderr
+    assert "table of counts" not in near.stderr
     assert call("compare", tmp_path / "rows.csv", tmp_path / "rows.csv", *only)[0] == 0
+
+
+def test_lines_are_read_once_and_give_what_their_records_would(tmp_path: Path) -> None:
+    """The schema's public values, codes and frames are those of the table written out, for a file of lines."""
+    rng = np.random.default_rng(3)
+    lines = pl.DataFrame(
+        {
+            "day": rng.choice(["2001-02-03", "2001-03-09", "2002-01-01", ""], 300),
+            "pay": rng.integers(0, 100, 300) / 4,
+            "sex": rng.choice(["F", "M", "?"], 300),
+            "n": rng.integers(0, 5, 300),
+        }
+    )
+    lines.write_csv(tmp_path / "lines.csv")
+    rows = lines.select(pl.exclude("n").repeat_by("n").explode())
+    rows.write_csv(tmp_path / "rows.csv")
+    schema = Schema.draft(rows)
+    by_line = schema.completed(open_source(tmp_path / "lines.csv"), (), "n")
+    assert by_line == schema.completed(open_source(tmp_path / "rows.csv"))
+    assert any(c.public_values for c in by_line.columns)
+    one, other = (
+        CodedTable.read(str(tmp_path / name), by_line, count=count, outside=0.9)
+        for name, count in (("lines.csv", "n"), ("rows.csv", ""))
+    )
+    assert one.frame.equals(other.frame) and one.fit.columns == other.fit.columns
+    assert all(np.array_equal(one.codes([c])[c], other.codes([c])[c]) for c in ("day", "pay", "sex"))
+    wishful = replace(
+        schema, columns=tuple(replace(c, bins=Bins(quantiles=3)) if c.name == "pay" else c for c in schema.columns)
+    )
+    assert wishful.completed(open_source(tmp_path / "lines.csv"), (), "n") == wishful.completed(open_source(rows))
+
+
+def test_records_with_many_columns_or_measured_ones_are_not_taken_for_cells() -> None:
+    """Of such records no two are alike either; births by state and day are cells."""
+    people = pl.DataFrame({"age": range(20, 120), "sex": ["F", "M"] * 50, "num": [1, 2, 3, 4] * 25})
+    wide = people.with_columns(pl.lit(i).alias(f"answer{i}") for i in range(12))
+    measured = people.with_columns(pl.col("age") + 0.5)
+    assert looks_aggregated(open_source(people)) == "num"
+    assert looks_aggregated(open_source(wide)) == looks_aggregated(open_source(measured)) == ""
+    births = pl.DataFrame(
+        {"state": ["AK", "AL"] * 2, "wday": ["Mon"] * 2 + ["Tue"] * 2, "births": [14, 174, 20, 180]}
+    )
+    assert looks_aggregated(open_source(births)) == "births"

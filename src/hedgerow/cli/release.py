@@ -238,6 +238,7 @@ def compare(
     with show.progress() as watch:
         watch("reading the tables")
         first, copies = _read(a, asked, schema, count)
+        counted = "" if count else _counted(a)
         found = compared(first, copies, rng=np.random.default_rng(seed), metrics=metrics, watch=watch)
         other = None
         if beside:
@@ -249,6 +250,12 @@ def compare(
             csv.mkdir(parents=True, exist_ok=True)
             for name, table in found.csv_files().items():
                 write_page(csv / name, table)
+    if counted:
+        show.echo(
+            f"Is {Path(a).name} a table of counts? No two of its lines are alike but for {counted}. Each line was "
+            f"taken for one record; if it stands for {counted} of them, add --count {counted}.",
+            err=True,
+        )
     if as_json:
         also = {"beside": other.to_json()} if other else {}
         show.echo(json.dumps(found.to_json() | also, indent=2))
@@ -297,6 +304,13 @@ def _read(a: str, b: "list[Copy]", given: Path | None, count: str = "") -> "tupl
     schema = resolved_on(schema, source)
     table = CodedTable.read(rows, schema, "target", count)
     return table, [replace(CodedTable.read(t, schema, role="target"), name=n) for n, t in copies]
+
+
+def _counted(a: str) -> str:
+    """The column by which table A looks like one of counts; of a table on a server nothing is asked."""
+    from hedgerow.public import is_address, looks_aggregated, open_public
+
+    return "" if is_address(a) else looks_aggregated(open_public(a))
 
 
 def _private(b: "list[Copy]") -> tuple[str, ...]:

@@ -26,10 +26,12 @@ MOST = 50_000_000
 """Records that are written out."""
 _NAMES = re.compile(
     r"(n|num|number)?[_ .]?(of)?[_ .]?(n|counts?|cnt|freq|frequency|num|number|totals?|records?|rows|people|persons"
-    r"|population|pop|head_?count|employees|employment|households|cases|obs|observations)([_ .]count)?",
+    r"|population|pop|head_?count|employees|employment|households|cases|obs|observations|births|deaths|arrests|murders"
+    r"|accidents|incidents|passengers|students|pupils|enrol?lments?|admissions|victims|survivors)([_ .]count)?",
     re.IGNORECASE,
 )
 """What a column of counts is called."""
+_MOST_CELL_COLUMNS = 12
 
 
 def expanded(source: Source, count: str) -> Source:
@@ -77,7 +79,8 @@ def expanded_public(source: Source, count: str) -> Source:
 def looks_aggregated(source: Source) -> str:
     """The column that seems to count records; empty when there is none. For public tables: it reads their rows.
 
-    Its name says so, it holds whole numbers of which some are above 1, and no two lines agree in all other columns.
+    Its name says so, it holds whole numbers of which some are above 1, and no two lines agree in the other columns
+    that hold no fractions, a dozen at most: of records with many columns or with measured ones no two agree either.
     """
     named = [c for c in source.columns if _NAMES.fullmatch(c.strip())]
     if not named or len(source.columns) < 2:
@@ -86,9 +89,17 @@ def looks_aggregated(source: Source) -> str:
     for name in named:
         number = as_text(table[name]).cast(pl.Float64, strict=False)
         whole = bool((number.fill_null(-1) >= 0).all()) and bool((number == number.floor()).all())
-        if whole and table.height > 1 and (number > 1).any() and table.drop(name).is_unique().all():
+        if not (whole and table.height > 1 and (number > 1).any()):
+            continue
+        cells = [c for c in table.columns if c != name and not _has_fractions(table[c])]
+        if 0 < len(cells) <= _MOST_CELL_COLUMNS and table.select(cells).is_unique().all():
             return name
     return ""
+
+
+def _has_fractions(series: pl.Series) -> bool:
+    number = as_text(series).cast(pl.Float64, strict=False)
+    return bool((number != number.floor()).any())
 
 
 def ask_for_counts(public: Source, count: str, confidential: str) -> list[str]:

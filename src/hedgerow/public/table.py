@@ -20,7 +20,7 @@ import polars as pl
 
 from hedgerow.errors import NOTHING, JobError, TableMismatch
 from hedgerow.public.aggregates import expanded_public
-from hedgerow.public.coding import Codes, as_text
+from hedgerow.public.coding import Codes, as_text, records
 from hedgerow.public.files import Source
 from hedgerow.public.formula import Formula
 from hedgerow.public.frames import open_public
@@ -83,17 +83,25 @@ class CodedTable:
         Raises:
             TableMismatch: the table lacks columns, or it has no rows, or too many stand outside the schema.
         """
-        source, described = expanded_public(open_public(table), count), {c.name: c for c in schema.columns}
+        lines = open_public(table)
+        source, described = expanded_public(lines, count), {c.name: c for c in schema.columns}
         wanted = list(source.columns) if role in ("target", "relative") else list(described)
         called = "public" if role == "relative" else role
         if lacking := [n for n in wanted if n not in source.columns]:
             raise TableMismatch(_lacking(source, called, lacking))
-        if not (batches := list(source.batches(wanted))):
+        by_lines = bool(count) and isinstance(table, str | Path) and not (role == "public" and schema.unresolved)
+        read = lines.batches([*wanted, count]) if by_lines else source.batches(wanted)
+        frame = pl.concat(batches, how="vertical_relaxed") if (batches := list(read)) else pl.DataFrame()
+        many = records(frame[count]) if by_lines and batches else np.ones(frame.height, np.int64)
+        if not many.any():
             raise TableMismatch(f"The {called} table {source.name} has no rows. Give another table.\n{NOTHING}")
-        frame = pl.concat(batches, how="vertical_relaxed")
+        if by_lines:  # values are read once a line, and records take them from there
+            frame, many = frame.filter(pl.Series(many > 0)).drop(count), many[many > 0]
         typed = frame.with_columns(typed_as(described[n], frame[n]) for n in wanted if n in described)
         settled = schema.resolved(frame) if role == "public" else schema
-        made = cls(settled, typed, source.name, _fingerprint(table, typed))
+        made = cls(settled, typed, source.name)
+        made = made.take(np.repeat(np.arange(len(many)), many)) if by_lines else made
+        made = replace(made, sha256=_fingerprint(table, made.frame))
         if outside is not None:
             replace(made.fit, limit=outside, target=True).refuse(called)  # what it lacks was looked at above
         return made

@@ -255,6 +255,23 @@ def parts_of(
     return Parts(counted, public, truth, scale)
 
 
+def _some(
+    table: CodedTable, person: pl.Series | None, rows: int, rng: np.random.Generator
+) -> tuple[CodedTable, pl.Series | None]:
+    """About ``rows`` of the table, drawn evenly, people kept together, and whose each is; all where it has no more.
+
+    Parts that drift apart are to be parts of one table: of many times more rows they would be its two far ends.
+    """
+    if table.rows <= rows:
+        return table, person
+    if person is None:
+        return table.take(np.sort(rng.choice(table.rows, rows, replace=False))), None
+    who = _persons(person)
+    lot = rng.permutation(int(who.max()) + 1)[who]
+    kept = np.flatnonzero(lot <= np.partition(lot, rows - 1)[rows - 1])
+    return table.take(kept), person[kept]
+
+
 def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) -> Parts:
     """Two parts of the public table: as many rows as are assumed, half of all and ``MOST`` at most; and others.
 
@@ -270,7 +287,7 @@ def split(stand_in: StandIn, rng: np.random.Generator, *, halved: bool = False) 
             who = pl.Series(tariff.guarantee.person, np.arange(made.rows) // _RECORDS)
             made = replace(made, frame=made.frame.with_columns(who))
         return parts_of(made, None, known, tariff.guarantee, scale, people_facts(tariff.coding), time)
-    table, person = stand_in.table, stand_in.person
+    table, person = _some(stand_in.table, stand_in.person, sum(stand_in.sizes), rng)
     apart = stand_in.drift * drift_score(table, rng) if stand_in.drift else None
     ours, theirs = split_rows(table.rows, stand_in.sizes, person, rng, halved=halved, log_odds=apart)
     public = replace(stand_in.public, relative=table.take(theirs), target=None, assumed_rows=stand_in.rows)

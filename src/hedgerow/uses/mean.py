@@ -25,7 +25,9 @@ class AbstractNumberUse(AbstractColumnUse):
         if column.kind not in _NUMBERS or (column.kind == "ordered" and column.type != "integer"):
             raise JobError(
                 f"The use {self.name!r} wants the {self.kind} of {self.of!r}, which is {column.kind}, not a number.\n"
-                f"Ask for a rate of its values, or a table. {NOTHING}"
+                "Ask for a rate of its values, or a table; or, if its values measure something, make it a number in\n"
+                'the schema: kind = "integer" (or "real") with bins = { low = ..., high = ..., width = ... }.\n'
+                f"{NOTHING}"
             )
 
     def figures(self, table: CodedTable) -> Quantity:

@@ -100,3 +100,15 @@ def test_a_range_alone_gives_bins_that_hold_it(low: int, length: int, whole: boo
     found = bins_between(low, low + length, whole=whole)
     edges = edges_of(found.bins, whole=whole)
     assert edges[0] <= low and low + length <= edges[-1] and found.cells <= 160
+
+
+def test_the_outermost_bins_of_a_long_tail_hold_some_rows() -> None:
+    """Noise makes rows in every bin: far out, bins with a row or none would have the column's mean to themselves."""
+    rng = np.random.default_rng(6)
+    lengths = np.sort(
+        np.concatenate([np.rint(rng.normal(90, 15, 9_000)), [300, 310, 400, 450, 480, 800, 2500, 5220]])
+    )
+    values, counts = np.unique(lengths, return_counts=True)
+    edges = bins_from(values, counts, whole=True).bins.edges
+    assert edges is not None and float(edges[-1]) >= 5220  # type: ignore[arg-type]
+    assert np.sum(lengths >= float(edges[-2])) >= 5  # type: ignore[arg-type]

@@ -240,3 +240,73 @@ def test_a_time_stamp_that_many_rows_share_is_among_the_dates(tmp_path: Path) ->
     found = column(table, tmp_path, "left")
     assert found.kind == "date" and not any("swapped" in r for r in found.remarks)
     assert fits(drafted(table, tmp_path), table)[1]["left"].outside == 0
+
+
+def test_scores_and_weights_are_numbers_though_some_are_frequent(tmp_path: Path) -> None:
+    """Scores lie at uneven numbers; how often a code is says nothing of the next, how often a score is does."""
+    rng = np.random.default_rng(4)
+    places = np.unique(np.rint(300 + 300 * np.sin(np.linspace(-1.4, 1.4, 38)) + np.arange(38)))
+    scores = rng.choice(places, 4_000, p=(p := np.exp(-(np.linspace(-2, 2, len(places)) ** 2))) / p.sum())
+    codes = rng.choice(places, 4_000, p=rng.permutation(p) / p.sum())
+    grams = 50 * np.rint(rng.normal(84, 16, 4_000)) + 25 * (rng.random(4_000) < 0.05)
+    table = pl.DataFrame({"mathk": scores, "body mass": grams, "s003": codes}).cast(pl.Int64)
+    assert column(table, tmp_path, "mathk").kind == column(table, tmp_path, "body mass").kind == "integer"
+    assert column(table, tmp_path, "s003").kind == "categorical"
+
+
+def test_whole_numbers_among_years_are_years_whatever_the_column_is_called(tmp_path: Path) -> None:
+    """A year after all public ones would be published as the last of them."""
+    table = pl.DataFrame({"s020": [*range(1981, 2005)] * 5, "iyear": [*range(70, 94)] * 5, "mass": [*range(24)] * 5})
+    assert column(table, tmp_path, "s020").beyond == column(table, tmp_path, "iyear").beyond == "unknown"
+    assert column(table, tmp_path, "s020").check and "other years" in column(table, tmp_path, "s020").remarks[0]
+    assert column(table, tmp_path, "mass").beyond == "outer"
+
+
+def test_a_person_with_very_many_rows_is_still_a_person(tmp_path: Path) -> None:
+    """2,000 people with 30 rows each: an id is left out, and the draft says what most people have."""
+    rows = np.concatenate([np.repeat(np.arange(2_000), 30), np.full(300, 7)])
+    table = pl.DataFrame({"id": rows * 3, "test": rng_values(len(rows))})
+    why = left_out(table, tmp_path, "id")
+    assert why.left_out == "identifier"
+    assert "up to 330 rows here; 95 in 100 have at most 30" in why.notes[0]
+    plots = pl.DataFrame({"plot_id": rows % 24, "test": rng_values(len(rows))})
+    assert column(plots, tmp_path, "plot_id").kind == "integer"
+
+
+def rng_values(n: int) -> list[str]:
+    return [str(v) for v in np.random.default_rng(1).choice(["a", "b", "c"], n)]
+
+
+def test_remarks_of_which_a_few_are_frequent_are_free_text(tmp_path: Path) -> None:
+    """Neither a long list, of which some labels have 7 % of the rows, nor a short one of sentences is a category."""
+    rng = np.random.default_rng(2)
+    remarks = [f"bird no. {i} was seen on the runway {rng.integers(9)}" for i in range(1_400)]
+    remarks += ["NO DAMAGE"] * 60 + ["the engine was not damaged"] * 45
+    notes = [f"sample {i} was lost on the way" for i in range(5)] + ["not enough blood for it"] * 12
+    industries = [f"Manufacturing of goods, kind {i}" for i in range(20) for _ in range(7)] + [
+        "Arts and much more besides"
+    ]
+    birds = pl.DataFrame({"remarks": remarks}).with_columns(
+        sky=pl.Series(["clear", "cloud"]).sample(1_505, with_replacement=True, seed=1)
+    )
+    assert left_out(birds, tmp_path, "remarks").left_out == "free text"
+    table = pl.DataFrame({"notes": [*notes, *[None] * 50], "sex": ["F"] * 30 + ["M"] * 37})
+    assert "in sentences" in left_out(table, tmp_path, "notes").notes[0]
+    assert len(column(pl.DataFrame({"trade": industries}), tmp_path, "trade").values) == 21
+
+
+def test_times_of_the_day_are_counted_by_their_hour(tmp_path: Path) -> None:
+    """All 24 hours are there, whichever the public table shows."""
+    rng = np.random.default_rng(3)
+    times = [f"{h:02d}:{m:02d}:{s:02d}" for h, m, s in rng.integers([9, 0, 0], [23, 60, 60], (3_000, 3))]
+    drawn = drafted(pl.DataFrame({"time": times}), tmp_path)
+    schema, found = fits(drawn, pl.DataFrame({"time": ["00:10:00", "11:38:36", "23:59:59"]}))
+    assert found["time"].outside == 0 and schema.size(("time",)) == 25
+    assert schema.coding.encode(pl.DataFrame({"time": ["11:38:36"]}), ["time"])["time"].tolist() == [11]
+
+
+def test_a_column_with_a_handful_of_values_asks_for_a_look(tmp_path: Path) -> None:
+    """Two numbers among 400 rows say little of what a later table has."""
+    table = pl.DataFrame({"share": [11.03, 11.57, *[None] * 398], "x": range(400)})
+    assert "only 2 of 400 rows have a value" in " ".join(column(table, tmp_path, "share").remarks)
+    assert column(table, tmp_path, "share").check

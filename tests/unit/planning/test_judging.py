@@ -190,7 +190,7 @@ def test_groups_are_called_by_their_labels() -> None:
 @pytest.mark.parametrize(
     ("use", "word"),
     [
-        (replace(MEAN, of="sex"), "not a number"),
+        (replace(MEAN, of="sex"), "make it a number in"),
         (replace(UNION, of="sex", values=("X",)), "does not list"),
         (replace(UNION, of="pay", values=("5",)), "does not list"),
         (replace(MEAN, by=("height",)), "height"),

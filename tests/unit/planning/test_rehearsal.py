@@ -263,6 +263,21 @@ def test_the_two_parts_of_a_drifting_rehearsal_differ_by_more_than_chance() -> N
     assert apart(0.5) > 4 * chance
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_the_parts_of_a_huge_table_are_parts_of_it_and_not_its_far_end(
+    monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """Together they are like the table, people kept together; drifted apart they are from each other."""
+    monkeypatch.setattr(stand_in, "MOST", 300)
+    person, found = pl.Series(np.arange(12_000) % 6_000).cast(pl.String) if named else None, []
+    for seed in range(12):
+        parts = split(a_stand_in(12_000, person=person), np.random.default_rng(seed))
+        both = np.concatenate([t.frame["sex"].to_numpy() == "F" for t in (parts.truth, parts.relative)])
+        assert len(both) == 600
+        found.append(abs(float(np.mean(both)) - 0.5))
+    assert np.mean(found) < 0.04, "chance makes .016; the far end of a table of 20 times as many rows has about .1"
+
+
 def test_a_forecast_says_what_it_takes_for_granted_of_drift() -> None:
     for drift, word in ((0.5, "drifted apart as past tables had"), (0.0, "is left out")):
         found = made(replace(a_stand_in(uses=USES[:1]), drift=drift), runs=2, epsilons=[Fraction(1)])

@@ -20,6 +20,7 @@ determined ones filled in.  A value always has the code it came from, and so sta
     ([(12, 'married'), (40, 'married')], [True, False])
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from graphlib import TopologicalSorter
 from typing import Any
@@ -36,6 +37,7 @@ from hedgerow.public.schema.structure import Condition
 
 AnyCodes = npt.NDArray[np.integer[Any]]
 Places = npt.NDArray[np.int64]
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 
 
 def column_codes(schema: Schema, codes: Mapping[str, AnyCodes]) -> dict[str, Places]:
@@ -185,6 +187,8 @@ def _series(column: Column, codes: Places, numbers: Floats | None) -> pl.Series:
     if numbers is None:
         plain = not column.yes and all(t in ("true", "false", None) for t in beyond)
         texts = pl.Series(column.name, beyond, pl.String)
+        if all(t is None or _WHOLE.fullmatch(t) for t in beyond):  # 0 and 1 stay numbers, as a list of codes does
+            texts = texts.cast(pl.Int64)
         return (texts.replace_strict({"true": True, "false": False}, default=None) if plain else texts).gather(codes)
     return _number_series(column, codes, numbers, beyond)
 

@@ -10,12 +10,15 @@ from dataclasses import replace
 from math import ceil
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import TableMismatch
 from hedgerow.public.schema.bins import Bins, Edge, Floats, as_date
 from hedgerow.public.schema.column import MOST_OUTSIDE, Column
 from hedgerow.public.schema.structure import Declaration, Join
+
+Counts = npt.NDArray[np.int64]
 
 DRAWS_PER_BIN = 100
 """How many public values of a bin are kept at most: evenly spaced in rank."""
@@ -46,15 +49,17 @@ def resolve(parts: Declaration, public: pl.DataFrame) -> Declaration:
     return Declaration(tuple(columns.values()), joined, parts.zeros, parts.rules, parts.title, parts.source)
 
 
-def with_public_values(parts: Declaration, public: pl.DataFrame, given: Collection[str]) -> Declaration:
+def with_public_values(
+    parts: Declaration, public: pl.DataFrame, given: Collection[str], many: Counts | None = None
+) -> Declaration:
     """The same; within bins, public values for columns of the public table of which nothing else is said.
 
-    Not for those ``given`` row by row, whose values stand.
+    Not for those ``given`` row by row, whose values stand.  ``many`` says for how many records each line stands.
     """
     wanting = [c for c in parts.columns if c.wants_values and c.name in public.columns and c.name not in given]
     most = MOST_DRAWS // max(sum(c.bin_count for c in wanting), 1)
     most = min(max(most, FEWEST_DRAWS_PER_BIN), DRAWS_PER_BIN)
-    found = {c.name: _with_values(c, public[c.name], LEAST_DRAWS, most) for c in wanting}
+    found = {c.name: _with_values(c, public[c.name], LEAST_DRAWS, most, many) for c in wanting}
     some = {n: replace(c, decode="public") for n, c in found.items() if any(c.public_values or ())}
     return replace(parts, columns=tuple(some.get(c.name, c) for c in parts.columns))
 
@@ -72,12 +77,16 @@ def _must_have(parts: Declaration, public: pl.DataFrame) -> None:
         )
 
 
-def _numbers(c: Column, series: pl.Series) -> Floats:
-    """The numbers of a public column, sorted, without those that have a code of their own."""
+def _numbers(c: Column, series: pl.Series, many: Counts | None = None) -> Floats:
+    """The numbers of a public column, sorted, each as often as ``many`` says, but for those with codes."""
     probe = replace(c, bins=Bins(edges=(as_date(0), as_date(1)) if c.kind == "date" else (0, 1)))
     number = probe.coded.numbers(series)
-    number = number[np.isfinite(number) & ~np.isin(number, probe.bin_values.avoid)]
-    return np.sort(np.floor(number) if c.kind == "integer" else number)
+    usual = np.isfinite(number) & ~np.isin(number, probe.bin_values.avoid)
+    number = np.floor(number[usual]) if c.kind == "integer" else number[usual]
+    if many is None:
+        return np.sort(number)
+    order = np.argsort(number, kind="stable")
+    return np.repeat(number[order], many[usual][order])
 
 
 def _with_edges(c: Column, series: pl.Series) -> Column:
@@ -131,9 +140,11 @@ def _rounded_up(share: float) -> float:
     return min(ceil(share * 100) / 100, 1.0)
 
 
-def _with_values(c: Column, series: pl.Series, least: int = 1, most: int = DRAWS_PER_BIN) -> Column:
+def _with_values(
+    c: Column, series: pl.Series, least: int = 1, most: int = DRAWS_PER_BIN, many: Counts | None = None
+) -> Column:
     """Public values of every bin, at most so many, evenly spaced in rank; none where there are too few."""
-    number = _numbers(c, series)
+    number = _numbers(c, series, many)
     starts = np.searchsorted(number, c.cuts)
     have = np.diff(starts)
     keep = np.where(have < least, 0, np.minimum(have, most))

@@ -27,7 +27,8 @@ import numpy as np
 import polars as pl
 
 from hedgerow.errors import NOTHING, JobError, SchemaError, TableMismatch
-from hedgerow.public.coding import Coding
+from hedgerow.public.aggregates import expanded
+from hedgerow.public.coding import Coding, records
 from hedgerow.public.files import Source
 from hedgerow.public.frames import open_public
 from hedgerow.public.schema import file as schema_file
@@ -150,18 +151,22 @@ class Schema(Declaration):
         """The same schema with all that it takes from the public table written out."""
         return self if self.is_resolved else Schema._of(resolve.resolve(self, public))
 
-    def completed(self, public: Source, given: Collection[str] = ()) -> "Schema":
+    def completed(self, public: Source, given: Collection[str] = (), count: str = "") -> "Schema":
         """The schema as a job with this PUBLIC table uses it: resolved, with public values to pick within bins.
 
-        But for the columns ``given`` row by row, and those that say how their values are picked.
+        But for the columns ``given`` row by row, and those that say how their values are picked.  ``count`` names the
+        column that says how many records a line stands for; lines are written out only where a wish needs records.
         """
+        if count and self.unresolved:
+            return self.completed(expanded(public, count), given)
         wanting = [c for c in self.columns if c.decode is None and c.bins is not None and c.name not in given]
         wanted = self.columns if self.unresolved else wanting
         names = [c.name for c in wanted if c.name in public.columns]
-        if not (batches := list(public.batches(names)) if names else []):
+        if not (batches := list(public.batches([*names, *([count] if count else [])])) if names else []):
             return self if self.is_resolved else self.resolved(pl.DataFrame())
         frame = pl.concat(batches, how="vertical_relaxed")
-        return replace(self, **vars(resolve.with_public_values(self.resolved(frame), frame, given)))
+        many = records(frame[count]) if count else None
+        return replace(self, **vars(resolve.with_public_values(self.resolved(frame), frame, given, many)))
 
     def referring(self, public: Source, names: Sequence[str], terms: Sequence[str] = ()) -> "Schema":
         """The same schema; the reference of each of ``names`` is its most frequent listed value in a PUBLIC table.

@@ -24,6 +24,7 @@ from hedgerow.public.pieces import file_hash
 from hedgerow.public.schema.column import BINNED, LISTED, Column
 from hedgerow.public.schema.drafting.codebook import CodeBook, CodeBookEntry, from_labels, read_codebook, unknown
 from hedgerow.public.schema.drafting.kinds import guess, name_of_people, sketch_entry, with_table
+from hedgerow.public.schema.drafting.lists import MOST_LABELS
 from hedgerow.public.schema.drafting.profile import TableProfile, read_profile
 from hedgerow.public.schema.drafting.relations import (
     Exclusion,
@@ -132,7 +133,11 @@ def _without_people(draft: Draft, table: TableProfile) -> Draft:
     columns: list[Sketch | Reason] = []
     for column in draft.columns:
         seen = profiles[column.name]
-        if isinstance(column, Sketch) and column.kind == "integer" and seen.distinct > seen.known / 20:
+        if (
+            isinstance(column, Sketch)
+            and column.kind == "integer"
+            and seen.distinct > min(seen.known / 20, MOST_LABELS)
+        ):
             steady = steady_within(_ranks(table.head[column.name]), lists)
             if len(steady) > 1:
                 column = name_of_people(seen, f"{', '.join(steady[:4])} never change within it, as in a person")

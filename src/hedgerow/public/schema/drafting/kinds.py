@@ -39,6 +39,11 @@ _AMOUNT = re.compile(r"-?[$€£]?-?\d{1,3}(,\d{3})+(\.\d+)?|-?[$€£]-?\d+(\.\
 """A number with commas, a currency sign, or both."""
 
 
+_KEYS = 50
+"""A column named `id` and nothing else names people or records from so many values on, however many rows each has."""
+_FEW_KNOWN, _HOURS = 10, 24
+
+
 def guess(profile: Profile) -> Sketch | Reason:
     """A sketch of one column, or the reason why it is left out."""
     if profile.stored == "nested":
@@ -57,6 +62,10 @@ def guess(profile: Profile) -> Sketch | Reason:
     gaps = profile.blank + profile.known - known.known
     said = f"Missing in {_share(gaps, profile.rows)} of the rows." if gaps else ""
     out = replace(out, missing=out.missing or gaps > 0, missing_values=tuple(sorted(marks)), gaps=said)
+    if gaps and known.known < _FEW_KNOWN:
+        out = _doubted(
+            out, f"CHECK: only {known.known} of {profile.rows:,} rows have a value, too few to see others in."
+        )
     return with_unknown(out)
 
 
@@ -70,6 +79,8 @@ def _guess_known(profile: Profile) -> Sketch | Reason:
         return pair
     if (number := sketch_amount(profile)) is not None:
         return number
+    if (hours := _hours(profile)) is not None:
+        return hours
     listed = sketch_list(profile)
     if not any(_AMOUNT.fullmatch(v) for v in values[:MOST_LABELS]):
         return listed
@@ -92,6 +103,19 @@ def _dates(profile: Profile) -> Sketch | None:
     return _doubted(sketch, "CHECK: day and month could be swapped: set format.") if written[1] else sketch
 
 
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?")
+
+
+def _hours(profile: Profile) -> Sketch | None:
+    """Times of the day by their hour, all 24, where there are more times than hours; None when they are no times."""
+    if profile.distinct <= _HOURS or not all(_TIME.fullmatch(v) for v in profile.values):
+        return None
+    said = f"{profile.distinct:,} times of the day, by their hour: minutes are neither counted nor published."
+    return Sketch(
+        profile.name, "categorical", values=tuple(f"{h:02d}" for h in range(_HOURS)), prefix=2, remarks=(said,)
+    )
+
+
 def _doubted(sketch: Sketch, doubt: str) -> Sketch:
     return replace(sketch, remarks=(*sketch.remarks, doubt), check=True)
 
@@ -106,7 +130,8 @@ def _missing_marks(profile: Profile) -> frozenset[str]:
 def _identifier(profile: Profile) -> Reason | None:
     """A column that names records or people: by its name and many values, or all different in every row."""
     rows, distinct = profile.known, profile.distinct
-    named = names.names_people(profile.name) and (distinct > max(20, rows / 20) or not profile.complete)
+    many = distinct > max(20, rows / 20) or distinct > MOST_LABELS or not profile.complete
+    named = names.names_people(profile.name) and (many or names.is_key(profile.name) and distinct > _KEYS)
     numbers = profile.numbers()[0]
     whole = len(numbers) == distinct and bool((numbers == np.floor(numbers)).all())
     text = not len(numbers)
@@ -123,8 +148,11 @@ def name_of_people(profile: Profile, why: str) -> Reason:
     most = int(profile.counts["n"][0])
     note = f"{why}: an identifier is never published."
     if most > 1:
+        often = int(np.quantile(profile.counts["n"].to_numpy(), 0.95, method="higher"))
+        fewer = f"; 95 in 100 have at most {often} (a lower rows_per_person drops rows beyond it, for less noise)"
+        fewer *= often < most / 2
         note += (
-            f" It has up to {most} rows here. If it names a person, say so in the job, in [confidential]: "
+            f" It has up to {most} rows here{fewer}. If it names a person, say so in the job, in [confidential]: "
             f'unit = "person", person = "{profile.name}", rows_per_person = {most}.'
         )
     return Reason(profile.name, (note,), left_out="identifier")

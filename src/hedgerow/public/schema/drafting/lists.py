@@ -2,17 +2,21 @@
 
 import re
 from dataclasses import replace
+from math import inf
 
 from hedgerow.public.schema.column import LISTED, MOST_OUTSIDE, Kind
 from hedgerow.public.schema.drafting import names
 from hedgerow.public.schema.drafting.profile import Profile
-from hedgerow.public.schema.drafting.sketch import Sketch
+from hedgerow.public.schema.drafting.sketch import NumberRange, Sketch
 from hedgerow.public.schema.structure import Reason
 from hedgerow.public.toml import value
 
 MOST_LABELS = 1_000
 """A longer list is cut: to a prefix when the labels are codes, else to the frequent labels."""
 _LISTED, _RARE_SHARE = 300, 0.02
+_LEAST_CODES, _LEAST_LISTED, _LEAST_SENTENCES = 0.05, 0.2, 0.5
+"""The share of the rows that the frequent labels of a very long list must have, by what they are: where nearly all
+rows would be `other`, the column says little, and what a list has of people's names or of remarks is no category."""
 _ALL_DIFFERENT, _FEW_ROWS = 0.9, 30
 """Texts of which so many rows, and so great a share, are seen only once are names, not a list of values."""
 OTHER = "other"
@@ -24,8 +28,9 @@ def sketch_list(profile: Profile) -> Sketch | Reason:
         return _sketch_many(profile)
     values = profile.values
     once = int((profile.counts["n"] == 1).sum())
-    if once >= max(_ALL_DIFFERENT * profile.known, _FEW_ROWS) and not names.says(profile.name, names.CODE):
-        return _free_text(profile, f"{profile.distinct:,}")
+    different = once >= max(_ALL_DIFFERENT * profile.known, _FEW_ROWS)
+    if not names.says(profile.name, names.CODE) and (different or _are_sentences(profile, once)):
+        return _free_text(profile, f"{profile.distinct:,}", "hardly any repeated" if different else "in sentences")
     scale = names.in_order(values)
     steps = names.says(profile.name, names.ORDER) and are_whole(values) and profile.distinct > 2  # a grade, a decile
     kind: Kind = "ordered" if scale or steps else "categorical"
@@ -60,7 +65,8 @@ def with_unknown(sketch: Sketch) -> Sketch:
     if sketch.kind in LISTED and sketch.type == "text":
         return sketch if sketch.other is not None else replace(sketch, other=_free_word(sketch))
     alone = sketch.bins is not None and sketch.bins.width == 1
-    year = sketch.kind == "integer" and alone and names.says(sketch.name, names.YEAR)
+    ends = sketch.range or NumberRange(-inf, inf, "")
+    year = sketch.kind == "integer" and alone and names.is_year(sketch.name, ends.low, ends.high)
     timed = year or sketch.kind == "date"
     return replace(sketch, missing=True, other=None, beyond="unknown" if timed else sketch.beyond)
 
@@ -160,12 +166,34 @@ def prefix_of(values: tuple[str, ...]) -> int:
     return 0
 
 
-def _free_text(profile: Profile, many: str) -> Reason:
+def _free_text(profile: Profile, many: str, why: str) -> Reason:
     note = (
-        f"{many} different texts, hardly any repeated: free text or names. Such a column cannot be "
+        f"{many} different texts, {why}: free text or names. Such a column cannot be "
         "published from counts. To keep a part of it, make a column with a short list of values."
     )
     return Reason(profile.name, (note,), left_out="free text")
+
+
+_WORDS, _SEEN_ONCE, _SEVERAL = 4, 0.3, 5
+
+
+def _are_sentences(profile: Profile, once: int) -> bool:
+    """Whether the texts are remarks, a few of them repeated: half have four words or more, 3 in 10 were seen once.
+
+    Long labels of a list (kinds of industry) come again and again.
+    """
+    if profile.distinct < _SEVERAL or once < _SEEN_ONCE * profile.distinct:
+        return False
+    lengths = sorted(len(v.split()) for v in profile.values)
+    return lengths[len(lengths) // 2] >= _WORDS
+
+
+def _least_listed(profile: Profile) -> float:
+    """The share of the rows that the listed labels of a very long list must have."""
+    if names.says(profile.name, names.CODE):
+        return _LEAST_CODES
+    once = int((profile.counts["n"] == 1).sum())
+    return _LEAST_SENTENCES if _are_sentences(profile, once) else _LEAST_LISTED
 
 
 def _sketch_many(profile: Profile) -> Sketch | Reason:
@@ -186,8 +214,12 @@ def _sketch_many(profile: Profile) -> Sketch | Reason:
         return with_unknown(sketch)
     top = profile.counts.filter(profile.counts["n"] >= 10).head(_LISTED)
     share = int(top["n"].sum()) / max(profile.rows, 1)
-    if share < 0.05:
-        return _free_text(profile, many)
+    if share < _least_listed(profile):
+        few = share < _LEAST_CODES
+        why = (
+            "hardly any repeated" if few else f"the {top.height} most frequent with {share:.0%} of the rows together"
+        )
+        return _free_text(profile, many, why)
     sketch = with_unknown(Sketch(profile.name, "categorical", values=names.naturally(top["value"].to_list())))
     said = (
         f"{many} values, too many to list: these {top.height} are the most frequent, with {share:.0%} of the "

@@ -35,6 +35,7 @@ CODE = _set(
 WRITTEN_CODE = _set("zip zipcode postcode fips puma naics sic soc tract icd msa")
 """Codes that stay as they are written, leading zeros and all, however many there are."""
 YEAR = frozenset(["year", "yr", "fy"])
+_EARLIEST_YEAR, _LATEST_YEAR = 1850, 2100
 MONTH = frozenset(["month"])
 ORDER = _set(
     "grade level education educ edu degree rank rating stage severity decile quartile quintile band bracket tier step"
@@ -90,6 +91,27 @@ def names_people(name: str) -> bool:
     """
     measured = set(words(name)) & QUANTITY - {"number", "num", "size"}
     return says(name, IDENTIFIER) or (says(name, PERSON) and not measured)
+
+
+def is_key(name: str) -> bool:
+    """Whether the name says nothing but that it is a key: ``id``, not ``plot_id``, which may be one of 24 plots.
+
+    >>> is_key("ID"), is_key("plot_id")
+    (True, False)
+    """
+    return len(words(name)) == 1 and says(name, IDENTIFIER)
+
+
+def is_year(name: str, low: float, high: float) -> bool:
+    """Whether whole numbers between these are years: the name says so, or all lie where years of our records do.
+
+    >>> is_year("s020", 1981, 2004), is_year("iyear", 70, 99), is_year("year", 1, 2), is_year("weight", 1950, 2050)
+    (True, True, True, False)
+    """
+    if says(name, YEAR) or any(w.endswith("year") for w in words(name)):
+        return True
+    among = low >= _EARLIEST_YEAR and high <= _LATEST_YEAR
+    return among and not says(name, QUANTITY) and not says(name, CODE)
 
 
 def natural(text: str) -> tuple[tuple[int, float, str], ...]:

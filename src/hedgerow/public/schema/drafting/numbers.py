@@ -36,6 +36,11 @@ _EVEN, _BODY = 100, 50
 _LARGEST = 2.0**51
 _SPIKE, _CROWDED, _TAIL = 0.05, 0.25, 1.5
 _LEAST_MULTIPLES, _LEAST_SHARE, _NEAR = 20, 0.02, 10
+_MEASURED, _ALIKE = 5, 0.6
+"""Numbers that are all multiples of 5 or more are measured to that step. How much the ranks of neighbours' counts go
+together (correlation): .93 and .83 of scores in reading and mathematics, .03 of schools, -.33 of countries."""
+_LEAST_IN_TAIL = 5
+"""Rows of the public table that the outermost bins must have: so many a job needs to pick public values in a bin."""
 _LADDER = (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5), Fraction(7))
 _MARKS = frozenset([1, 7, 8, 9, 97, 98, 99, 997, 998, 999, 9998, 9999, 99999, 999999])
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -135,9 +140,26 @@ def _spread(values: Floats, counts: Counts, *, whole: bool) -> Binning:
         finest = max(finest, Fraction(1)) if whole else finest
         edges = _tails((0.0,) if low <= 0 <= high else _ruler(low, low, finest), low, high, finest)
         why = "most rows crowd at the low end, so the bins widen"
+    edges = _without_empty_ends(edges, body, weight)
     edges = tuple(e for e in edges if not any(v < e <= v + 1 for v in within))
     edges = tuple(sorted({*edges, *within, *(v + 1 for v in within)}))
     return Binning(_edged(edges, whole), len(edges) - 1, why, alone=tuple(within), spikes=tuple(beside))
+
+
+def _without_empty_ends(edges: tuple[float, ...], values: Floats, counts: Counts) -> tuple[float, ...]:
+    """The edges without those of outer bins that hold a handful of rows: these are one bin, with public values in it.
+
+    Noise makes rows in every bin.  Of many bins that are all but empty far out in a tail, each would get some, and
+    the mean of the column would be theirs.
+
+    >>> lengths = np.array([90.0, 100.0, 150.0, 400.0, 900.0, 5000.0])
+    >>> _without_empty_ends((0, 100, 200, 500, 1000, 7000), lengths, np.array([900, 900, 90, 15, 3, 2]))
+    (0, 100, 200, 500, 7000)
+    """
+    rows = np.histogram(values, edges, weights=counts)[0]
+    above, below = np.cumsum(rows[::-1])[::-1], np.cumsum(rows)
+    kept = [e for i, e in enumerate(edges[1:-1], 1) if above[i] >= _LEAST_IN_TAIL <= below[i - 1]]
+    return (edges[0], *kept, edges[-1]) if kept else edges
 
 
 def _spikes(values: Floats, counts: Counts, *, whole: bool) -> tuple[list[float], list[float]]:
@@ -210,7 +232,7 @@ def sketch_amount(profile: Profile) -> Sketch | None:
     codes = names.says(profile.name, names.CODE)
     amount = names.says(profile.name, names.QUANTITY) and not codes
     written = whole and names.says(profile.name, names.WRITTEN_CODE) and not names.says(profile.name, names.QUANTITY)
-    few = profile.distinct <= FEW and whole
+    few = profile.distinct <= FEW and whole and not names.is_year(profile.name, float(values[0]), float(values[-1]))
     listed = whole and profile.distinct <= MOST_LABELS and (codes or not amount and _look_like_codes(values, counts))
     if padded or written or (few and not amount) or listed:
         return None
@@ -250,9 +272,22 @@ def _look_like_codes(values: Floats, counts: Counts) -> bool:
     step = int(np.gcd.reduce(np.diff(values).astype(np.int64)))
     if (values[-1] - values[0]) / step < 1.5 * len(values):
         return False
+    if step >= _MEASURED or _changes_slowly(counts):
+        return False
     inside, often = values[5:-2], counts[5:-2] >= 0.03 * counts.sum()
     sparse = inside[-1] - inside[0] > 3 * len(inside)
     return bool(sparse and (often & (inside % 100 != 0)).any())
+
+
+def _changes_slowly(counts: Counts) -> bool:
+    """Whether neighbours are seen alike often, as scores are: how often a code is says nothing of the next one.
+
+    >>> scores = np.rint(300 * np.exp(-np.linspace(-2.5, 2.5, 38) ** 2 / 2)).astype(int)
+    >>> _changes_slowly(scores), _changes_slowly(np.random.default_rng(1).permutation(scores))
+    (True, False)
+    """
+    rank = pl.Series(counts).rank().to_numpy()
+    return bool(rank[1:].std() and rank[:-1].std() and np.corrcoef(rank[1:], rank[:-1])[0, 1] > _ALIKE)
 
 
 def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *, whole: bool) -> Sketch:
@@ -262,7 +297,8 @@ def _sketch_number(profile: Profile, binning: Binning, words: tuple[str, ...], *
     remarks = []
     if binning.decode == "public":
         remarks.append('decode = "public" writes back the very values of the public table.')
-    if is_year := whole and names.says(profile.name, names.YEAR) and profile.distinct < ONE_BY_ONE:
+    one_by_one = whole and profile.distinct < ONE_BY_ONE
+    if is_year := one_by_one and names.is_year(profile.name, profile.low, profile.high):
         remarks.append(
             "CHECK: does the confidential table have other years? They would be taken as missing: raise high."
         )
