@@ -19,7 +19,7 @@ from hedgerow.recipes import PublicBlend, TreeBlend
 from hedgerow.recipes.blend.axes import axes_of
 from hedgerow.recipes.blend.noisy_tables import NoisyTables
 from hedgerow.recipes.blend.public_prior import PublicPrior
-from hedgerow.recipes.blend.trust import clipped_slope
+from hedgerow.recipes.blend.trust import clipped_slope, regression
 from hedgerow.records import draw_one
 
 SCHEMA = Schema.loads(
@@ -188,6 +188,27 @@ def test_of_many_columns_none_is_of_other_people_by_chance() -> None:
     odd = {k: (0.0 if 7 in k else told, told) for k in prior._regressed}
     vars(prior)["_regressed"] = {k: (50 * a, 50 * b) for k, (a, b) in odd.items()}
     assert prior._least_like() == (7,)
+
+
+def test_of_many_columns_none_loses_its_public_one_way_table_by_chance() -> None:
+    """Every public one-way table is right, and noise is five times its counts: one slope is off by 2.5 errors."""
+    many, size, rng = 44, 60, np.random.default_rng(2)
+    prior = noisy_binaries(3, 100)
+    said = [1000 * (0.5 + np.sin(np.linspace(0, 3, size))) for _ in range(many)]
+    vars(prior)["said_alone"] = said
+    vars(prior.noisy)["noisy_margins"] = [(m + rng.normal(0, 5000, size), 5000.0**2) for m in said]
+    told = zip(said, prior.noisy.noisy_margins, strict=True)
+    slopes = [clipped_slope(*regression(t, v, m, float(m.mean()))) for m, (t, v) in told]
+    assert min(slopes) < 0.1  # so two standard errors would make that table an even one
+    assert min(prior._margin_trust) == 1.0
+    vars(prior).pop("_margin_trust")
+    vars(prior.noisy)["noisy_margins"] = [(m[::-1] if i == 5 else m, 100.0) for i, m in enumerate(_leaning(said))]
+    vars(prior)["said_alone"] = _leaning(said)
+    assert [i for i, t in enumerate(prior._margin_trust) if t < 0.5] == [5]
+
+
+def _leaning(tables: list[npt.NDArray[np.float64]]) -> list[npt.NDArray[np.float64]]:
+    return [m * np.linspace(0.1, 1.9, len(m)) for m in tables]
 
 
 def test_a_column_of_other_people_does_not_lend_its_drift_to_the_others() -> None:

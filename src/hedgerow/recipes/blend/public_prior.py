@@ -313,11 +313,14 @@ class PublicPrior:
 
     @cached_property
     def _margin_trust(self) -> list[float]:
-        """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust."""
-        found = []
+        """How much of what is expected of each one-way table is the public one's; the rest is even. See _trust.
+
+        Of many columns some are off by two standard errors by chance, and their public table would be given up.
+        """
+        found, chance = [], likely_most(len(self.said_alone))
         for said, (table, noise) in zip(self.said_alone, self.noisy.noisy_margins, strict=True):
             even = float(said.sum()) / len(said)
-            found.append(clipped_slope(*regression(table, noise, said, even)))
+            found.append(clipped_slope(*regression(table, noise, said, even), chance))
         return found
 
     @cached_property
