@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.model.constants import CAREERS
+from hedgerow.model.career_constants import CAREERS
 from hedgerow.model.tables import Floats
 from hedgerow.public import Codes, Window
 

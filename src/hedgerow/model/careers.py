@@ -15,7 +15,7 @@ import polars as pl
 
 from hedgerow.counting.plan import leaf_of
 from hedgerow.model.base import AbstractModel, AbstractPeople, Expected
-from hedgerow.model.constants import CAREERS
+from hedgerow.model.career_constants import CAREERS
 from hedgerow.model.tables import Floats, drift_of, posterior, project
 from hedgerow.public import (
     FIRST,

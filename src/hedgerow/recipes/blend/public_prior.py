@@ -77,6 +77,7 @@ class PublicPrior:
         unlike: further columns that are taken to be of other people.
         drift: by which share public one-way counts are known to be off, in standard deviations.
         ranked: the columns whose public values have become those of the same rank.
+        ranked_chosen: how the pairs of these are smoothed: it depends on noise, so that no other run may use it.
     """
 
     noisy: NoisyTables
@@ -85,6 +86,7 @@ class PublicPrior:
     unlike: tuple[int, ...] = ()
     drift: float = 0.0
     ranked: tuple[int, ...] = ()
+    ranked_chosen: dict[Key, Widths] = field(default_factory=dict)
 
     def without_unlike(self) -> "PublicPrior":
         """The same without the columns whose public pairs, all together, fit less than the tree's do.
@@ -418,7 +420,7 @@ class PublicPrior:
         for k in (k for k in keys if len(k) == 2):
             square = found[k].reshape(e.shape[k[0]], e.shape[k[1]])
             steps = (self.steps[k[0]], self.steps[k[1]])
-            widths = None if k in strange else self.chosen[k]
+            widths = None if k in strange else self._chosen(k)[k]
             even = smoothed(square, total / len(self.rows), steps=steps, widths=widths)
             mixed = (1 - PUBLIC_BLEND.public_trace) * even
             mixed = mixed + PUBLIC_BLEND.public_trace * outer(margins, k[0], k[1]).reshape(square.shape)
@@ -431,10 +433,14 @@ class PublicPrior:
         Not of pairs with a column that was replaced: there the weighted rows themselves decide.
         """
         shape, strange = self.noisy.shape, set(self._strange)
-        open_ = [k for k in keys if len(k) == 2 and k not in strange and k not in self.chosen]
+        open_ = [k for k in keys if len(k) == 2 and k not in strange and k not in self._chosen(k)]
         for k, counts in cell_weights(self.public, shape, open_, np.ones(len(self.public))):
             steps = (self.steps[k[0]], self.steps[k[1]])
-            self.chosen[k] = smoothing_widths(counts.reshape(shape[k[0]], shape[k[1]]), steps=steps)
+            self._chosen(k)[k] = smoothing_widths(counts.reshape(shape[k[0]], shape[k[1]]), steps=steps)
+
+    def _chosen(self, key: Key) -> dict[Key, Widths]:
+        """Where it is kept how a pair is smoothed."""
+        return self.ranked_chosen if set(key) & set(self.ranked) else self.chosen
 
     @cached_property
     def _alone(self) -> dict[Key, Floats]:

@@ -54,7 +54,8 @@ def _ranked(prior: PublicPrior, i: int) -> PublicPrior:
     weights = rake_rows(prior.public, prior.noisy.shape, rest, start, sweeps=20)
     rows = prior.public.copy(order="F")
     rows[:, i] = by_rank(rows[:, i], weights, prior.margins[i], prior.steps[i])
-    return replace(prior, public=rows, ranked=tuple(sorted({*prior.ranked, i})))
+    known = {k: widths for k, widths in prior.ranked_chosen.items() if i not in k}
+    return replace(prior, public=rows, ranked=tuple(sorted({*prior.ranked, i})), ranked_chosen=known)
 
 
 def _is_nearer(ranked: PublicPrior, plain: PublicPrior, i: int) -> bool:

@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from hedgerow.answers import Answers
 from hedgerow.model.constants import PUBLIC_BLEND
-from hedgerow.model.records import Records
-from hedgerow.model.records.tree import spanning_forest
+from hedgerow.model.records import Records, spanning_forest
 from hedgerow.model.tables import Floats, Pair, cell_weights
 from hedgerow.public import Marginal, Measurement, Tree, law_of
 from hedgerow.recipes.blend.allocation import Price

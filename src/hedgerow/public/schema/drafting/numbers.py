@@ -263,8 +263,8 @@ def _look_like_codes(values: Floats, counts: Counts) -> bool:
 
     Numbers that fill most places a step apart are measured to that step, however often each was.
 
-    >>> speeds = np.arange(10.0, 170.0, 5.0)
-    >>> _look_like_codes(speeds, np.full(32, 100)), _look_like_codes(speeds**2, np.full(32, 100))
+    >>> speeds, trades = np.arange(10.0, 170.0, 5.0), np.arange(10.0, 42.0) ** 2
+    >>> _look_like_codes(speeds, np.full(32, 100)), _look_like_codes(trades, np.full(32, 100))
     (False, True)
     """
     if values[-1] - values[0] < ONE_BY_ONE or len(values) < 20:
