@@ -41,7 +41,14 @@ from hedgerow.records import Copies as Copies
 from hedgerow.records import RecordFile, write_copies
 from hedgerow.records import draw_copies as draw_copies
 from hedgerow.release import Contents, findings_of, flatten, given_columns, software, with_estimates, write_bundle
-from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_rehearsal, write, write_meanwhile
+from hedgerow.release.rehearsal_folder import (
+    rehearsal_folder,
+    saved_forecast,
+    saved_rehearsal,
+    write,
+    write_forecast,
+    write_meanwhile,
+)
 from hedgerow.release.words import Promise, promise_of
 from hedgerow.run_gate import Journal, Ledger, account_of, memory_of, open_table, opened, recording, spread_of
 from hedgerow.run_gate import is_finished as is_finished
@@ -175,8 +182,8 @@ class PreparedJob:
         return replace(found, remarks=remarks)
 
     def forecast(self, watch: Watch = lambda phase: None) -> tuple[Verdict, ...]:
-        """How each use is expected to fare: by its rehearsal if there was one, else by fits on the public table."""
-        return self.rehearsed or forecast(
+        """How each use is expected to fare: as was foretold before, else by fits on the public table."""
+        return self.foretold or forecast(
             self.outline,
             self.job.recipe,
             self.public,
@@ -186,11 +193,15 @@ class PreparedJob:
             watch=watch,
         )
 
-    @property
-    def rehearsed(self) -> tuple[Verdict, ...]:
-        """What a rehearsal of this very job found at its epsilon; none when there was none."""
-        point = self.rehearsal.at(self.job.budget.epsilon) if self.rehearsal else None
-        return point.verdicts if point else ()
+    @cached_property
+    def foretold(self) -> tuple[Verdict, ...]:
+        """What a rehearsal of this very job found at its epsilon, else what a plan of it did; none without either."""
+        if self.rehearsal and (point := self.rehearsal.at(self.job.budget.epsilon)):
+            return point.verdicts
+        key, known = self.job.foretold
+        return (
+            known if key == self.forecast_key else saved_forecast(rehearsal_folder(self.job.out), self.forecast_key)
+        )
 
     @cached_property
     def person(self) -> pl.Series | None:
@@ -214,6 +225,11 @@ class PreparedJob:
         """A hash of all that a rehearsal depends on but epsilon: of which rehearsals speak of this job."""
         facts = (self.job.recipe, self.guarantee, self.job.budget.delta, self.job.uses, self.inputs)
         return _hash(facts, self.job.confidential.assumed_rows, __version__)
+
+    @property
+    def forecast_key(self) -> str:
+        """A hash of all that the forecast of a plan depends on."""
+        return _hash(self.rehearsal_key, self.job.budget.epsilon, self.job.seed)
 
     @cached_property
     def rehearsal(self) -> Rehearsal | None:
@@ -290,11 +306,17 @@ def _hash(*facts: Any) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def plan(prepared: PreparedJob, *, watch: Watch = lambda phase: None) -> Plan:
-    """The plan of a job, its uses forecast on the public table. Reads no confidential row and costs nothing."""
+def plan(prepared: PreparedJob, *, out: Path | None = None, watch: Watch = lambda phase: None) -> Plan:
+    """The plan of a job, its uses forecast on the public table. Reads no confidential row and costs nothing.
+
+    A run of the same job takes its forecast from here: from this object, or from the folder ``out``, if there is one.
+    """
     job, found = prepared.job, prepared.outline
     if job.uses:
         found = replace(found, verdicts=prepared.forecast(watch))
+        object.__setattr__(job, "foretold", (prepared.forecast_key, found.verdicts))
+        if out is not None:
+            write_forecast(found.verdicts, prepared.forecast_key, out)
     rng = np.random.default_rng([job.seed, 1])
     return with_attach(found, job.recipe, prepared.public, wanted=job.interval, rng=rng)
 
@@ -418,10 +440,10 @@ def _must_be_free(folder: Path, journal: Journal, resume: bool) -> None:
 
 
 def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
-    """The outline with a verdict per use: rehearsed before, forecast now, or said to be neither."""
+    """The outline with a verdict per use: foretold before, forecast now, or said to be neither."""
     outline, uses = prepared.outline, prepared.uses
-    if not uses or prepared.rehearsed:
-        return replace(outline, verdicts=prepared.rehearsed)
+    if not uses or prepared.foretold:
+        return replace(outline, verdicts=prepared.foretold if uses else ())
     if not wanted:
         return replace(outline, verdicts=tuple(Verdict(u, None, None, _NO_FORECAST) for u in uses))
     said = "(--no-forecast leaves this out)"

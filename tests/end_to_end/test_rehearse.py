@@ -57,6 +57,38 @@ def test_json_says_the_smallest_epsilon_and_every_error(hedgerow: Command, playe
     assert found["expected_to_be_met"] is True
 
 
+def test_a_run_takes_the_forecast_of_its_plan(
+    hedgerow: Command, job: Path, played: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame(PUBLIC).write_csv(job.parent / "secret.csv")
+    planned = json.loads(hedgerow("plan", played, "--json").out)["uses"]
+    assert {p.name for p in (played.parent / "release-rehearsal").iterdir()} == {"forecast.json"}
+    monkeypatch.setattr("hedgerow.pipeline.forecast", None)  # nobody may ask it again
+    assert hedgerow("run", played, "--yes").code == 0
+    told = json.loads((played.parent / "release" / "datapackage.json").read_text())
+    assert [u["error"] for u in planned] == [u["error"] for u in told["hedgerow"]["uses"]]
+
+
+def test_a_job_that_was_changed_or_a_damaged_file_is_foretold_anew(played: Path) -> None:
+    first = Job.load(played)
+    first.plan(out=played.parent / "release-rehearsal")
+    assert PreparedJob(first).foretold and PreparedJob(Job.load(played)).foretold
+    text = played.read_text()
+    for old, new in (("= 0.2", "= 0.3"), ("epsilon = 1.5", "epsilon = 2.5"), ("[job]", "[job]\nseed = 5")):
+        assert old in text
+        played.write_text(text.replace(old, new, 1))
+        assert not PreparedJob(Job.load(played)).foretold
+    played.write_text(text)
+    public, kept = played.parent / "public.csv", played.parent / "release-rehearsal" / "forecast.json"
+    frame(PUBLIC[:-3]).drop("id").write_csv(public)
+    assert not PreparedJob(Job.load(played)).foretold
+    frame(PUBLIC).drop("id").write_csv(public)
+    assert PreparedJob(Job.load(played)).foretold
+    for damaged in ("", "{}", '{"key": 1, "uses": 2}', "[" * 10_000):
+        kept.write_text(damaged)
+        assert not PreparedJob(Job.load(played)).foretold
+
+
 def test_a_missed_tolerance_is_exit_5(hedgerow: Command, played: Path) -> None:
     played.write_text(played.read_text().replace("tolerance = 0.05", "tolerance = 0.000001"))
     done = hedgerow("rehearse", played, "--workers", 1, "--runs", 2)

@@ -83,11 +83,15 @@ class Job(JobValues):
 
         return PreparedJob(self)
 
-    def plan(self, *, watch: Watch = quiet) -> "Plan":
-        """What the job will cost, ask and give, forecast on the public table. Reads no confidential row."""
+    def plan(self, *, out: str | Path | None = None, watch: Watch = quiet) -> "Plan":
+        """What the job will cost, ask and give, forecast on the public table. Reads no confidential row.
+
+        A run of an equal job afterwards takes its forecast from here; ``out`` is a folder that keeps it for another
+        process, which looks in the one where a rehearsal is kept.
+        """
         from hedgerow.pipeline import plan
 
-        return plan(self.prepare(), watch=watch)
+        return plan(self.prepare(), out=None if out is None else Path(out), watch=watch)
 
     def rehearse(
         self,

@@ -31,11 +31,13 @@ def plan(
 ) -> None:
     """Say what a job will cost, ask and give; no confidential row is read. Exit 5: a use is expected to be missed."""
     from hedgerow.api.job import Job
+    from hedgerow.release.rehearsal_folder import rehearsal_folder
 
     with show.progress() as watch:
         watch("reading the schema and the public tables")
         loaded = Job.load(job)
-        prepared, found = loaded.prepare(), loaded.plan(watch=watch)
+        place = rehearsal_folder(loaded.out)
+        prepared, found = loaded.prepare(), loaded.plan(out=place, watch=watch)
     if as_json:
         left = prepared.left()
         cap = left and {
@@ -45,7 +47,8 @@ def plan(
         }
         show.echo(json.dumps({**found.to_json(), "ledger": prepared.books, "cap": cap}, indent=2))
     else:
-        show.echo("\n".join([*show.ledger_lines(prepared), show.plan_text(found)]))
+        kept = [f"The forecast is kept in {place}: a run of this job takes it from there."] * place.is_dir()
+        show.echo("\n".join([*show.ledger_lines(prepared), show.plan_text(found), *(kept if found.verdicts else ())]))
     if figure is not None:
         _draw(found, figure)
     if found.missed or found.noise_exceeds:

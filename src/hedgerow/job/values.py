@@ -31,7 +31,7 @@ from hedgerow.public import (
 )
 from hedgerow.recipes import RECIPES, AbstractRecipe, person_facts
 from hedgerow.stand_in import Rehearsal
-from hedgerow.uses import AbstractUse
+from hedgerow.uses import AbstractUse, Verdict
 
 FORMATS = ("csv", "dta", "sav", "arrow", "xpt", "xlsx")
 """The formats of records besides Parquet, which is always written."""
@@ -89,6 +89,8 @@ class JobValues:
     """Where that file is."""
     rehearsal: Rehearsal | None = field(default=None, init=False, compare=False, repr=False)
     """The latest rehearsal of this very object: a run takes its forecast from it."""
+    foretold: tuple[str, tuple[Verdict, ...]] = field(default=("", ()), init=False, compare=False, repr=False)
+    """What its latest plan foretold, after a hash of what that depends on: a run takes it from here."""
 
     def __post_init__(self) -> None:
         for name, kind, cure in (

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from markupsafe import Markup
@@ -16,7 +17,7 @@ from hedgerow.release.words import use_rows
 from hedgerow.stand_in import RUNS, Rehearsal
 from hedgerow.uses import AbstractUse, Verdict
 
-NAME, PAGE = "rehearsal.json", "rehearsal.html"
+NAME, PAGE, FORECAST = "rehearsal.json", "rehearsal.html", "forecast.json"
 
 
 def rehearsal_folder(release: Path) -> Path:
@@ -27,15 +28,34 @@ def rehearsal_folder(release: Path) -> Path:
 def write(found: Rehearsal, folder: Path) -> None:
     """The rehearsal in ``folder``, in place of an earlier one."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in ((PAGE, page_of(found)), (NAME, json.dumps(found.to_json(), indent=2) + "\n")):
-            whole = folder / f".{name}.new"  # who reads it meanwhile reads the earlier one
-            whole.write_text(text, "utf-8")
-            os.replace(whole, folder / name)
+        _put(folder, {PAGE: page_of(found), NAME: json.dumps(found.to_json(), indent=2) + "\n"})
     except OSError as wrong:
         raise JobError(
             f"Cannot write in {folder}: {wrong.strerror or wrong}. Nothing confidential was read or spent."
         ) from None
+
+
+def _put(folder: Path, texts: Mapping[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        whole = folder / f".{name}.new"  # who reads it meanwhile reads the earlier one
+        whole.write_text(text, "utf-8")
+        os.replace(whole, folder / name)
+
+
+def write_forecast(verdicts: Sequence[Verdict], key: str, folder: Path) -> None:
+    """What a plan foretold, for a run of the same job: in ``folder``, if that can be written."""
+    with suppress(OSError):
+        _put(folder, {FORECAST: json.dumps({"key": key, "uses": [v.to_json() for v in verdicts]}, indent=2) + "\n"})
+
+
+def saved_forecast(folder: Path, key: str) -> tuple[Verdict, ...]:
+    """What a plan with this key foretold; nothing when there was none, or it cannot be read."""
+    try:
+        found = json.loads((folder / FORECAST).read_text("utf-8"))
+        return tuple(map(Verdict.from_json, found["uses"])) if found["key"] == key else ()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return ()
 
 
 def write_meanwhile(found: Rehearsal, folder: Path) -> None:

@@ -43,7 +43,7 @@ SUFFIXES = tuple(
 )
 """Of files that may be tables: said again, as the first page is shown before any library for tables is loaded."""
 _LEFT_OUT = ("-INSIDE-ONLY", ".run")
-_MADE = ("statement.json", "rehearsal.json", "effects.csv")
+_MADE = ("statement.json", "rehearsal.json", "forecast.json", "effects.csv")
 """What a release, a rehearsal or a study has in it: their folders hold results, and no tables to begin with."""
 
 
