@@ -16,7 +16,7 @@ _RUNS = 2  # of the rehearsal at each: too few for a band, which its page says, 
 
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to.", metavar="[DIR]")] = Path("demo"),
-    rows: Annotated[int, typer.Option("--rows", min=100, help="Rows of each simulated table, about.")] = 40_000,
+    rows: Annotated[int, typer.Option("--rows", min=100, help="Rows of each simulated table, about.")] = 30_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the simulation.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write over an earlier demo.")] = False,
 ) -> None:

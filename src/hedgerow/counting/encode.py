@@ -141,8 +141,8 @@ def _references(column: pl.Series) -> Iterator[_Words]:
     while plain and get_next(stream, array) == 0 and array[8]:
         rows, offset, buffers = array[0], array[2], array[5]
         words = (ctypes.c_uint64 * (2 * (offset + rows))).from_address((ctypes.c_int64 * 2).from_address(buffers)[1])
-        try:  # who finds too many asks for no more
-            yield np.ctypeslib.as_array(words).reshape(-1, 2)[offset:]
+        try:  # who finds too many asks for no more; read-only, as numbers are, for which ``group`` is compiled anyway
+            yield np.asarray(memoryview(words).toreadonly()).reshape(-1, 2)[offset:]
         finally:
             _RELEASE(array[8])(array)
 

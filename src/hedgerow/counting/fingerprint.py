@@ -48,7 +48,8 @@ class RowKey(NamedTuple):
             return out
         text = values if kind == pl.Float64 else as_text(values)
         number = text if kind == pl.Float64 else text.cast(pl.Float64, strict=False)
-        number_words((number.fill_null(float("nan")) if number.null_count() else number).to_numpy(), self.masks, out)
+        numbers = (number.fill_null(float("nan")) if number.null_count() else number).to_numpy()
+        number_words(numbers, numbers.view(np.uint64), self.masks, out)
         if kind != pl.Float64:
             whole = text.cast(pl.Int64, strict=False)  # beyond 2^53 a float is not exact
             out[whole.is_not_null().to_numpy()] = whole.drop_nulls().to_numpy().view(np.uint64) ^ self.masks[_WHOLE]
@@ -85,9 +86,8 @@ def _hashed(texts: pl.Series, key: _Words, most: int = 1 << 13) -> _Words:
 
 
 @compiled
-def number_words(numbers: Any, masks: Any, out: Any) -> None:
-    """The word of each number; that of a missing value for NaN."""
-    bits = numbers.view(np.uint64)
+def number_words(numbers: Any, bits: Any, masks: Any, out: Any) -> None:
+    """The word of each number, given with its bits; that of a missing value for NaN."""
     for r in range(len(out)):
         x = numbers[r]
         if x != x:
@@ -100,7 +100,7 @@ def number_words(numbers: Any, masks: Any, out: Any) -> None:
 
 @compiled
 def _rotated(x, by):  # type: ignore[no-untyped-def]  # annotations would be checked, and cannot be compiled
-    return (x << np.uint64(by)) | (x >> np.uint64(64 - by))
+    return (x << by) | (x >> (np.uint64(64) - by))
 
 
 @compiled
@@ -118,11 +118,11 @@ def _rounds(a, b, c, d, many):  # type: ignore[no-untyped-def]
     for _ in range(many):
         a += b
         c += d
-        b, d = _rotated(b, 13) ^ a, _rotated(d, 16) ^ c
-        a = _rotated(a, 32) + d
+        b, d = _rotated(b, np.uint64(13)) ^ a, _rotated(d, np.uint64(16)) ^ c
+        a = _rotated(a, np.uint64(32)) + d
         c += b
-        d, b = _rotated(d, 21) ^ a, _rotated(b, 17) ^ c
-        c = _rotated(c, 32)
+        d, b = _rotated(d, np.uint64(21)) ^ a, _rotated(b, np.uint64(17)) ^ c
+        c = _rotated(c, np.uint64(32))
     return a, b, c, d
 
 
@@ -154,12 +154,11 @@ def add_rows(words: Any, times: Any, key: Any, out: Any) -> None:
     for low in range(0, words.shape[1], _BLOCK):
         rows = min(_BLOCK, words.shape[1] - low)
         a, b, c, d = state[0, :rows], state[1, :rows], state[2, :rows], state[3, :rows]
-        a[:], b[:], c[:], d[:] = _begun(key, 1)
+        for r in range(rows):
+            a[r], b[r], c[r], d[r] = _begun(key, 1)
         for line in range(words.shape[0] + 1):
             for r in range(rows):
-                word = np.uint64(8 * words.shape[0]) << np.uint64(56)
-                if line < words.shape[0]:
-                    word = words[line, low + r]
+                word = words[line, low + r] if line < words.shape[0] else np.uint64(words.shape[0]) << np.uint64(59)
                 w, x, y, z = _rounds(a[r], b[r], c[r], d[r] ^ word, 2)
                 a[r], b[r], c[r], d[r] = w ^ word, x, y, z
         for r in range(rows):

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-CHUNK = 1024
-TILE = 127 * CHUNK  # a histogram gets half of a tile's rows, 65,024: 16 bits never overflow
+CHUNK, TILE = 1 << 10, 127 << 10  # a histogram gets half of a tile's rows, 65,024: 16 bits never overflow
 NARROW = 1 << 16  # the most cells that 16 bits can number
 
 _ONE, _MASK, _16, _32, _48 = np.uint16(1), np.uint64(0xFFFF), np.uint64(16), np.uint64(32), np.uint64(48)
@@ -28,7 +27,7 @@ def compiled(loop: Any, **options: Any) -> Any:
     Where neither can be written, or the disk is full, it is made anew in every process: a directory that others can
     write, such as /tmp, would let them put their code in place of ours.
     """
-    made = njit(nogil=True, **options)(loop)
+    made = njit(nogil=True, no_cfunc_wrapper=True, **options)(loop)  # nobody calls it from C
     with suppress(RuntimeError):
         made.enable_caching()
         made._cache.save_overload = _Unless(OSError)(made._cache.save_overload)  # noqa: SLF001  no other door
@@ -70,15 +69,17 @@ def count_tile(rows: Any, terms: _Numbers, ends: _Numbers, starts: _Numbers, tal
         block = tally[starts[b] : starts[b + 1]]
         for c in range(len(block)):
             block[c] += np.int64(even[c]) + np.int64(odd[c])
-        even[: len(block)], odd[: len(block)] = 0, 0
+            even[c], odd[c] = 0, 0
 
 
 @compiled
 def find_leaves(rows: Any, look: Any, first: Any, child: Any, at: Any) -> None:
     """Move every row from split at[r] = 0 to leaf -1 - at[r], a chunk one step at a time: no row waits for one."""
+    active = np.empty(CHUNK, np.uint32)
     for low in range(0, rows.shape[1], CHUNK):
         left = np.uint32(min(CHUNK, rows.shape[1] - low) if len(look) else 0)
-        active = np.arange(low, low + left).astype(np.uint32)
+        for r in range(left):
+            active[r] = low + r
         while left:
             moving, left = left, np.uint32(0)
             for r in active[:moving]:

@@ -8,17 +8,16 @@ record are one sum of contiguous rows.  A few sweeps give an error that gradual 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import BLEND
-from hedgerow.model.tables import Floats, Pair, Tables
+from hedgerow.model.tables import Floats, Pair, Tables, inner
 
 Records = npt.NDArray[np.uint16]
 """One row per record, one code per column."""
@@ -27,12 +26,9 @@ _LEAST_WANTED = 1e-6
 MOST = 20_000  # values of all columns together: 1.6 GB of residuals
 
 
-def quick(loop: Any) -> Any:
-    """``loop`` as machine code, kept in the user's cache where one can be written."""
-    try:
-        return njit(nogil=True, cache=True, fastmath=True, error_model="numpy")(loop)
-    except RuntimeError:
-        return njit(nogil=True, fastmath=True, error_model="numpy")(loop)
+def quick(loop: Any, make: Any = compiled) -> Any:
+    """``loop`` as machine code that may add in any order."""
+    return make(loop, fastmath=True, error_model="numpy")
 
 
 @final
@@ -231,11 +227,12 @@ def _fill(records, starts, weight, target, residual):  # type: ignore[no-untyped
                 row[starts[j] + np.int64(records[r, j])] += weight[i, j]
 
 
-@quick
+@partial(quick, make=inner)
 def _scores(x, starts, residual, pull, score):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The change of error, halved, if record ``x`` had each value of each column; four rows at a time."""
     k = len(x)
-    score[:] = 0
+    for c in range(len(score)):
+        score[c] = 0
     q = 0
     while q + 4 <= k:
         r0 = residual[starts[q] + np.int64(x[q])]
@@ -254,7 +251,7 @@ def _scores(x, starts, residual, pull, score):  # type: ignore[no-untyped-def]  
         score[starts[q] + np.int64(x[q])] -= pull[q]
 
 
-@quick
+@partial(quick, make=inner)
 def _move(x, i, b, starts, residual, weight, score):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Give record ``x`` the value ``b`` in column ``i``, and keep residuals and scores right."""
     low, v = starts[i], np.int64(x[i])

@@ -23,6 +23,7 @@ from hedgerow.model.tables.fitting import (
     consistent,
     fit_margins,
     fit_pair,
+    inner,
     pooled_total,
     project,
     project_pair,

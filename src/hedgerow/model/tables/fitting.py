@@ -7,6 +7,7 @@ one record of error to a cell; independent draws would add that of a sample.  Ag
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import TypeVar
 
@@ -22,6 +23,8 @@ Key = tuple[int, ...]
 Tables = Mapping[tuple[int], Floats] | Mapping[Pair, Floats] | Mapping[Key, Floats]
 Rows = npt.NDArray[np.uint16]
 Column = TypeVar("Column", bound=Hashable)
+inner = partial(compiled, no_cpython_wrapper=True)
+"""Of a loop that compiled loops alone call: Python's door to it, which takes a tenth of the time, is left out."""
 _LINE = 128  # the most neighbours that NumPy adds up in one go; it halves longer lines
 _CHUNK = 4096  # rows whose cells are worked out at once: they stay in the processor's first cache
 
@@ -289,7 +292,7 @@ def _scale_lines(cells, down, along, sweeps, down_first):  # type: ignore[no-unt
                 cells[c] *= scale
 
 
-@compiled
+@inner
 def _scale_columns(cells, along, now):  # type: ignore[no-untyped-def]  # pragma: no cover
     """Scale the columns of a two-way table to the sums ``along``, in place; ``now`` is room for as many numbers."""
     for j in range(len(along)):
@@ -327,7 +330,7 @@ def _project_lines(lines, up, sums, lending, full, found):  # type: ignore[no-un
                 found[i, j] = max(lines[i, j] - off, 0.0)
 
 
-@compiled
+@inner
 def _line_sum(cells, low, many):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The sum of ``many`` cells, up to _LINE, from ``low`` on in the order in which NumPy adds neighbours up."""
     found, eights = 0.0, many - many % 8
@@ -368,7 +371,7 @@ def _add(columns, axes, sizes, weight, out):  # type: ignore[no-untyped-def]  # 
             out[cell[r]] += part[r]
 
 
-@compiled
+@inner
 def _find(columns, axes, sizes, low, high, cell):  # type: ignore[no-untyped-def]  # pragma: no cover
     """The cells of some rows in a table; unsigned, because a negative place would have to be told from the end."""
     code = columns[axes[0], low:high]

@@ -38,9 +38,9 @@ import numpy.typing as npt
 
 from hedgerow.counting.kernel import compiled
 from hedgerow.model.constants import BLEND, INTEGER_COUNTS, PUBLIC_BLEND
+from hedgerow.model.tables.fitting import Floats, inner
 from hedgerow.public import Laplace, NoiseLaw
 
-Floats = npt.NDArray[np.float64]
 Variance = float | Floats
 _FITTED = 4  # figures that ``shrink_by_gaps`` learns from a table
 
@@ -411,7 +411,7 @@ def _least_widths(table: Floats, alone: Floats, variance: Floats, steps: tuple[i
     return int(tried[0][first]), int(tried[1][second])
 
 
-@compiled
+@inner
 def _smooth_line(line, steps, width, found):  # type: ignore[no-untyped-def]  # pragma: no cover
     """``found`` becomes ``line`` times ``_kernel``, by the few weights of it that are not 0."""
     for j in range(len(line)):
