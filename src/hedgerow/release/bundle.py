@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, ClassVar, NoReturn
 
 import polars as pl
 
+from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, VerifyFailed
 from hedgerow.public import Coding, RecordFile, Schema, Statement, coding_of, whole
 from hedgerow.release import manifest, measurements, package
@@ -203,6 +204,15 @@ class BundleReader:
             software=software,
             title=title,
         )
+
+    @property
+    def judged(self) -> list[tuple[Any, ...]]:
+        """The uses that the pages judge, as often as they do; none of a choice, or where another version wrote."""
+        if self.statement.version != __version__ or package.NAME not in self.names:
+            return []
+        played = self.contents.rehearsal
+        verdicts = [self.contents.verdicts, *(p.verdicts for p in (played.points if played else ()))]
+        return [tuple(v.use for v in each) for each in verdicts]
 
     @cached_property
     def copies(self) -> tuple[str, ...]:

@@ -73,6 +73,22 @@ relation = "{relation}"
 epsilon = {epsilon}
 delta = {delta}
 
+[[use]]
+name = "sex by agency"
+columns = ["sex", "agency"]
+tolerance = 0.02
+
+[[use]]
+name = "age, cells of 50 or more"
+columns = ["age"]
+within = "relative"
+tolerance = 0.05
+cell_size = 50
+
+[[use]]
+columns = ["pay"]
+tolerance = 0.01
+
 [ledger]
 url = "postgresql://steward:hunter2@ledger.example/hedgerow"
 """

@@ -156,6 +156,20 @@ def test_a_forger_who_writes_every_page_anew_is_still_caught(honest: Path, tmp_p
     assert set(failed(tmp_path / "r")) == {"every cost follows from its noise"}
 
 
+@pytest.mark.parametrize("change", ["another", "none", "twice"])
+@only("pure")
+def test_pages_that_judge_other_uses_than_the_job_asks_for_are_caught(
+    honest: Path, tmp_path: Path, change: str
+) -> None:
+    """As everything else that they say of uses follows from no other file, at least nothing may be kept back."""
+    contents = read_bundle(honest)
+    first, *rest = contents.verdicts
+    other = replace(first, use=replace(first.use, tolerance=0.5))
+    judged = {"another": (other, *rest), "none": (), "twice": (first, first, *rest)}[change]
+    write_bundle(tmp_path / "r", replace(contents, verdicts=judged))
+    assert "do not agree on the intended uses" in failed(tmp_path / "r")["job asked for this promise"]
+
+
 def test_a_request_that_costs_less_than_its_tables_is_caught(honest: Path, tmp_path: Path) -> None:
     contents = read_bundle(honest)
     first, second, *rest = contents.statement.spends
