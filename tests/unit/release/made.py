@@ -59,6 +59,7 @@ where = { education = ["4"], age = { below = 20 } }
 JOB = """
 [job]
 recipe = "made.by.hand"
+title = "Personnel 2009"
 seed = 7
 formats = ["csv"]
 
@@ -68,6 +69,10 @@ unit = "{unit}"
 {person}
 relation = "{relation}"
 {public_columns}
+
+[public]
+table = "personnel-2008.csv"
+provenance = "released in 2009, independent"
 
 [budget]
 epsilon = {epsilon}
