@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from hedgerow import __version__
 from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.inference import CountedPeople, Estimate, EstimateTable, Evidence, estimates, refused
-from hedgerow.job import ForeignRecipe
 from hedgerow.public import (
     CodedTable,
     Measurement,
@@ -25,7 +23,7 @@ from hedgerow.public import (
 )
 from hedgerow.release.bundle import NotChecked
 from hedgerow.release.contents import AbstractUse, Contents
-from hedgerow.release.redraw import Redrawing, software
+from hedgerow.release.redraw import ForeignRecipe, Redrawing, __version__, software
 
 LEVEL = 0.95
 """Of the intervals in a report."""
