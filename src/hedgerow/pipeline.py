@@ -199,9 +199,9 @@ class PreparedJob:
         if self.rehearsal and (point := self.rehearsal.at(self.job.budget.epsilon)):
             return point.verdicts
         key, known = self.job.foretold
-        return (
-            known if key == self.forecast_key else saved_forecast(rehearsal_folder(self.job.out), self.forecast_key)
-        )
+        if key != self.forecast_key:
+            known = saved_forecast(rehearsal_folder(self.job.out), self.forecast_key)
+        return known if tuple(v.use for v in known) == self.uses else ()
 
     @cached_property
     def person(self) -> pl.Series | None:
@@ -236,7 +236,8 @@ class PreparedJob:
         """What a rehearsal of this very job found, if there was one: of this object, or beside the release."""
         epsilon = self.job.budget.epsilon
         known = (self.job.rehearsal, saved_rehearsal(rehearsal_folder(self.job.out)))
-        return next((r for r in known if r and r.key == self.rehearsal_key and r.at(epsilon)), None)
+        mine = (r for r in known if r and r.key == self.rehearsal_key and r.at(epsilon))
+        return next((r for r in mine if all(tuple(v.use for v in p.verdicts) == self.uses for p in r.points)), None)
 
     @property
     def promise(self) -> Promise:

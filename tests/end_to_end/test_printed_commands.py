@@ -24,11 +24,12 @@ PAGES = ("report.html", "codebook.html", "privacy-statement.md", "DATACARD.md", 
 COMMAND = re.compile(r"hedgerow ((?:verify|sample|estimate) \.[^<`”\n]*)")
 USE = "[[use]]\nname = 'race by sex'\ncolumns = ['race', 'sex']\ntolerance = 0.05\n"
 PUBLIC = "[public]\ntable = 'last year.csv'\nprovenance = 'the open extract'\n"
-KINDS = {  # the recipe, its settings, and whether drawing again takes the public table
+KINDS = {  # the recipe, its settings, and whether drawing again takes the public table; figures of uses always do
     "attach": ("guided_tree", "", True),
     "public_blend": ("public_blend", "", True),
     "tree_blend": ("tree_blend", "", False),
     "independent": ("independent", "", False),
+    "without uses": ("independent", "", False),
     "counts": ("integer_counts", "columns = ['race', 'sex']\nprior = 'public'\n", True),
     "counts alone": ("integer_counts", "columns = ['race', 'sex']\n", False),
     "draws": ("dirichlet_multinomial", "columns = ['race', 'sex']\nsize = 60\nalpha = 'public'\n", True),
@@ -86,7 +87,9 @@ def a_job(folder: Path, kind: str) -> Path:
     if kind.startswith("draws"):
         head = head.replace('formats = ["csv"]', "")
     target = "[target]\ntable = 'target.csv'\n" * (kind == "attach")
-    job.write_text(head + PUBLIC + target + f"[{recipe}]\n{settings}" * bool(settings) + USE, "utf-8")
+    job.write_text(
+        head + PUBLIC + target + f"[{recipe}]\n{settings}" * bool(settings) + USE * (kind != "without uses"), "utf-8"
+    )
     return job
 
 
@@ -130,7 +133,7 @@ def test_what_the_plain_command_cannot_check_is_said_and_nothing_else(
     kind, release = made
     shutil.copytree(release, tmp_path / "alone")
     monkeypatch.chdir(tmp_path / "alone")
-    done, leans = hedgerow("verify", "."), KINDS[kind][2]
+    done, leans = hedgerow("verify", "."), kind != "without uses"
     for page in ("report.html", "privacy-statement.md", "DATACARD.md"):
         text = (release / page).read_text("utf-8")
         assert ("exit code 7" in text) == leans, page
@@ -141,7 +144,8 @@ def test_what_the_plain_command_cannot_check_is_said_and_nothing_else(
         table = release.parent / "last year.csv"
         known = hashlib.sha256(table.read_bytes()).hexdigest()
         assert f"it is the public table of the run (the open extract; sha256 {known})" in said
-        assert "NOT CHECKED" in done.out and done.out.count("NOT CHECKED") == 1
+        assert done.out.count("NOT CHECKED") == 1 + KINDS[kind][2], "records, and figures of uses"
+        assert ("not that they are those drawn from the answers" in said) == KINDS[kind][2]
 
 
 def test_estimate_says_what_the_report_says_and_without_the_table_says_why_not(
@@ -149,7 +153,7 @@ def test_estimate_says_what_the_report_says_and_without_the_table_says_why_not(
 ) -> None:
     kind, release = made
     command = next((c for c in printed(release)["report.html"] if c.startswith("estimate")), "")
-    assert bool(command) == ("draws" not in kind and kind != "careers")
+    assert bool(command) == ("draws" not in kind and kind not in ("careers", "without uses"))
     if not command:
         return
     monkeypatch.chdir(release)

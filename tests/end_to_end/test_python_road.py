@@ -61,7 +61,15 @@ def test_frames_become_a_verified_release_without_a_file_of_ours(tmp_path: Path)
     assert again.sample(2, seed=5, public=PUBLIC)[1].equals(release.sample(2, seed=5)[1])
     assert hr.Release.read(release.folder).verify(public=PUBLIC).holds
     alone = hr.Release.read(release.folder).verify()
-    assert not alone and not alone.failed and alone.unchecked == ("records were drawn from the answers",)
+    assert (
+        not alone
+        and not alone.failed
+        and alone.unchecked
+        == (
+            "records were drawn from the answers",
+            "figures of uses follow from the answers",
+        )
+    )
 
 
 def test_attach_is_the_same_with_a_target(tmp_path: Path) -> None:

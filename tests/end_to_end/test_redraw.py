@@ -14,12 +14,14 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import JobError, VerifyFailed
+from hedgerow.inference import EstimateTable
 from hedgerow.public import whole
 from hedgerow.recipes import RECIPES
 from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
 from hedgerow.release.redraw import Redrawing, records_are_drawn, software
 from hedgerow.release.signature import create_key
-from hedgerow.release.verify import CHECKS, DRAWN, Verification, outcome, verify
+from hedgerow.release.verify import CHECKS, DRAWN, TOLD, Verification, outcome, verify
+from hedgerow.uses import Table
 from tests.unit.release.tampering import rehash
 
 ROWS = 3000
@@ -327,3 +329,34 @@ def test_what_does_not_hold_is_not_signed_in_python_either(release: Path, tmp_pa
     with pytest.raises(VerifyFailed, match="does not hold, so it is not signed"):
         hr.Release.read(place).sign(tmp_path / "agency.key", **tables(release))
     assert not (place / "MANIFEST.sig").exists()
+
+
+def test_figures_that_no_answer_gives_and_columns_that_no_target_gives_are_caught(tmp_path: Path) -> None:
+    """Every page written anew: an exact figure of the confidential table could stand in a release that holds."""
+    people(ROWS, 1).write_parquet(tmp_path / "confidential.parquet")
+    people(ROWS, 2).write_parquet(tmp_path / "last.parquet")
+    hr.Job(
+        confidential=hr.Confidential(tmp_path / "confidential.parquet", name="people"),
+        public=hr.Public(tmp_path / "last.parquet", provenance="made up"),
+        schema=hr.Schema.loads(SCHEMA),
+        budget=hr.Budget(epsilon=1),
+        recipe=RECIPES["tree_blend"](),
+        uses=(Table(["sex"], tolerance=0.05),),
+        ledger=str(tmp_path / "ledger.db"),
+    ).run(tmp_path / "release", forecast=False)
+    contents = read_bundle(tmp_path / "release")
+    first, *rest = contents.estimates
+    exact = replace(first, estimate=0.5123, low=0.5122, high=0.5124, basis="From the table itself.")
+    changes: dict[str, tuple[str, dict[str, Any]]] = {
+        "figure": (TOLD, {"estimates": EstimateTable([exact, *rest])}),
+        "nothing": (TOLD, {"estimates": EstimateTable([])}),
+        "given": (DRAWN, {"given": {"sex": 0}}),
+    }
+    for name, (check, change) in changes.items():
+        write_bundle(tmp_path / name, replace(contents, **change))
+        assert Verification(verify(tmp_path / name)).failed == (check,)
+    other = replace(contents, **changes["figure"][1], statement=replace(contents.statement, version="0.0.1"))
+    write_bundle(tmp_path / "other", other)
+    assert TOLD in Verification(verify(tmp_path / "other")).unchecked, "another version may have another way"
+    (tmp_path / "last.parquet").unlink()
+    assert Verification(verify(tmp_path / "release")).unchecked == (TOLD,), "they lean on the public table"

@@ -89,6 +89,46 @@ def test_a_job_that_was_changed_or_a_damaged_file_is_foretold_anew(played: Path)
         assert not PreparedJob(Job.load(played)).foretold
 
 
+@pytest.mark.parametrize(
+    ("what", "value"),
+    [
+        ("error", "little"),
+        ("note", ["exact"]),
+        ("high", {}),
+        ("name", "a use that the job does not have"),
+        ("tolerance", 0.9),
+    ],
+)
+def test_a_kept_forecast_that_is_none_or_is_of_other_uses_is_not_taken(
+    played: Path, what: str, value: object
+) -> None:
+    """Some ended a run when it had been booked, others came to stand in the report of the release."""
+    Job.load(played).plan(out=played.parent / "release-rehearsal")
+    kept = played.parent / "release-rehearsal" / "forecast.json"
+    assert PreparedJob(Job.load(played)).foretold
+    told = json.loads(kept.read_text())
+    told["uses"][0][what] = value
+    kept.write_text(json.dumps(told))
+    assert not PreparedJob(Job.load(played)).foretold
+
+
+def test_a_kept_rehearsal_with_a_number_that_is_none_is_no_rehearsal(hedgerow: Command, played: Path) -> None:
+    hedgerow("rehearse", played, "--workers", 1, "--runs", 2)
+    kept = played.parent / "release-rehearsal" / "rehearsal.json"
+    told = json.loads(kept.read_text())
+    assert PreparedJob(Job.load(played)).rehearsal
+    kept.write_text(json.dumps(told | {"epsilon": "1/0"}))
+    assert PreparedJob(Job.load(played)).rehearsal is None
+
+
+def test_a_plan_says_that_its_forecast_is_kept_only_where_it_is(hedgerow: Command, played: Path) -> None:
+    said, folder = "The forecast is kept in", played.parent / "release-rehearsal"
+    assert said in hedgerow("plan", played).out
+    (folder / "forecast.json").unlink()
+    (folder / "forecast.json" / "in the way").mkdir(parents=True)
+    assert said not in hedgerow("plan", played).out
+
+
 def test_a_missed_tolerance_is_exit_5(hedgerow: Command, played: Path) -> None:
     played.write_text(played.read_text().replace("tolerance = 0.05", "tolerance = 0.000001"))
     done = hedgerow("rehearse", played, "--workers", 1, "--runs", 2)

@@ -48,7 +48,7 @@ def test_plain_files_are_read_by_the_workers_themselves_and_count_alike(
     monkeypatch.setattr(spark_rows, "PART", 300)  # rows: several parts to a file
     assert spark_rows.plain_files(frame, table.columns) == []  # a group of rows is larger
     monkeypatch.undo()
-    assert [rows for _, _, rows in spark_rows.plain_files(frame, table.columns)] == [
+    assert [rows for _, _, rows, _ in spark_rows.plain_files(frame, table.columns)] == [
         len(table[i::3]) for i in range(3)
     ]
     monkeypatch.setattr(module, "merged", None)  # what Spark itself reads would come that way
@@ -63,11 +63,14 @@ def test_groups_of_rows_come_to_tasks_whole_and_each_once(tmp_path: Path, monkey
     path, kinds = tmp_path / "t.parquet", {"a": pl.Int64}
     pl.DataFrame({"a": range(1000)}).write_parquet(path, row_group_size=150)
     monkeypatch.setattr(spark_rows, "PART", 400)
-    due = [(str(path), low, rows) for low, rows in ((0, 300), (300, 300), (600, 400))]
-    assert spark_rows._parts(path.as_uri(), kinds) == due
+    due = spark_rows._parts(path.as_uri(), kinds)
+    assert [part[:3] for part in due] == [(str(path), *some) for some in ((0, 300), (300, 300), (600, 400))]
     batch = pl.DataFrame({"id": [2, 0]}).to_arrow()
     found = pl.concat(spark_rows.opened(due, iter([batch]), ["a"]))["a"].to_list()
     assert found == [*range(600, 1000), *range(300)]
+    pl.DataFrame({"a": range(1000)}).reverse().write_parquet(path, row_group_size=150)
+    with pytest.raises(ValueError, match="written to meanwhile"):  # else rows of both files would count
+        list(spark_rows.opened(due, iter([batch]), ["a"]))
 
 
 def test_what_spark_may_see_otherwise_than_the_files_say_is_read_by_spark(spark: Any, tmp_path: Path) -> None:

@@ -15,12 +15,15 @@ from hedgerow.counting import encode, parts
 from hedgerow.counting.fingerprint import WHOLE, RowKey
 from hedgerow.counting.order import ALL
 from hedgerow.counting.plan import CountPlan
+from hedgerow.errors import TableMismatch
 from hedgerow.private import local
 from hedgerow.private.local import LocalCounter
 from hedgerow.private.rows import ConfidentialRows
+from hedgerow.public import files
 from hedgerow.public.coding import CodedColumn, Coding, as_text
 from hedgerow.public.costs.accounting import Guarantee
 from hedgerow.public.costs.question import TOTAL, Marginal
+from hedgerow.public.files import open_source
 from hedgerow.public.schema import Schema
 from tests.privacy.world import COLUMNS, PERSON, SCHEMA, frame
 
@@ -90,6 +93,7 @@ def check_local() -> None:
         _check_missing()
         _check_wide()
         _check_people()
+        _check_files(Path(folder))
 
 
 def _check_counts(table: pl.DataFrame, rows: ConfidentialRows, guarantee: Guarantee) -> None:
@@ -143,6 +147,30 @@ def _check_people() -> None:
         table = pl.DataFrame({"id": names}).with_columns(sex=pl.lit("F"), race=pl.lit("A"), pay=pl.lit("5"))
         rows = ConfidentialRows(InPieces(table.with_columns(area=pl.lit("n")), 1 << 18), CODING, promise)
         assert [c.tolist() for c in rows.count(CountPlan([TOTAL], CODING))] == [[due]], "not one row of each person"
+
+
+def _check_files(folder: Path) -> None:
+    """Of a file no row is lost where a thread of Polars panics, none comes twice where another takes its place."""
+    path, table, collect = folder / "t.arrow", people_of(np.random.default_rng(5), 40), pl.LazyFrame.collect_batches
+
+    def broken(self: pl.LazyFrame, **given: Any) -> Iterator[pl.DataFrame]:
+        yield from [*collect(self, **given)][:-1]
+
+    def replaced(self: pl.LazyFrame, **given: Any) -> Iterator[pl.DataFrame]:
+        yield from collect(self, **given)
+        table.reverse().write_ipc(folder / "later.arrow")
+        (folder / "later.arrow").replace(path)
+
+    for fault, said in ((broken, "rows that were lost are not missed"), (replaced, "two files are read as one")):
+        table.write_ipc(path)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pl.LazyFrame, "collect_batches", fault)
+            try:
+                ConfidentialRows(open_source(path), CODING, Guarantee()).count(CountPlan([TOTAL], CODING))
+            except TableMismatch:
+                continue
+        raise AssertionError(said)
+    path.unlink()
 
 
 def _check_fingerprints(table: pl.DataFrame) -> None:
@@ -340,6 +368,20 @@ def people_named_by_fractions_are_merged(patch: Patch) -> None:
     )
 
 
+def rows_are_not_held_against_the_header(patch: Patch) -> None:
+    """When the batches of a file end, it is taken to have ended."""
+
+    def slices(lazy: pl.LazyFrame, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+        return lazy.select(names).collect_batches(chunk_size=rows)
+
+    patch.setattr(files, "_slices", slices)
+
+
+def files_may_change_while_they_are_read(patch: Patch) -> None:
+    """Nobody looks whether the file is still the one that was begun."""
+    patch.setattr(files, "_written", lambda path: [])
+
+
 LOCAL_MUTANTS = (
     codes_of_another_request,
     mask_of_the_batch_before,
@@ -359,4 +401,6 @@ LOCAL_MUTANTS = (
     wide_numbers_are_read_as_narrow_ones,
     rows_seen_are_counted_in_a_few_bits,
     people_named_by_fractions_are_merged,
+    rows_are_not_held_against_the_header,
+    files_may_change_while_they_are_read,
 )

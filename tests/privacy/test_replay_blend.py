@@ -131,3 +131,36 @@ def test_every_byte_is_the_same_where_some_pairs_are_looked_at_by_signs_and_some
         asked = [m.question for _, m in BundleReader(Path(folder) / "here" / "release").answers]
     assert any(q.tree and q.leaves == 2 and len(q.tree.columns) == 2 for q in asked), "nothing was looked at by signs"
     assert any(q.tree is None and len(q.columns) == 2 for q in asked), "nothing was looked at cell by cell"
+
+
+def _related(seed: int, *, against: bool) -> tuple[Row, ...]:
+    """People, two rows each, whose pay and area go with race; ``against``: pay does the other way about."""
+    rng = np.random.default_rng(seed)
+    race = rng.choice(3, 1200, p=[0.4, 0.2, 0.4])
+    with_pay = 2 - race if against else race
+    pay, area = 12 * with_pay + rng.integers(0, 14, 1200), np.where(rng.random(1200) < 0.2 + 0.3 * race, "n", "s")
+    each = zip(rng.choice(["F", "M"], 1200), race, pay, area, strict=True)
+    return tuple((str(s), "ABC"[r], str(p), str(a), f"other {i // 2}") for i, (s, r, p, a) in enumerate(each))
+
+
+@pytest.mark.parametrize(("kind", "against"), [("record, label-change", False), ("person, add-remove", True)])
+@given(data=st.data())
+@FEW
+def test_every_byte_is_the_same_and_every_price_right_where_the_public_relations_are_tried(
+    kind: str, against: bool, data: st.DataObject
+) -> None:
+    guarantee, pair = GUARANTEES[kind], data.draw(neighbours(GUARANTEES[kind]))
+    others = _related(1, against=against)
+
+    def write(folder: Path, given: Guarantee, *, delta: str) -> Path:
+        job = write_blend(folder, given, "public_blend", delta=delta)
+        frame(_related(2, against=False)).select(COLUMNS).write_csv(folder / "public.csv")
+        return job
+
+    with quick_folder() as folder:
+        check_run(Path(folder), guarantee, "1e-6", Pair(others + pair.here, others + pair.there), write)
+        made = BundleReader(Path(folder) / "here" / "release")
+        sides = [m for _, m in made.answers if m.question.tree and len(m.counts) == 2]
+        put_aside = any("do not bear out how the columns" in s for s in made.contents.findings)
+    assert sides, "no relation was tried"
+    assert put_aside == against

@@ -31,7 +31,7 @@ def plan(
 ) -> None:
     """Say what a job will cost, ask and give; no confidential row is read. Exit 5: a use is expected to be missed."""
     from hedgerow.api.job import Job
-    from hedgerow.release.rehearsal_folder import rehearsal_folder
+    from hedgerow.release.rehearsal_folder import rehearsal_folder, saved_forecast
 
     with show.progress() as watch:
         watch("reading the schema and the public tables")
@@ -47,8 +47,9 @@ def plan(
         }
         show.echo(json.dumps({**found.to_json(), "ledger": prepared.books, "cap": cap}, indent=2))
     else:
-        kept = [f"The forecast is kept in {place}: a run of this job takes it from there."] * place.is_dir()
-        show.echo("\n".join([*show.ledger_lines(prepared), show.plan_text(found), *(kept if found.verdicts else ())]))
+        kept = [f"The forecast is kept in {place}: a run of this job takes it from there."]
+        kept *= bool(saved_forecast(place, prepared.forecast_key))
+        show.echo("\n".join([*show.ledger_lines(prepared), show.plan_text(found), *kept]))
     if figure is not None:
         _draw(found, figure)
     if found.missed or found.noise_exceeds:

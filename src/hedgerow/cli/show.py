@@ -293,11 +293,11 @@ def program() -> str:
 
 
 def verify_command(job: "JobValues", folder: Path) -> str:
-    """The command that verifies a release, with the tables that drawing its records again takes; no password."""
+    """The command that verifies a release, with the tables that drawing and estimating again take; no password."""
     from hedgerow.release.contents import without_passwords
 
     recipe, words = job.recipe, ["verify", str(folder)]
-    parts = {"public": job.public if recipe.draws_from_public else None, "target": job.target}
+    parts = {"public": job.public if recipe.draws_from_public or job.uses else None, "target": job.target}
     words += [w for role, part in parts.items() if part for w in (f"--{role}", str(part.table))]
     return f"{program()} {without_passwords(shlex.join(words))}"
 

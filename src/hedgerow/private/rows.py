@@ -84,7 +84,7 @@ def _in_fixed_words(work: Callable[[], T]) -> T:
     with suppress(Exception, pl.exceptions.PanicException):  # it must not be the context of what is raised below
         return work()
     raise TableMismatch(
-        "The confidential table could not be read to its end: the file may be damaged, memory too small, or a CSV\n"
-        "value may hold a line end or an unmatched quote (write it as Parquet). Mend that and continue with\n"
-        "--resume: what is booked but not yet answered is not charged twice."
+        "The confidential table could not be read to its end: the file may be damaged or was written to meanwhile,\n"
+        "memory too small, or a CSV value may hold a line end or an unmatched quote (write it as Parquet). Mend\n"
+        "that and continue with --resume: what is booked but not yet answered is not charged twice."
     )

@@ -39,6 +39,7 @@ from hedgerow.public.costs.spend import PricedQuestion, Spend, Tariff
 from hedgerow.public.costs.statement import (
     PublicInput,
     Statement,
+    fraction_of,
     question_from_json,
     question_to_json,
     spend_from_json,

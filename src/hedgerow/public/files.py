@@ -30,7 +30,11 @@ Opened = tuple[Mapping[str, Any], Read]
 _FAULTS = (Exception, pl.exceptions.PanicException)
 _BLOCK, _LONGEST = 1 << 23, 100_000  # bytes of a CSV file that are read at a time, and of a header or odd line
 _GROUP = 1 << 20  # rows of a Parquet row group that may be held as a whole
-_ODD = r"List|Array|Struct|Map|Binary|Duration|Ext|Dat.*:[1-5]|Dec.*n=(39|[4-7]\d)|(?!dec|date64|null).*\[pyarrow]$"
+_ODD = r"List|Array|Struct|Map|Binary|Duration|Ext|Dat.*:[1-5]|Dec.*n=(39|[4-7]\d)|"
+_ODD += (
+    r"(?!d(ec|ate64|ict)|null).*\[pyarrow]$|"  # of pandas, and its dictionaries of what is neither text nor number:
+)
+_ODD += r"dict.*s=(?!(large_)?string,|u?int|half|float|double|bool|date|time|dec|null)"
 _ALIKE = {pl.String, pl.Boolean, pl.Date, pl.Int32, pl.Int64, pl.Float64}  # of which two libraries make the same
 
 
@@ -61,7 +65,7 @@ class Source:
                 yield from plain.iter_slices(rows)
             return
         except _FAULTS:
-            text = f"{self.name} cannot be read to its end: damaged, or CSV with line ends in values. Use Parquet."
+            text = f"{self.name} cannot be read to its end: damaged, changed, or CSV with line ends. Use Parquet."
         raise TableMismatch(text)  # outside of `except`: the library's own error may quote a row
 
 
@@ -91,7 +95,22 @@ def _file(name: str) -> Opened:
         raise JobError(f"There is no file {path}. Check the path. Nothing was read or spent.")
     if not table and not suffix:
         raise JobError(f"{name} has none of the suffixes {' '.join(OPENERS)}. Nothing was read or spent.")
-    return _duckdb(path, table) if table else OPENERS[suffix](name)
+    kinds, read = _duckdb(path, table) if table else OPENERS[suffix](name)
+    return kinds, partial(_steady, path, read)
+
+
+def _steady(path: str, read: Read, names: list[str], rows: int) -> Iterator[pl.DataFrame]:
+    """What is read of files, if nobody wrote to them meanwhile: else a row may come twice, from before and after."""
+    before = _written(path)
+    yield from read(names, rows)
+    if _written(path) != before:
+        raise ValueError("written to while it was read")
+
+
+def _written(path: str) -> list[tuple[int, ...]]:
+    """Which files these are, how long, and when they were written to last; of a folder all that is in it."""
+    stats = [p.stat() for p in (Path(path), *sorted(Path(path).rglob("*"))) if p.exists()]
+    return [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for s in stats]
 
 
 def _frame(table: Any) -> Opened:
@@ -125,7 +144,7 @@ def _frame(table: Any) -> Opened:
         mixed = [n for n in names if str(frame.schema[n]) in ("Object", "Categorical", "Unknown")]
         yield frame.select(names).with_columns(nw.col(n).cast(nw.String) for n in mixed).to_polars()
 
-    return {n: table.dtypes[n] if str(k) == "Unknown" else k for n, k in frame.schema.items()}, read
+    return {n: table.dtypes[n] if str(k) in ("Unknown", "Categorical") else k for n, k in frame.schema.items()}, read
 
 
 def is_loose(kind: Any) -> bool:

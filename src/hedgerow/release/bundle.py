@@ -16,7 +16,9 @@ from typing import Any, BinaryIO, ClassVar, NoReturn
 
 import polars as pl
 
+from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, VerifyFailed
+from hedgerow.job import JobValues
 from hedgerow.public import Coding, RecordFile, Schema, Statement, coding_of, whole
 from hedgerow.release import manifest, measurements, package
 from hedgerow.release.contents import FORMATS, Contents, write_tables
@@ -203,6 +205,20 @@ class BundleReader:
             software=software,
             title=title,
         )
+
+    def told_of(self, job: JobValues) -> dict[str, tuple[Any, Any]]:
+        """What pages say that the job alone decides, as it says it and as they do; of another version's nothing."""
+        if self.statement.version != __version__ or package.NAME not in self.names:
+            return {}
+        contents, asked = self.contents, tuple(use.on(self.schema) for use in job.uses)
+        played = contents.rehearsal.points if contents.rehearsal else ()
+        judged = [tuple(v.use for v in each) for each in (contents.verdicts, *(p.verdicts for p in played))]
+        of_public = [i.provenance for i in self.statement.public_inputs if i.role == "public"]
+        return {
+            "the intended uses": ([asked] * len(judged), judged),
+            "the title": (job.title or job.table, contents.title),
+            "where the public table comes from": ([job.public.provenance] if job.public else [], of_public),
+        }
 
     @cached_property
     def copies(self) -> tuple[str, ...]:

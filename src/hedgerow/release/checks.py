@@ -281,6 +281,7 @@ def job_agrees(bundle: BundleReader) -> str:
         "whether people are counted": (bool(job.target and job.target.person), bool(statement.facts)),
         "the table's name": (job.table, statement.table),
         "the recipe": (job.stated_recipe, statement.recipe),
+        **bundle.told_of(job),
     }
     for what, (asked, stated) in pairs.items():
         if asked != stated:

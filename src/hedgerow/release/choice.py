@@ -26,6 +26,7 @@ from hedgerow.public import (
     Statement,
     Stopping,
     decimal,
+    fraction_of,
     question_from_json,
     question_to_json,
 )
@@ -132,8 +133,8 @@ class ChoiceStatement:
             data = json.loads(text)
             distance = data["noisy_distance"]
             found = cls(
-                epsilon=Fraction(data["promised"]["epsilon"]),
-                stopping=Stopping(data["stopping"]["law"], Fraction(data["stopping"]["gamma"])),
+                epsilon=fraction_of(data["promised"]["epsilon"]),
+                stopping=Stopping(data["stopping"]["law"], fraction_of(data["stopping"]["gamma"])),
                 tables=tuple(map(question_from_json, data["tables"])),
                 candidates=tuple(Candidate(c["levels"], c["settings"]) for c in data["candidates"]),
                 chosen=data["position"],

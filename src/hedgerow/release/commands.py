@@ -28,16 +28,18 @@ def verifying(contents: Contents) -> tuple[str, tuple[str, ...]]:
     drawing = f"It draws the {what} again from the noisy answers, with the seed of the job, and compares them."
     if contents.drawn:
         drawing = "It makes the counts again from what the gate drew, and compares them."
-    needed = _needed(contents)
+    needed = _named(contents) if contents.estimates else _needed(contents)
     if not needed:
         return "hedgerow verify .", (f"{drawing} It takes nothing but this folder.",)
     names = listed([_called(i) for i in needed])
     one = len(needed) == 1
     they, lie, their, them = ("it", "lies", "its", "it") if one else ("they", "lie", "their", "them")
+    lacks = f"of the {what} only that they lie inside the schema, not that they are those drawn from the answers"
+    figures = "does not work the figures of the intended uses out again"
+    lacks = " and ".join([lacks] * bool(_needed(contents)) + [figures] * bool(contents.estimates))
     without = (
-        f"Without {names} the plain command, “hedgerow verify .”, checks all else, but of the {what} only that they "
-        "lie inside the schema, not that they are those drawn from the answers: then it ends with exit code 7, not "
-        "confirmed."
+        f"Without {names} the plain command, “hedgerow verify .”, checks all else, but {lacks}: then it ends with "
+        "exit code 7, not confirmed."
     )
     if _frames(needed):
         known = f"{drawing} {where_from(needed)} In Python, with the very tables of the run."

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, VerifyFailed
 from hedgerow.inference import CountedPeople, Estimate, EstimateTable, Evidence, estimates, refused
 from hedgerow.public import (
     CodedTable,
@@ -21,8 +21,9 @@ from hedgerow.public import (
     people_schema,
     whole,
 )
+from hedgerow.release.bundle import NotChecked
 from hedgerow.release.contents import AbstractUse, Contents
-from hedgerow.release.redraw import Redrawing
+from hedgerow.release.redraw import ForeignRecipe, Redrawing, __version__, software
 
 LEVEL = 0.95
 """Of the intervals in a report."""
@@ -88,6 +89,37 @@ def with_estimates(
     except _FAULTS as wrong:
         return replace(contents, estimates=EstimateTable(_fault(use, wrong) for use in wanted))
     return replace(contents, estimates=EstimateTable(e for use in wanted for e in _safely(evidence, use)))
+
+
+def estimates_follow(again: Redrawing) -> str:
+    """The figures of intended uses that the pages show are worked out of the answers and the file, and no others."""
+    bundle = again.bundle
+    told, job = bundle.contents.estimates, again.published
+    if not told and (isinstance(job.recipe, ForeignRecipe) or not job.uses):
+        return "there are none"
+    if isinstance(job.recipe, ForeignRecipe):
+        raise NotChecked(
+            f"Not worked out again: {job.recipe.path} is not one of Hedgerow's recipes, and its code is not here. In "
+            "Python the Release that its run returned can check them."
+        )
+    lacking = [(role, name) for role in ("public", "target") if (name := again.lacks(role))]
+    if lacking:
+        tables, options = (" and ".join(said) for said in zip(*((n, f"--{r} FILE") for r, n in lacking), strict=True))
+        raise NotChecked(
+            f"Not worked out again: that takes {tables}, which the run used. Until then they may be any figures. "
+            f"Add {options} (in Python: {', '.join(f'{r}=...' for r, _ in lacking)})."
+        )
+    _ = again.fitted
+    uses = [use.on(bundle.schema) for use in job.uses]
+    due = with_estimates(bundle.contents, again.answers.heard, again.data, uses).estimates
+    if [e.to_json() for e in due] == [e.to_json() for e in told]:
+        return f"{len(told)} worked out again, the same"
+    if bundle.statement.version == __version__ and bundle.software == software():
+        raise VerifyFailed("The figures of intended uses are not those that the answers, the file and the job give.")
+    raise NotChecked(
+        "Worked out again, figures of intended uses are others. Another version of Hedgerow, or other libraries, "
+        "made them: check them with those, or do not rely on them."
+    )
 
 
 def _evidence_of_run(contents: Contents, heard: tuple[Measurement, ...], data: PublicData) -> Evidence:

@@ -9,7 +9,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from hedgerow import __version__
-from hedgerow.errors import JobError
+from hedgerow.errors import HedgerowError, JobError
 from hedgerow.figures import LinePoint, Trace, log_lines, percent, render, small
 from hedgerow.public import decimal
 from hedgerow.release.figures import ReportPanel
@@ -18,6 +18,8 @@ from hedgerow.stand_in import RUNS, Rehearsal
 from hedgerow.uses import AbstractUse, Verdict
 
 NAME, PAGE, FORECAST = "rehearsal.json", "rehearsal.html", "forecast.json"
+_NONE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, HedgerowError)
+"""What reading a file can end in that is not what was written there."""
 
 
 def rehearsal_folder(release: Path) -> Path:
@@ -54,7 +56,7 @@ def saved_forecast(folder: Path, key: str) -> tuple[Verdict, ...]:
     try:
         found = json.loads((folder / FORECAST).read_text("utf-8"))
         return tuple(map(Verdict.from_json, found["uses"])) if found["key"] == key else ()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except _NONE:
         return ()
 
 
@@ -83,7 +85,7 @@ def saved_rehearsal(folder: Path) -> Rehearsal | None:
     """The rehearsal in ``folder``, if there is one that can be read."""
     try:
         return Rehearsal.from_json(json.loads((folder / NAME).read_text("utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except _NONE:
         return None
 
 

@@ -17,6 +17,7 @@ from hedgerow.figures import table_html
 from hedgerow.public import Statement
 from hedgerow.release import checks, choice
 from hedgerow.release.bundle import BundleReader, NotChecked
+from hedgerow.release.evidence import estimates_follow
 from hedgerow.release.redraw import JobValues, OtherTable, Redrawing, nothing_is_hidden, records_are_drawn
 from hedgerow.release.signature import public_key, signed_by
 
@@ -126,6 +127,7 @@ CHECKS: tuple[tuple[str, Callable[[BundleReader], str]], ...] = (
 
 
 DRAWN, SIGNED = "records were drawn from the answers", "manifest is signed by the agency's key"
+TOLD = "figures of uses follow from the answers"
 """The checks that take more than the bundle: public tables where the recipe needs them, and a key."""
 
 
@@ -157,9 +159,11 @@ def verify(
         bundle = BundleReader(folder)
         made = tuple(outcome(name, partial(check, bundle)) for name, check in CHECKS)
         again = Redrawing(bundle, public, target, job)
-    drawn = outcome(DRAWN, partial(records_are_drawn, again))
+    drawn = [outcome(DRAWN, partial(records_are_drawn, again))]
+    if again.bundle.kind == "release":
+        drawn.append(outcome(TOLD, partial(estimates_follow, again)))
     signed = () if key is None else (outcome(SIGNED, partial(signed_by, again.bundle, Path(key))),)
-    return (*made, drawn, *signed)
+    return (*made, *drawn, *signed)
 
 
 def kind_of(directory: Path | str) -> str:

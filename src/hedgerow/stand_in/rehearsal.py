@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.figures import table_html
-from hedgerow.public import Budget, budget_for
+from hedgerow.public import Budget, budget_for, fraction_of
 from hedgerow.stand_in.stand_in import StandIn, half_sample_errors, use_errors
 from hedgerow.stand_in.worker_pool import worker_count, worker_pool
 from hedgerow.uses import AbstractUse, UseError, Verdict, like_sample, not_judged
@@ -143,13 +143,13 @@ class Rehearsal:
         if data["format"] != FORMAT:
             raise ValueError(FORMAT)
         points = tuple(
-            Point(Fraction(p["epsilon"]), tuple(Verdict.from_json(u) for u in p["uses"])) for p in data["points"]
+            Point(fraction_of(p["epsilon"]), tuple(Verdict.from_json(u) for u in p["uses"])) for p in data["points"]
         )
         return cls(
             key=str(data["key"]),
             recipe=str(data["recipe"]),
-            epsilon=Fraction(data["epsilon"]),
-            delta=Fraction(data["delta"]),
+            epsilon=fraction_of(data["epsilon"]),
+            delta=fraction_of(data["delta"]),
             runs=int(data["runs"]),
             rows=int(data["assumed_rows"]),
             parts=(int(data["parts"][0]), int(data["parts"][1])),

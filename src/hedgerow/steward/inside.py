@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar, final
 
+import polars as pl
+
 from hedgerow.errors import HedgerowError, JobError
 
 T = TypeVar("T")
@@ -71,7 +73,7 @@ def in_fixed_words(work: Callable[[], InsideOnly[Any]]) -> InsideOnly[Any]:
         return work()
     except HedgerowError:
         raise
-    except Exception as wrong:
+    except (Exception, pl.exceptions.PanicException) as wrong:  # a panic in Rust is no Exception
         kind = type(wrong).__name__
     raise HedgerowError(  # outside of `except`: the first error may quote a row
         f"The exact look stopped ({kind}); what it said is not repeated, for it may quote a confidential row.\n"

@@ -90,9 +90,9 @@ def _show(visit: Visit) -> Response:
 
 
 def _tables_of(visit: Visit, *, drawing: bool) -> list[tuple[str, str]]:
-    """The public tables of the run; ``drawing``: those alone that drawing again takes."""
+    """The public tables of the run; ``drawing``: those alone that drawing and estimating again take."""
     try:
-        leans = visit.job.recipe.draws_from_public
+        leans = visit.job.recipe.draws_from_public or bool(visit.job.uses)
     except HedgerowError:
         leans = True
     parts = [(p, visit.part(p).get("table")) for p in ("public", "target") if leans or not drawing or p == "target"]

@@ -206,10 +206,14 @@ class Verdict:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Verdict":
-        """The verdict that ``to_json`` wrote down."""
+        """The verdict that ``to_json`` wrote down; ``ValueError`` or ``KeyError`` when it is none."""
         groups = tuple((str(label), float(error)) for label, error in data["groups"])
-        keys = ("error", "like_sample", "note", "low", "high", "sign_kept")
-        return cls(use_from_json(data), groups=groups, **{k: data[k] for k in keys})
+        figures = {k: data[k] for k in ("error", "like_sample", "low", "high")}
+        note, sign = data["note"], data["sign_kept"]
+        numbers = all(x is None or type(x) in (int, float) for x in figures.values())
+        if not (numbers and type(note) is str and (sign is None or type(sign) is bool)):
+            raise ValueError("no verdict")
+        return cls(use_from_json(data), note=note, sign_kept=sign, groups=groups, **figures)
 
 
 def not_judged(use: AbstractUse, where: str = "") -> str:

@@ -56,6 +56,17 @@ def test_a_column_of_pandas_that_cannot_be_made_text_is_told_by_the_header(kind:
     check(pa.table({"n": [1, 2, 3], "x": ODD[kind]}).to_pandas(types_mapper=pd.ArrowDtype))
 
 
+@pytest.mark.parametrize("kind", ["binary", "large_binary", "binary_view", "duration", "string", "int64"])
+def test_of_a_dictionary_of_pandas_the_header_tells_whether_its_values_have_a_text(kind: str) -> None:
+    """Bytes that are no text ended a run after it was booked, and only in tables that had them."""
+    values = {"string": ["a", None], "int64": [1, None], "duration": [1, None]}.get(kind, [b"\xff", None])
+    of = pa.duration("us") if kind == "duration" else pa.type_for_alias(kind)
+    held = pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, of).dictionary_encode()]))
+    source = open_source(pd.DataFrame({"n": [1, 2], "x": held}))
+    assert source.columns == (("n", "x") if kind in ("string", "int64") else ("n",))
+    assert sum(map(len, source.batches(source.columns))) == 2
+
+
 def test_times_of_a_zone_that_polars_does_not_know_are_told_by_the_header() -> None:
     times = pd.to_datetime(["2000-01-01T00:00:00+05:30", "2000-01-02T00:00:00+05:30"])
     assert open_source(pd.DataFrame({"n": [1, 2], "t": times})).columns == ("n",)

@@ -59,6 +59,7 @@ where = { education = ["4"], age = { below = 20 } }
 JOB = """
 [job]
 recipe = "made.by.hand"
+title = "Personnel 2009"
 seed = 7
 formats = ["csv"]
 
@@ -69,9 +70,29 @@ unit = "{unit}"
 relation = "{relation}"
 {public_columns}
 
+[public]
+table = "personnel-2008.csv"
+provenance = "released in 2009, independent"
+
 [budget]
 epsilon = {epsilon}
 delta = {delta}
+
+[[use]]
+name = "sex by agency"
+columns = ["sex", "agency"]
+tolerance = 0.02
+
+[[use]]
+name = "age, cells of 50 or more"
+columns = ["age"]
+within = "relative"
+tolerance = 0.05
+cell_size = 50
+
+[[use]]
+columns = ["pay"]
+tolerance = 0.01
 
 [ledger]
 url = "postgresql://steward:hunter2@ledger.example/hedgerow"

@@ -1,5 +1,6 @@
 """A stranger's bundle: links, pipes, deep texts and bombs end in a sentence, within bounds, whoever opens it."""
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -11,8 +12,11 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.release import compare
 from hedgerow.errors import HedgerowError, VerifyFailed
+from hedgerow.public import fraction_of, spend_from_json
 from hedgerow.release import bundle as bundles
+from hedgerow.release.bundle import read_bundle
 from hedgerow.release.confined import Limits, must_open, open_all, verify_confined
+from hedgerow.release.verify import booked_statement
 from tests.unit.release.tampering import failed, only, rehash
 
 pytestmark = pytest.mark.confined
@@ -115,6 +119,28 @@ def test_verify_sample_and_compare_refuse_what_is_no_release(forged: Path, tmp_p
         with pytest.raises(VerifyFailed, match="cannot be opened"):
             compare(str(tmp_path / "a.parquet"), [str(forged)])
         assert not hr.Release.read(forged).verify()
+
+
+@only("pure")
+def test_a_number_that_no_memory_holds_is_refused_wherever_a_file_has_one(forged: Path, tmp_path: Path) -> None:
+    """A choice is also read to be held against the ledger, here and not in a process of its own."""
+    bomb, made = "1e999999999", read_bundle(forged).statement
+    stopping, promised = {"law": "logarithmic", "gamma": "1/50"}, {"epsilon": "1", "delta": "0"}
+    choice = {"noisy_distance": 1, "promised": promised, "stopping": stopping, "best_run": made.to_json()}
+    choice |= {"tables": [], "candidates": [], "position": 0}
+    for path in (("promised", "epsilon"), ("stopping", "gamma"), ("best_run", "promised", "epsilon")):
+        data = json.loads(json.dumps(choice))
+        place = data
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = bomb
+        (tmp_path / "choice.json").write_text(json.dumps(data))
+        with pytest.raises(VerifyFailed, match="can read"):
+            booked_statement(tmp_path)
+    with pytest.raises(ValueError, match="no fraction"):
+        spend_from_json({"verb": "measure", "cost": bomb, "rate": "0", "asked": [], "candidates": []})
+    with pytest.raises(ValueError, match="no fraction"):
+        fraction_of(bomb)
 
 
 @only("pure")

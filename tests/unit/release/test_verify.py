@@ -18,7 +18,7 @@ from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Measurement
 from hedgerow.public.costs.statement import PublicInput, Statement
 from hedgerow.release.bundle import BundleReader, read_bundle, write_bundle
-from hedgerow.release.verify import CHECKS, DRAWN, Verification, verify
+from hedgerow.release.verify import CHECKS, DRAWN, TOLD, Verification, verify
 from tests.holding import assert_holds
 from tests.unit.release.made import a_release
 from tests.unit.release.tampering import BUDGETS, failed, only, rehash, restate, unchecked
@@ -36,9 +36,9 @@ GUARANTEES = [
 def test_an_honest_bundle_holds(tmp_path: Path, guarantee: Guarantee, budget: Budget) -> None:
     write_bundle(tmp_path / "r", a_release(rows=40, pairs=True, copies=2, guarantee=guarantee, budget=budget))
     checks = assert_holds(tmp_path / "r")
-    assert [c.name for c in checks] == [*(name for name, _ in CHECKS), DRAWN]
-    assert all(c.held and c.detail for c in checks[:-1])
-    assert checks[-1].held is None and "is not one of Hedgerow's recipes" in checks[-1].detail
+    assert [c.name for c in checks] == [*(name for name, _ in CHECKS), DRAWN, TOLD]
+    assert all(c.held and c.detail for c in checks[:-2])
+    assert checks[-2].held is None and "is not one of Hedgerow's recipes" in checks[-2].detail
 
 
 @only("pure")
@@ -154,6 +154,33 @@ def test_a_forger_who_writes_every_page_anew_is_still_caught(honest: Path, tmp_p
     answers = tuple((i, replace(m, noise=cheap.noise)) if i == 0 else (i, m) for i, m in contents.answers)
     write_bundle(tmp_path / "r", replace(contents, statement=statement, answers=answers))
     assert set(failed(tmp_path / "r")) == {"every cost follows from its noise"}
+
+
+@pytest.mark.parametrize("change", ["another", "none", "twice"])
+@only("pure")
+def test_pages_that_judge_other_uses_than_the_job_asks_for_are_caught(
+    honest: Path, tmp_path: Path, change: str
+) -> None:
+    """As everything else that they say of uses follows from no other file, at least nothing may be kept back."""
+    contents = read_bundle(honest)
+    first, *rest = contents.verdicts
+    other = replace(first, use=replace(first.use, tolerance=0.5))
+    judged = {"another": (other, *rest), "none": (), "twice": (first, first, *rest)}[change]
+    write_bundle(tmp_path / "r", replace(contents, verdicts=judged))
+    assert "do not agree on the intended uses" in failed(tmp_path / "r")["job asked for this promise"]
+
+
+@only("pure")
+def test_a_title_or_an_origin_of_the_public_table_that_the_job_does_not_give_is_caught(
+    honest: Path, tmp_path: Path
+) -> None:
+    contents, check = read_bundle(honest), "job asked for this promise"
+    write_bundle(tmp_path / "title", replace(contents, title="The very register"))
+    assert "on the title" in failed(tmp_path / "title")[check]
+    inputs = tuple(replace(i, provenance="anywhere") for i in contents.statement.public_inputs if i.role == "public")
+    statement = replace(contents.statement, public_inputs=(contents.statement.public_inputs[0], *inputs))
+    write_bundle(tmp_path / "origin", replace(contents, statement=statement))
+    assert "where the public table comes from" in failed(tmp_path / "origin")[check]
 
 
 def test_a_request_that_costs_less_than_its_tables_is_caught(honest: Path, tmp_path: Path) -> None:

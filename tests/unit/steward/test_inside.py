@@ -8,11 +8,12 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import hedgerow
-from hedgerow.errors import JobError
-from hedgerow.steward.inside import InsideOnly, inside_folder
+from hedgerow.errors import HedgerowError, JobError
+from hedgerow.steward.inside import InsideOnly, in_fixed_words, inside_folder
 
 ROOT = Path(hedgerow.__file__).parent
 SECRET = 0.123456789
@@ -42,6 +43,18 @@ def test_what_is_made_of_it_stays_inside_too() -> None:
     made = InsideOnly(SECRET).map(lambda x: x * 2)
     assert "2469" not in repr(made)
     assert made.reveal() == 2 * SECRET
+
+
+@pytest.mark.parametrize("kind", [ValueError, pl.exceptions.PanicException])
+def test_an_exact_look_that_fails_quotes_no_row_whatever_fails(kind: type[BaseException]) -> None:
+    """A panic in Rust is no Exception: it came through as it was."""
+
+    def work() -> InsideOnly[Any]:
+        raise kind("could not convert 'the pay of Jane'")
+
+    with pytest.raises(HedgerowError, match="may quote a confidential row") as found:
+        in_fixed_words(work)
+    assert "Jane" not in str(found.value) and found.value.__context__ is None
 
 
 def test_only_the_stewards_room_opens_such_values() -> None:

@@ -7,6 +7,7 @@
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -20,6 +21,8 @@ from hedgerow.public.costs.noise_laws import law_of
 from hedgerow.public.costs.question import Marginal, Noise, Tree
 from hedgerow.public.costs.spend import PricedQuestion, Spend
 from hedgerow.public.people import Fact, Rule
+
+_FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
 
 FORMAT = "hedgerow-statement/1"
 _CAREERS = (
@@ -198,10 +201,11 @@ class Statement:
             if data["format"] != FORMAT:
                 raise ValueError(data["format"])
             g = data["guarantee"]
+            epsilon, delta = (str(fraction_of(data["promised"][key])) for key in ("epsilon", "delta"))
             return cls(
                 table=data["table"],
                 guarantee=Guarantee(**{**g, "public_columns": tuple(g["public_columns"])}),
-                budget=budget_of(data["promised"]["epsilon"], data["promised"]["delta"], data["measure"]),
+                budget=budget_of(epsilon, delta, data["measure"]),
                 spends=tuple(spend_from_json(e) for e in data["events"]),
                 public_inputs=tuple(PublicInput(**i) for i in data["public_inputs"]),
                 recipe=data["recipe"],
@@ -295,14 +299,25 @@ def spend_to_json(spend: Spend) -> dict[str, Any]:
     return {"verb": spend.verb, "cost": str(spend.cost), **rest, **further}
 
 
+def fraction_of(text: object) -> Fraction:
+    """The fraction that a file says; ``ValueError`` for any other text: 1e999999999 is a number no memory holds.
+
+    >>> fraction_of("3/2")
+    Fraction(3, 2)
+    """
+    if not (isinstance(text, str) and _FRACTION.fullmatch(text)):
+        raise ValueError("no fraction")
+    return Fraction(text)
+
+
 def spend_from_json(data: Mapping[str, Any]) -> Spend:
     """The request that ``spend_to_json`` wrote."""
     asked = tuple(
         PricedQuestion(
             question_from_json({k: a[k] for k in ("columns", "tree", "only") if k in a}),
             int(a["cells"]),
-            Noise(_names([a["law"]])[0], Fraction(a["scale"])),  # type: ignore[arg-type]
-            Fraction(a["cost"]),
+            Noise(_names([a["law"]])[0], fraction_of(a["scale"])),  # type: ignore[arg-type]
+            fraction_of(a["cost"]),
         )
         for a in data["asked"]
     )
@@ -311,9 +326,9 @@ def spend_from_json(data: Mapping[str, Any]) -> Spend:
     return Spend(
         data["verb"],
         asked,
-        Fraction(data["cost"]),
+        fraction_of(data["cost"]),
         candidates,
-        Fraction(data["rate"]),
+        fraction_of(data["rate"]),
         detail,
-        Fraction(data.get("delta", 0)),
+        fraction_of(data.get("delta", "0")),
     )
