@@ -115,3 +115,52 @@ def test_occasions_visits_and_waves_stand_in_order_so_that_careers_can_be_put_in
     rows = pl.DataFrame({"occasion": [1, 2, 3] * 50, "wave": [1, 2, 5] * 50, "region": [1, 2, 3] * 50})
     kinds = {c.name: c.kind for c in hr.Schema.draft(rows).columns}
     assert kinds == {"occasion": "ordered", "wave": "ordered", "region": "categorical"}
+
+
+def test_a_plan_says_what_a_confidential_frame_lacks_which_a_run_will_refuse(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"sex": ["F", "M"] * 20})
+    (tmp_path / "codes.csv").write_text("column,value,label\nsex,F,\nsex,M,\nreligion,none,\nreligion,any,\n")
+    job = hr.Job(
+        confidential=hr.Confidential(rows, name="x", assumed_rows=40),
+        schema=hr.Schema.draft(tmp_path / "codes.csv"),
+        budget=hr.Budget(1),
+        ledger=str(tmp_path / "ledger.db"),
+    )
+    assert "The confidential table has no column religion: a run will be refused." in job.plan().remarks
+    with pytest.raises(hr.errors.TableMismatch, match="has no column religion"):
+        job.run(tmp_path / "release")
+
+
+def test_true_and_false_of_a_code_book_are_yes_no_as_those_of_a_table_are(tmp_path: Path) -> None:
+    (tmp_path / "codes.csv").write_text(
+        "column,value,label\nradio,true,\nradio,false,\nurban,true,town\nurban,false,country\n"
+    )
+    drafted = {c.name: c for c in hr.Schema.draft(tmp_path / "codes.csv").columns}
+    assert drafted["radio"].kind == "yes-no"
+    assert drafted["urban"].labels == ("town", "country")  # labels are kept, and such a column is a list
+
+
+def test_a_tail_that_begins_far_from_0_is_drafted_in_several_bins() -> None:
+    lots = np.random.default_rng(3)
+    minutes = np.concatenate([lots.uniform(22, 31, 2400), 31 + lots.exponential(7, 150)])
+    cuts = hr.Schema.draft(pl.DataFrame({"minutes": minutes})).column("minutes").cuts
+    rows = np.histogram(minutes, cuts)[0]
+    assert (
+        rows[np.diff(cuts) > 1].max() < 60
+    )  # 31 to 50 was one, with 116 of the 150, whatever the width of the others
+
+
+def test_an_interval_of_a_mean_without_public_rows_counts_that_nothing_says_where_in_a_bin_numbers_lie(
+    tmp_path: Path,
+) -> None:
+    rows = pl.DataFrame({"size": [5.0] * 1200 + [11.0] * 800, "kind": ["a", "b"] * 1000})  # 7.4 on average
+    text = '[columns.size]\nkind = "real"\nbins = { edges = [0, 10, 100] }\nmissing = true\n'
+    release = hr.Job(
+        confidential=hr.Confidential(rows, name="x", assumed_rows=2000),
+        schema=hr.Schema.loads(text + '[columns.kind]\nkind = "categorical"\nvalues = ["a", "b"]\nother = "other"\n'),
+        budget=hr.Budget(10),
+        uses=[hr.uses.Mean("size", tolerance=1)],
+        ledger=str(tmp_path / "ledger.db"),
+    ).run(tmp_path / "release", forecast=False)
+    (told,) = release.estimate("mean of size")
+    assert told.low is not None and told.low < 7.4 < told.high

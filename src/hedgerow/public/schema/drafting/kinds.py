@@ -265,6 +265,8 @@ def _by_type(entry: CodeBookEntry) -> Sketch | Reason:
         return _range(entry, float(low), float(high))
     if entry.pairs:
         values = tuple(v for v, _ in entry.pairs if v not in entry.missing_values)
+        if {v.lower() for v in values} == {"true", "false"} and all(v == w for v, w in entry.pairs):
+            return Sketch(entry.name, "yes-no")
         if is_run(entry, values):
             return _range(replace(entry, pairs=()), float(values[0]), float(values[-1]))
         return _listed(entry, values)
