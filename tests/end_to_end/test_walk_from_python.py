@@ -164,3 +164,13 @@ def test_an_interval_of_a_mean_without_public_rows_counts_that_nothing_says_wher
     ).run(tmp_path / "release", forecast=False)
     (told,) = release.estimate("mean of size")
     assert told.low is not None and told.low < 7.4 < told.high
+
+
+def test_a_range_with_a_point_is_of_fractions_and_one_without_says_that_it_was_taken_for_whole_numbers(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "codes.csv").write_text("column,value,label\nratio,0.0-3.0,\nage,16-90,\nloan,0..2,\n")
+    schema = hr.Schema.draft(tmp_path / "codes.csv")
+    assert {c.name: c.kind for c in schema.columns} == {"ratio": "real", "age": "integer", "loan": "integer"}
+    said = str(schema.reasons).split("\n")
+    assert ["Taken as whole numbers" in line for line in said[-3:]] == [False, True, True]
