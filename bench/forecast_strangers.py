@@ -88,7 +88,7 @@ def measure(data: Path, name: str, seed: int = 0) -> Iterator[dict[str, Any]]:
             public=hr.Public(public, provenance="the other part"),
             schema=schema,
             budget=hr.Budget(1),
-            uses=list(uses_of(schema, public, seed)),
+            uses=tuple(uses_of(schema, public, seed)),
             ledger=f"{folder}/ledger.db",
         )
         told = {v.use.name: v for v in job.plan().verdicts}
