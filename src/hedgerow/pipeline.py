@@ -53,7 +53,7 @@ from hedgerow.release.words import Promise, promise_of
 from hedgerow.run_gate import Journal, Ledger, account_of, memory_of, open_table, opened, recording, spread_of
 from hedgerow.run_gate import is_finished as is_finished
 from hedgerow.run_gate import open_gate as open_gate
-from hedgerow.stand_in import RUNS, Rehearsal, StandIn, persons
+from hedgerow.stand_in import RUNS, Rehearsal, StandIn, by_order, persons
 from hedgerow.stand_in import rehearse as rehearse_stand_in
 from hedgerow.uses import AbstractUse, Coefficient, Verdict
 
@@ -186,9 +186,9 @@ class PreparedJob:
         return self.foretold or forecast(
             self.outline,
             self.job.recipe,
-            self.public,
+            self.played[0],
             self.uses,
-            person=self.person,
+            person=self.played[1],
             rng=np.random.default_rng(self.job.seed),
             watch=watch,
         )
@@ -208,6 +208,14 @@ class PreparedJob:
         """Whose each row of the public table is, as text; None when the unit is a record or it does not say."""
         part, person = self.job.public, self.guarantee.person
         return persons(open_public(self.job.rows_of(part)), person) if part and person else None
+
+    @cached_property
+    def played(self) -> tuple[PublicData, pl.Series | None]:
+        """What a forecast plays, and whose each public row is: those of a person in the order in which they count."""
+        part, order = self.job.public, self.job.order
+        if part is None or self.person is None or not order:
+            return self.public, self.person
+        return by_order(self.public, self.person, open_public(self.job.rows_of(part)), order)
 
     @cached_property
     def inputs(self) -> tuple[PublicInput, ...]:
@@ -337,7 +345,7 @@ def stand_in_of(prepared: PreparedJob) -> StandIn:
             "schema; for that, say about how many rows the confidential one has, if that is public: [confidential]\n"
             "assumed_rows = ... (in Python: Confidential(..., assumed_rows=...)). Nothing was read or spent."
         )
-    return StandIn(job.recipe, prepared.public, prepared.tariff, prepared.uses, rows, prepared.person)
+    return StandIn(job.recipe, prepared.played[0], prepared.tariff, prepared.uses, rows, prepared.played[1])
 
 
 def rehearse(

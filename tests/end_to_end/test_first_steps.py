@@ -131,16 +131,17 @@ def test_plan_says_that_the_confidential_file_is_not_there(hedgerow: Command, jo
 def test_a_plan_says_what_share_of_rows_a_cap_would_drop(cap: int, share: str) -> None:
     guarantee = Guarantee(unit="person", person="id", rows_per_person=cap)
     person = pl.Series("id", ["a", "b", "c"] * 3)
-    said = " ".join(remarks._dropped(guarantee, person))
-    assert (f"of the public table {share} of the rows. A person there has up to 3" in said) == bool(share)
+    said = " ".join(remarks._dropped(guarantee, person, ""))
+    assert (f"of the public table {share} of the rows; what is published" in said) == bool(share)
+    assert ("tells of the rows that count. A person there has up to 3" in said) == bool(share)
     assert bool(said) == bool(share)
 
 
 def test_rows_that_name_nobody_are_counted_among_the_dropped() -> None:
     guarantee = Guarantee(unit="person", person="id", rows_per_person=1)
-    (said,) = remarks._dropped(guarantee, pl.Series("id", ["a", "b", None, None]))
+    (said,) = remarks._dropped(guarantee, pl.Series("id", ["a", "b", None, None]), "")
     assert "50 % of the rows, 50 % because they name nobody" in said
-    (said,) = remarks._dropped(guarantee, None)
+    (said,) = remarks._dropped(guarantee, None, "")
     assert "no public table says" in said
 
 

@@ -1,7 +1,7 @@
 """``hedgerow steward``: exact looks at the confidential table, for the steward's eyes only."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ from hedgerow.cli.release import (
     Scatter,
     Seed,
 )
+
+if TYPE_CHECKING:
+    from hedgerow.api.job import Job
 
 app = typer.Typer(
     help="Exact looks at the confidential table. Inside only: nothing of it is for publishing.", no_args_is_help=True
@@ -124,8 +127,19 @@ def report(
 
     with show.progress() as watch:
         watch("reading the confidential table, for the steward's eyes only")
-        place, found = Job.load(job).steward_report(out=out, release=release, seed=seed)
-    show.echo(f"{text_of(found)}\n\nThe page is {place}. It must stay inside.")
+        place, found = (read := Job.load(job)).steward_report(out=out, release=release, seed=seed)
+    show.echo(f"{text_of(found)}{_all_rows(read)}\n\nThe page is {place}. It must stay inside.")
+
+
+def _all_rows(job: "Job") -> str:
+    """What exact figures are of, where a cap on a person's rows may have left some out of what was counted."""
+    guarantee = job.guarantee
+    if guarantee.unit == "record" or job.recipe.career_time or (job.target and job.target.person):
+        return ""
+    return (
+        f"\nExact errors are against all rows; of a person at most {guarantee.rows_per_person} counted, and what the "
+        "others would\nchange no release can know: a larger rows_per_person takes them in, at more noise."
+    )
 
 
 @app.command()

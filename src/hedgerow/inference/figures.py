@@ -322,7 +322,7 @@ class _Asked:
         if isinstance(self.use, Coefficient):  # how far given rows are off nobody asks: they are the table's own
             far = _OF_GIVEN_ROWS if self.evidence.given else first.further_than_played(table)
             more = float(np.clip(far, *_MODEL_CAUTION))
-        recipe = sqrt((more * played) ** 2 + apart**2)
+        recipe = sqrt((more * played) ** 2 + apart**2 + self._guessed(by, g) ** 2)
         noise = sqrt(told.noise**2 + self._placing(first, table) ** 2)
         if isinstance(moments, LabelMoments):  # bands have no part in it
             chance = (exactly(ScoreMoments(moments.use), rows, by, g) or (0.0, float("nan")))[1]
@@ -361,6 +361,20 @@ class _Asked:
         labels = {of: list(e.schema.cell_labels(of)), "count": [1.0] * len(counted[0])}
         codes = pl.DataFrame(labels).with_columns(pl.lit(label).alias(c) for c, label in group.items() if c != of)
         return figure.placing(table, CodedTable.of_counts(e.schema, codes), counted[0], counted[1])
+
+    def _guessed(self, by: tuple[str, ...], g: int) -> float:
+        """How far off a mean may be because nothing says where in their bins numbers lie: anywhere, bin by bin."""
+        e, of = self.evidence, getattr(self.use, "of", "")
+        if not isinstance(self.use, Mean) or e.relative is not None or e.given or e.people is not None:
+            return 0.0
+        column = e.schema.column(of)
+        cells = np.bincount(e.records.cells((*by, of)), minlength=e.schema.size((*by, of)))
+        bins = cells.reshape(-1, e.schema.size((of,)))[g, : column.bin_count]
+        if column.bins is None or not bins.any():
+            return 0.0
+        finest = float(column.unit or (column.kind == "integer"))
+        widths = np.maximum(np.diff(column.cuts) - finest, 0.0)
+        return float(np.linalg.norm(bins / bins.sum() * widths)) / sqrt(12)
 
     def _groups(self) -> list[tuple[int, str]]:
         size = self.evidence.schema.size(self.use.groups)

@@ -8,7 +8,7 @@ import polars as pl
 from hedgerow.figures import many, percent
 from hedgerow.job.places import file_exists
 from hedgerow.job.values import JobValues
-from hedgerow.public import Fact, Guarantee, ask_for_counts, open_public
+from hedgerow.public import Fact, Guarantee, ask_for_counts, open_confidential, open_public
 
 
 def job_remarks(
@@ -21,6 +21,12 @@ def job_remarks(
     found = list[str]()
     if not job.confidential.is_frame and not file_exists(job.confidential.table):
         found.append(f"There is no confidential table at {job.confidential.table}: a run will be refused.")
+    if job.confidential.is_frame:  # whose header was read when the job was made
+        there = open_confidential(job.confidential.table).columns
+        asked = [c.name for c in job.schema.columns if not c.determined_by]
+        asked += filter(None, (guarantee.person, guarantee.count, job.order))
+        if lacking := [name for name in asked if name not in there]:
+            found.append(f"The confidential table has no column {', '.join(lacking)}: a run will be refused.")
     if guarantee.relation == "label-change":
         private = [c.name for c in job.schema.columns if c.name not in guarantee.public_columns]
         found += [
@@ -31,7 +37,7 @@ def job_remarks(
         given = [f.name for f in facts if f.name in guarantee.public_columns or f.name != f.column]
         found.append(f"Each person is counted once, by facts about all of their rows: {', '.join(given)}.")
     elif guarantee.unit == "person" and not job.recipe.career_time:
-        found += _dropped(guarantee, person)
+        found += _dropped(guarantee, person, job.order)
     if job.engine.master and not job.engine.master.startswith("local"):
         found += [
             "Between the machines of a Spark cluster names of people, codes and counts travel encrypted only where",
@@ -42,12 +48,16 @@ def job_remarks(
     return tuple(found)
 
 
-def _dropped(guarantee: Guarantee, person: pl.Series | None) -> list[str]:
+def _dropped(guarantee: Guarantee, person: pl.Series | None, order: str) -> list[str]:
     """What the cap on a person's rows would drop of the public table, if that says whose rows they are."""
     cap = guarantee.rows_per_person
-    kept = f"At most {many(cap, 'row')} of a person {'counts' if cap == 1 else 'count'} and the rest is dropped"
+    first = f", the first by {order}," if order else ""
+    kept = (
+        f"At most {many(cap, 'row')} of a person{first} {'counts' if cap == 1 else 'count'} and the rest is dropped"
+    )
+    told = "what is published tells of the rows that count"
     if person is None:
-        return [f"{kept}; no public table says how many that would be."] if cap == 1 else []
+        return [f"{kept}; no public table says how many that would be, and no forecast knows it: {told}."]
     named = person.drop_nulls().value_counts()["count"].to_numpy()
     rows, most = len(person), int(named.max(initial=0))
     dropped = 1 - float(np.minimum(named, cap).sum()) / max(rows, 1)
@@ -57,4 +67,7 @@ def _dropped(guarantee: Guarantee, person: pl.Series | None) -> list[str]:
     cure = [
         f"A person there has up to {most:,}: rows_per_person says how many count (in Python: Person(..., rows=4))."
     ]
-    return [f"{kept}: of the public table {percent(dropped)} of the rows{nobody}.", *(cure if most > cap else [])]
+    return [
+        f"{kept}: of the public table {percent(dropped)} of the rows{nobody}; {told}.",
+        *(cure if most > cap else []),
+    ]

@@ -134,10 +134,10 @@ def _frame(table: Any) -> Opened:
         return _frame(frame.to_polars().lazy())
 
     if loose := [n for n, kind in table.dtypes.items() if is_loose(kind)]:
+        by_itself = "as frame.convert_dtypes() does, or " * any(str(table.dtypes[n]) == "object" for n in loose)
         raise TableMismatch(
-            f"pandas keeps the columns {', '.join(loose)} without one type, so that one row decides how all are\n"
-            "read. Give each a type, as frame.convert_dtypes() does, or for dates, decimals and mixtures\n"
-            f"frame.astype({{{loose[0]!r}: 'string'}}); or write a file. No row was read."
+            f"pandas keeps {', '.join(loose)} without one type, so that one row decides how all are read. Give each\n"
+            f"a type, {by_itself}as frame.astype({{{loose[0]!r}: 'string'}}); or write a file. No row was read."
         )
 
     def read(names: list[str], rows: int) -> Iterator[pl.DataFrame]:

@@ -22,6 +22,10 @@ from hedgerow.release.manifest import Facts
 
 Kind = Literal["attach", "records", "counts", "draws"]
 _MOST_NAMES = 12
+_OF_COUNTED = (
+    " So figures and intervals are those of the rows that were counted: where people with many rows are unlike "
+    "others, or their first rows unlike their last, all rows have other ones."
+)
 
 
 def given_columns(target: CodedTable | None, records: Sequence[Table]) -> dict[str, int]:
@@ -408,29 +412,28 @@ def _measured_together(contents: Contents) -> str:
 def _limits(contents: Contents) -> tuple[str, ...]:
     if contents.counts is not None:
         return _limits_of_counts(contents)
-    kept = _measured_together(contents)
-    cap = contents.statement.guarantee.rows_per_person
-    counted = "one was" if cap == 1 else f"{cap} were"
-    changing = "What changes within a person was seen through these facts alone; no table of rows was measured."
-    steps = (
-        "A step was drawn from the record before it alone: what depends on earlier ones is kept only as far as the "
-        "record holds it."
-    )
-    dropped = (
-        steps
-        if contents.statement.careers
-        else changing
-        if contents.statement.facts
-        else f"Of anyone with more than {many(cap, 'row')}, only {counted} counted; the others leave no trace here."
-    )
     return (
-        kept,
-        *([dropped] if contents.statement.guarantee.unit == "person" else []),
+        _measured_together(contents),
+        *_dropped(contents),
         "Small cells carry noise as large as themselves. Look at the 95 % figures in the report before using one.",
         "Standard errors from ordinary formulas are too small: they know neither the noise nor the drawing.",
         *_unknown(contents.schema.columns),
         match_words(contents),
     )
+
+
+def _dropped(contents: Contents) -> Iterator[str]:
+    """What is not seen of people with several records."""
+    statement = contents.statement
+    cap = statement.guarantee.rows_per_person
+    if statement.careers:
+        kept = "what depends on earlier ones is kept only as far as the record holds it."
+        yield f"A step was drawn from the record before it alone: {kept}"
+    elif statement.facts:
+        yield "What changes within a person was seen through these facts alone; no table of rows was measured."
+    elif statement.guarantee.unit == "person":
+        counted = f"only {'one was' if cap == 1 else f'{cap} were'} counted; the others leave no trace here."
+        yield f"Of anyone with more than {many(cap, 'row')}, {counted}" + _OF_COUNTED * (not contents.given)
 
 
 def _limits_of_counts(contents: Contents) -> tuple[str, ...]:
@@ -440,6 +443,7 @@ def _limits_of_counts(contents: Contents) -> tuple[str, ...]:
     )
     return (
         prior if contents.drawn else noise,
+        *_dropped(contents),
         *_unknown([c for c in contents.schema.columns if c.name in contents.labels]),
     )
 

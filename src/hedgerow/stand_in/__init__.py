@@ -12,6 +12,7 @@ from hedgerow.stand_in.stand_in import (
     FEWEST,
     Parts,
     StandIn,
+    by_order,
     fit_once,
     lacking,
     parts_of,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.answers import StandInGate
+from hedgerow.counting.order import ranks
 from hedgerow.errors import JobError
 from hedgerow.model.base import Fitted
 from hedgerow.public import (
@@ -117,6 +118,15 @@ def persons(source: Source, person: str) -> pl.Series | None:
     if person not in source.columns:
         return None
     return pl.concat(as_text(b[person]) for b in source.batches([person]))
+
+
+def by_order(public: PublicData, person: pl.Series, source: Source, column: str) -> tuple[PublicData, pl.Series]:
+    """The public rows, and whose each is, by the values of a column of theirs: as the gate orders a person's rows."""
+    if column not in source.columns or public.relative is None:
+        return public, person
+    values = pl.concat((b[column] for b in source.batches([column])), how="vertical")
+    first = np.argsort(ranks(values).to_numpy(), kind="stable")
+    return replace(public, relative=public.relative.take(first)), person[first]
 
 
 @final

@@ -143,9 +143,12 @@ def check_columns(recipe: str, schema: Schema, columns: Sequence[str]) -> None:
     plain = [c.name for c in schema.columns]
     wrong = [c for c in columns if c not in plain or c in FIGURES]
     if not columns or wrong or len(set(columns)) < len(columns):
+        twice = [c for c in columns if list(columns).count(c) > 1]
+        listed = ", ".join(map(repr, wrong or dict.fromkeys(twice)))
+        why = f"not possible: {listed}" if listed else "none is named"
         raise JobError(
-            f"[{recipe}] needs columns = [...], each a column of the schema and named once; not possible: "
-            f"{', '.join(map(repr, wrong)) or 'this list'}.\nThe schema has: {', '.join(plain)}. "
+            f"[{recipe}] needs columns = [...] (in Python: columns=[...] of the recipe), each a column of the\n"
+            f"schema and named once; {why}. The schema has: {', '.join(plain)}.\n"
             "No confidential row was read and nothing was spent."
         )
 

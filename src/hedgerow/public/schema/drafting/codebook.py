@@ -157,7 +157,8 @@ def _csv_entry(name: str, pairs: Mapping[str, str], about: str) -> CodeBookEntry
         return CodeBookEntry(name, about, pairs=tuple(pairs.items()))
     low, high = float(ranges[0][1]), float(ranges[0][2])
     rest = tuple((v, w) for v, w in pairs.items() if v != ranges[0][0])
-    return CodeBookEntry(name, about or pairs[ranges[0][0]], pairs=rest, low=low, high=high)
+    fractions: Type = "real" if "." in ranges[0][0].replace("..", "") else ""
+    return CodeBookEntry(name, about or pairs[ranges[0][0]], fractions, pairs=rest, low=low, high=high)
 
 
 def _rows(path: Path, most: int = 0) -> list[list[str]]:

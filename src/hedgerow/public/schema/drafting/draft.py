@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hedgerow.errors import NOTHING, JobError, TableMismatch
-from hedgerow.public.aggregates import expanded_public
+from hedgerow.public.aggregates import expanded_public, looks_aggregated
 from hedgerow.public.coding import Coding
 from hedgerow.public.files import STATISTICAL, Source
 from hedgerow.public.frames import open_public
@@ -65,11 +65,11 @@ def draft(public: Any, codebook: Any = None, count: str = "") -> Draft:
     if count:
         return _from_table(expanded_public(open_public(public), count), codebook)
     if not isinstance(public, str | Path):
-        return _from_table(public, codebook)
+        return _asking_for_counts(_from_table(public, codebook), public)
     public = str(public)
     book = read_codebook(Path(public)) if _is_file(public) else None
     if book is None:
-        return _from_table(public, codebook)
+        return _asking_for_counts(_from_table(public, codebook), public)
     if codebook is not None:
         raise JobError(
             f"{public} is a code book itself ({book.shape}), and so cannot take another. Give a public table "
@@ -105,6 +105,23 @@ def _from_table(public: Any, codebook: str | Path | None) -> Draft:
     size = f"{rows:,} rows, {columns} column{'s' * (columns != 1)}"
     made = replace(made, origin=(*_origin(source.name, "table", size), *facts), source=_source(source.name))
     return _with_rows_per_person(made, book) if book else made
+
+
+def _asking_for_counts(made: Draft, public: Any) -> Draft:
+    """The draft, with a question beside the column by which the table looks like one of counts."""
+    if not (counted := looks_aggregated(open_public(public))):
+        return made
+    ask = (
+        f"CHECK: is it a table of counts? No two lines are alike but for {counted}. If each stands for {counted} "
+        f"records, draft it again with --count {counted} (in Python: Schema.draft(..., count={counted!r}))."
+    )
+
+    def asking(column: Sketch | Reason) -> Sketch | Reason:
+        if isinstance(column, Sketch):
+            return replace(column, remarks=(*column.remarks, ask))
+        return replace(column, notes=(*column.notes, ask))
+
+    return replace(made, columns=tuple(asking(c) if c.name == counted else c for c in made.columns))
 
 
 def _draft_table(source: Source, entries: Sequence[CodeBookEntry] = ()) -> tuple[Draft, int]:

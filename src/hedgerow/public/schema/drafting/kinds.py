@@ -265,6 +265,8 @@ def _by_type(entry: CodeBookEntry) -> Sketch | Reason:
         return _range(entry, float(low), float(high))
     if entry.pairs:
         values = tuple(v for v, _ in entry.pairs if v not in entry.missing_values)
+        if {v.lower() for v in values} == {"true", "false"} and all(v == w for v, w in entry.pairs):
+            return Sketch(entry.name, "yes-no")
         if is_run(entry, values):
             return _range(replace(entry, pairs=()), float(values[0]), float(values[-1]))
         return _listed(entry, values)
@@ -297,6 +299,9 @@ def _without_values(entry: CodeBookEntry) -> Sketch | Reason:
     return Reason(entry.name, (note,), left_out="no values")
 
 
+_WHOLE = 'Taken as whole numbers, as both ends are. If there are fractions: kind = "real" and bins of a width.'
+
+
 def _range(entry: CodeBookEntry, low: float, high: float) -> Sketch:
     """A number column with a range; values the book names beside it get cells of their own."""
     whole = entry.type == "integer" or (entry.type != "real" and low == int(low) and high == int(high))
@@ -307,6 +312,7 @@ def _range(entry: CodeBookEntry, low: float, high: float) -> Sketch:
         "integer" if whole else "real",
         bins=binning.bins,
         range=NumberRange(low, high, binning.why),
+        remarks=(_WHOLE,) if whole and not entry.type else (),
         hints=hints if binning.why != "one bin per value" else (),
     )
 

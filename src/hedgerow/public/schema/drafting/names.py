@@ -38,7 +38,8 @@ YEAR = frozenset(["year", "yr", "fy"])
 _EARLIEST_YEAR, _LATEST_YEAR = 1850, 2100
 MONTH = frozenset(["month"])
 ORDER = _set(
-    "grade level education educ edu degree rank rating stage severity decile quartile quintile band bracket tier step"
+    "grade level education educ edu degree rank rating stage severity decile quartile quintile band bracket tier "
+    "step occasion visit wave round"
 )
 IDENTIFIER = _set(
     "id ids pid uid uuid guid ssn hhid caseid empid identifier serial serialno seqn recordid personid "

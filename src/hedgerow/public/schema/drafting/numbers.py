@@ -12,7 +12,7 @@ True
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, log10
@@ -133,7 +133,7 @@ def _spread(values: Floats, counts: Counts, *, whole: bool) -> Binning:
     if not tailed and not within and not crowded:
         bins, cells = _even(low, high, width, whole=whole)
         return Binning(bins, cells, f"bins of {grouped(width)}", spikes=tuple(beside))
-    edges = _tails(_ruler(start, stop, width), low, high, width)
+    edges = _tails(_gentler(_ruler(start, stop, width), low, high, width), low, high, width)
     why = f"bins of {grouped(width)} for most rows" + (", wider in the tail" if tailed else "")
     if crowded:
         finest = round_up(max(abs(_quantile(body, weight, 0.25)), float(width) / 1000) / 5)
@@ -194,6 +194,23 @@ def _tails(edges: Iterable[float], low: float, high: float, width: Fraction) -> 
         out.append(_next_rung(out[-1], width))
     while out[0] > low:
         out.insert(0, -_next_rung(-out[0], width))
+    return tuple(out)
+
+
+def _gentler(edges: Sequence[float], low: float, high: float, width: Fraction) -> tuple[float, ...]:
+    """Even edges, gone on until the next round number is no more than some five steps away.
+
+    Next to 31 it is 50, whatever the width: a bin of 31 to 50 beside bins of 0.5 would hold a whole tail, in which
+    values lie anywhere where no public table says where.
+
+    >>> _gentler((30.0, 30.5, 31.0), 0.0, 70.0, Fraction(1, 2))
+    (30.0, 30.5, 31.0, 32.0, 34.0, 39.0)
+    """
+    out, up, down = [*edges], width, width
+    while out[-1] < high and _next_rung(out[-1], width) - out[-1] > 2.5 * (up := round_up(float(up) * 1.5)):
+        out.append(out[-1] + float(up))
+    while out[0] > low and out[0] + _next_rung(-out[0], width) > 2.5 * (down := round_up(float(down) * 1.5)):
+        out.insert(0, out[0] - float(down))
     return tuple(out)
 
 
