@@ -394,11 +394,8 @@ class GuidedTreeConstants:
     public_rows: int = chosen(400_000, "rows", "the most public rows a tree or a boosted model is grown on", WORK)
     smallest_leaf: int = chosen(8, "public rows", "the fewest in a half of a split")
     deepest_leaf: int = chosen(24, "splits", "the most above a leaf")
-    foreign_part: float = chosen(
-        1.0,
-        "of even shares' distance",
-        "from the target, beyond it given columns of public rows are others'",
-        _LABELS,
+    foreign_distance: float = chosen(
+        0.35, "total variation", "of public and target one-way tables, beyond which they are of other values", _LABELS
     )
     trial_parts: tuple[Fraction, ...] = chosen(
         tuple(Fraction(n, 1000) for n in (2, 4, 6, 8, 10, 15, 20)),

@@ -123,8 +123,13 @@ def test_a_relative_stands_its_trial_and_loses_a_hundredth_at_most() -> None:
 def test_given_columns_of_other_values_are_found_out_without_a_question() -> None:
     answers, said = asked(exchanged(people(0), GIVEN))
     assert len(answers.record) == 2, "there is nothing to try"
-    assert "further from the target than even shares" in said[0]
-    assert "further from the target" in GuidedTree().remarks(TARIFF, ONE, public_side(exchanged(people(0), GIVEN)))[0]
+    assert "have other values than the target's" in said[0]
+    assert "have other values" in GuidedTree().remarks(TARIFF, ONE, public_side(exchanged(people(0), GIVEN)))[0]
+
+
+def test_one_given_column_of_other_values_speaks_against_no_labels() -> None:
+    answers, _ = asked(exchanged(people(0), ("c",)))
+    assert answers.record[0].measurements[0].question.leaves == 2, "a trial decides"
 
 
 def test_a_plan_has_the_trial_and_says_what_it_takes() -> None:

@@ -68,13 +68,11 @@ def chance_of_pairs(rows: Records, shape: Sequence[int]) -> float:
     return float(np.mean(off)) / len(rows) if off else 0.0
 
 
-def is_stranger(
-    said: Sequence[Floats], noisy: Sequence[tuple[Floats, float]], part: float = PUBLIC_BLEND.stranger_part
-) -> bool:
+def is_stranger(said: Sequence[Floats], noisy: Sequence[tuple[Floats, float]]) -> bool:
     """Whether public one-way tables are no nearer to the noisy ones than even shares are, beyond three errors.
 
-    Compared are squared distances, less what noise adds to them, summed over columns; ``part`` of that of even shares
-    is the bar.  A table that is near in all columns but for a few has nothing to fear: the others outweigh them.
+    Compared are squared distances, less what noise adds to them, summed over columns.  A table that is near in all
+    columns but for a few has nothing to fear: the others outweigh them.
 
     >>> like, odd = np.array([70.0, 20.0, 10.0]), np.array([10.0, 20.0, 70.0])
     >>> is_stranger([like], [(np.array([66.0, 24.0, 9.0]), 9.0)]), is_stranger([odd], [(like, 9.0)])
@@ -87,7 +85,7 @@ def is_stranger(
         flat = float(((table - total / size) ** 2).sum()) - size * noise
         far, even = far + apart / total**2, even + flat / total**2
         doubt += (2 * size * noise**2 + 4 * noise * max(apart, flat, 0.0)) / total**4
-    beyond = far - part * even - 3 * doubt**0.5
+    beyond = far - PUBLIC_BLEND.stranger_part * even - 3 * doubt**0.5
     return beyond > 0 and far > PUBLIC_BLEND.stranger_distance * len(said)
 
 

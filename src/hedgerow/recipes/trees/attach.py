@@ -16,8 +16,8 @@ from hedgerow.public import Budget, CodedTable, Guarantee, Marginal, PublicData,
 Aside = Literal["", "unlinked", "few", "foreign", "refuted"]
 """Why public labels are put aside.
 
-They go with no other column, chance in them is above the noise of answers, their given columns are further from the
-target's than even shares, or a trial refutes them.
+They go with no other column, chance in them is above the noise of answers, the given columns of their rows have other
+values than the target's, or a trial refutes them.
 """
 
 

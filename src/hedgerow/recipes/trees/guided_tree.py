@@ -77,8 +77,7 @@ from hedgerow.recipes.trees.trial import LabelTrial, are_foreign
 _ASIDE: dict[Aside, str] = {
     "unlinked": "The public labels go with no other column and are put aside",
     "few": "Public rows with labels are so few that answers tell more than they do: they are put aside",
-    "foreign": "The other columns of public rows with labels are further from the target than even shares are: the "
-    "labels are put aside",
+    "foreign": "Other columns of the public rows have other values than the target's: their labels are put aside",
     "refuted": "A trial refutes the public labels: confidential ones do not go with other columns as they do. They "
     "are put aside",
 }

@@ -19,9 +19,8 @@ import numpy.typing as npt
 from hedgerow.counting.plan import leaf_of
 from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.regression_tree import as_tree, grow, prune
-from hedgerow.public import Budget, Marginal, Measurement, Spend, Tariff, Tree, law_of
+from hedgerow.public import Budget, Marginal, Measurement, Spend, Tariff, Tree, law_of, shares, total_variation
 from hedgerow.recipes.blend.trial import Slope
-from hedgerow.recipes.blend.trust import is_stranger
 from hedgerow.recipes.trees.attach import AttachInputs, one_hot
 from hedgerow.recipes.trees.requests import count_variance
 
@@ -109,16 +108,15 @@ class LabelTrial:
 
 
 def are_foreign(rows: npt.NDArray[Any], target: npt.NDArray[Any], many: Floats | None, sizes: Sequence[int]) -> bool:
-    """Whether the given columns of public rows are further from the target's than even shares: other values.
+    """Whether the given columns of public rows mean something else than the target's, by their one-way tables.
 
-    Both are public, so it costs nothing.  ``many`` is how often each line of the target counts.
+    That is so where they are too far apart, by total variation in the mean column.  Both are public, so it costs
+    nothing.  ``many`` is how often each line of the target counts.
     """
-    counted = [
-        np.bincount(codes, many, minlength=n).astype(np.float64) for codes, n in zip(target, sizes, strict=True)
-    ]
-    part = float(counted[0].sum()) / max(rows.shape[1], 1)
-    said = [np.bincount(codes, minlength=n) * part for codes, n in zip(rows, sizes, strict=True)]
-    return is_stranger(said, [(table, 0.0) for table in counted], GUIDED_TREE.foreign_part)
+    apart = 0.0
+    for here, there, size in zip(rows, target, sizes, strict=True):
+        apart += total_variation(shares(np.bincount(here, minlength=size)), shares(np.bincount(there, many, size)))
+    return apart > GUIDED_TREE.foreign_distance * len(sizes)
 
 
 def _counts(tree: Tree, inputs: AttachInputs, rows: npt.NDArray[Any], labels: npt.NDArray[np.int64]) -> Floats:
@@ -139,8 +137,8 @@ def _likely(counts: Floats, target: Floats) -> Sides:
     """
     mix = counts.sum(axis=0) / max(float(counts.sum()), 1.0)
     few = GUIDED_TREE.leaf_smoothing
-    shares = (counts + few * mix) / (counts.sum(axis=1, keepdims=True) + few)
-    order = np.argsort(-shares, axis=0, kind="stable")
+    smooth = (counts + few * mix) / (counts.sum(axis=1, keepdims=True) + few)
+    order = np.argsort(-smooth, axis=0, kind="stable")
     up_to = np.cumsum(target[order], axis=0)
     many = np.abs(up_to - 0.5).argmin(axis=0) + 1
     found = np.zeros(counts.shape, np.bool_)
@@ -155,11 +153,11 @@ def _expected(likely: Sides, counts: Floats, target: Floats) -> tuple[float, flo
     """
     rows = counts.sum(axis=1, keepdims=True)
     known = np.where(rows[:, 0] > 0, target, 0.0)
-    shares = counts / np.maximum(rows, 1.0)
-    mix = known @ shares / max(float(known.sum()), 1e-300)
-    shares = np.where(rows > 0, shares, mix)
+    told = counts / np.maximum(rows, 1.0)
+    mix = known @ told / max(float(known.sum()), 1e-300)
+    told = np.where(rows > 0, told, mix)
     even = float(mix @ (target @ likely))
-    return even, float(target @ (shares * likely).sum(axis=1)) - even
+    return even, float(target @ (told * likely).sum(axis=1)) - even
 
 
 def sided(tree: Tree, private: Sequence[str], shape: Sequence[int], likely: Sides) -> Tree:
