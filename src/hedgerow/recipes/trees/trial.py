@@ -63,10 +63,11 @@ class LabelTrial:
         some = slice(None, None, -(-len(inputs.labels) // GUIDED_TREE.trial_rows))
         rows, labels = inputs.public[:, some], inputs.labels[some]
         one, other = slice(0, None, 2), slice(1, None, 2)
+        charge = max(GUIDED_TREE.leaf_charges)  # a label in a small leaf is chance
         limits = {"smallest": GUIDED_TREE.smallest_leaf, "deepest": GUIDED_TREE.deepest_leaf}
-        grown = grow(rows[:, one], one_hot(labels[one], inputs.label_count), inputs.sizes, inputs.ordered, **limits)
-        stays = prune(grown, noise=max(GUIDED_TREE.leaf_charges), over=1.0)  # a label in a small leaf is chance
-        tree, _ = as_tree(grown, stays, inputs.given)
+        hot = one_hot(labels[one], inputs.label_count)
+        grown = grow(rows[:, one], hot, inputs.sizes, inputs.ordered, **limits, worth=3 * charge)
+        tree, _ = as_tree(grown, prune(grown, noise=charge, over=1.0), inputs.given)
         here, there = (_counts(tree, inputs, rows[:, half], labels[half]) for half in (one, other))
         target = np.bincount(
             leaf_of(tree, inputs.codes(inputs.code_rows)), inputs.lines.many, minlength=tree.leaves
