@@ -3,17 +3,20 @@
     python -m bench.attach_strangers [--tables adult_halves acs_ma census] [--epsilons 0.1 1 10] [--seeds 4]
                                      [--labels swapped ...] [--csv folder, for the tables of bench/packaged.py]
 
-Public tables are made of a good one.  *swapped*: every value of a private column exchanged for the next.
-*shuffled*: labels in another order.  *few*: 300 of the rows.  *uniform*: every label equally likely.  "without" is
-the same budget without public labels.  A figure is the mean total-variation distance of (attribute, labels) tables,
-0 to 1, then its ratio to that without, with its standard error over runs with the same noise; the bar is 1.02.
-Noise is pretended: seeded, in floating point.
+Public tables are made of a good one.  *swapped*: every value of the private columns exchanged for the next; *first*:
+of the first of them.  *shuffled*: labels in another order.  *few*: 300 of the rows.  *uniform*: every label equally
+likely.  *relabelled*: the values of every given column exchanged for others; *half*: of every second one.  *crossed*:
+given columns with their own one-way tables and the relations of another column.  "without" is the same budget
+without public labels.  A figure is the mean total-variation distance of (attribute, labels) tables, 0 to 1, then its
+ratio to that without, with its standard error over runs with the same noise; the bar is 1.02.
+Noise is pretended: seeded, in floating point, the same for a question whoever asks it.
 """
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +25,7 @@ import polars as pl
 from bench import attach_splits, packaged
 from bench.real_tables import schema_of
 from hedgerow.answers import StandInGate
+from hedgerow.public import Counts, Measurement, PricedQuestion, Spend, law_of
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.spend import Tariff
 from hedgerow.public.schema import Schema
@@ -59,6 +63,43 @@ def few(public: pl.DataFrame, private: Private, schema: Schema, rng: np.random.G
     return public[rng.choice(len(public), 300, replace=False)]
 
 
+def first(public: pl.DataFrame, private: Private, schema: Schema, rng: np.random.Generator) -> pl.DataFrame:
+    """Every value of the first private column is the next one."""
+    return swapped(public, private[:1], schema, rng)
+
+
+def relabelled(public: pl.DataFrame, private: Private, schema: Schema, rng: np.random.Generator) -> pl.DataFrame:
+    """The values of every given column exchanged for others."""
+    return _exchanged(public, [c for c in schema.attributes if c not in private], schema, rng)
+
+
+def half(public: pl.DataFrame, private: Private, schema: Schema, rng: np.random.Generator) -> pl.DataFrame:
+    """The values of every second given column exchanged for others."""
+    return _exchanged(public, [c for c in schema.attributes if c not in private][1::2], schema, rng)
+
+
+def _exchanged(public: pl.DataFrame, names: list[str], schema: Schema, rng: np.random.Generator) -> pl.DataFrame:
+    out = public
+    for c in names:
+        values = list(schema.cell_labels(c))
+        out = out.with_columns(pl.col(c).replace_strict(values, [values[i] for i in rng.permutation(len(values))]))
+    return out
+
+
+def crossed(public: pl.DataFrame, private: Private, schema: Schema, rng: np.random.Generator) -> pl.DataFrame:
+    """The values of each given column in the order of the next one, whose values are exchanged first."""
+    given = [c for c in schema.attributes if c not in private]
+    values = {c: list(schema.cell_labels(c)) for c in given}
+    codes = {c: public[c].replace_strict(v, list(range(len(v)))).to_numpy() for c, v in values.items()}
+    made = {}
+    for c, other in zip(given, [*given[1:], given[0]], strict=True):
+        key = rng.permutation(len(values[other]))[codes[other]] + 0.9 * rng.random(len(public))
+        at = np.empty(len(public), np.int64)
+        at[np.argsort(key)] = np.sort(codes[c])
+        made[c] = np.array(values[c])[at]
+    return public.with_columns(pl.Series(c, v) for c, v in made.items())
+
+
 def uniform(public: pl.DataFrame, private: Private, schema: Schema, rng: np.random.Generator) -> pl.DataFrame:
     """Every label equally likely."""
     drawn = {p: rng.integers(0, schema.size([p]), len(public)) for p in private}
@@ -71,6 +112,10 @@ LABELS: dict[str, Callable[[pl.DataFrame, Private, Schema, np.random.Generator],
     "shuffled": shuffled,
     "few": few,
     "uniform": uniform,
+    "first": first,
+    "relabelled": relabelled,
+    "half": half,
+    "crossed": crossed,
 }
 
 
@@ -101,6 +146,26 @@ def load(name: str, csv: Path | None) -> Tables:
     return Tables(split.public, split.confidential, split.schema, split.private)
 
 
+class SameNoise(StandInGate):  # type: ignore[misc]  # final for all but experiments
+    """Noise that follows from a seed and the question: runs that ask the same are told the same."""
+
+    def __init__(self, tariff: Tariff, budget: Budget, truth: CodedTable, rows: int, seed: int) -> None:
+        super().__init__(tariff, budget, truth, rows, np.random.default_rng(seed))
+        self.seed = seed
+
+    def _noisy(self, spend: Spend, counts: Sequence[Counts]) -> tuple[Measurement, ...]:
+        self._spent += spend.cost
+        return tuple(
+            Measurement(a.question, true + self._of(a), a.noise) for a, true in zip(spend.asked, counts, strict=True)
+        )
+
+    def _of(self, asked: PricedQuestion) -> Counts:
+        name = np.frombuffer(sha256(repr(asked.question).encode()).digest(), np.uint32)
+        scale = (law_of(asked.noise).variance / 2) ** 0.5
+        drawn = np.random.default_rng([self.seed, *name]).laplace(size=asked.cells)
+        return np.asarray(np.rint(scale * drawn), np.int64)
+
+
 class Judge:
     """The truth of one table, and how far a frame of attached rows is from it."""
 
@@ -123,9 +188,7 @@ class Judge:
 
     def error(self, public: PublicData, epsilon: str, seed: int) -> float:
         """Of one run."""
-        gate = StandInGate(
-            self.tariff, Budget(epsilon), self.truth, self.truth.rows, np.random.default_rng([seed, 7])
-        )
+        gate = SameNoise(self.tariff, Budget(epsilon), self.truth, self.truth.rows, seed)
         made = GuidedTree(columns=self.tables.private).fit(gate, public)
         return self.far(made.attach(self.target, np.random.default_rng(seed)))
 

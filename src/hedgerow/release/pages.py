@@ -477,14 +477,11 @@ def _validity(contents: Contents) -> tuple[tuple[str, str], ...]:
 def _relative_sentence(contents: Contents) -> str:
     """What a recipe thought of its public table, as the order of its requests shows.
 
-    ``guided_tree`` asks twice where public labels do not decide what is asked.
+    ``guided_tree`` asks twice, besides a trial, where public labels do not decide what is asked.
     """
     s = contents.statement
-    if s.recipe == "guided_tree" and len(s.spends) > 1 and any(i.role == "public" for i in s.public_inputs):
-        return (
-            "The public table did not decide what was asked: it has no labels, its labels go with no other column,"
-            " or its rows are few."
-        )
+    if s.recipe == "guided_tree" and any(i.role == "public" for i in s.public_inputs):
+        return words.labels_put_aside(s)
     aside = words.public_put_aside(contents) if s.recipe == "public_blend" else None
     if aside is None:
         return ""

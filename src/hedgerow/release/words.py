@@ -367,6 +367,11 @@ def _answer(spend: Spend) -> str:
     return many(cells, "drawn count" if spend.verb == "draw" else "noisy count")
 
 
+def is_trial(spend: Spend) -> bool:
+    """Whether a request is a trial of a public table: questions of two counts, groups of cells and no column."""
+    return all(a.question.tree and a.question.leaves == 2 and not a.question.columns for a in spend.asked)
+
+
 def public_put_aside(contents: Contents) -> bool | None:
     """Whether ``public_blend`` went on without its public table, as the order of its requests shows.
 
@@ -377,10 +382,22 @@ def public_put_aside(contents: Contents) -> bool | None:
     if len(s.spends) < 2 or not s.budget.delta or {"first_share", "one_way_share"} & {*given}:
         return None
     first = {b.question for b in s.spends[0].asked}
-    tried = all(a.question.tree and a.question.leaves == 2 for a in s.spends[1].asked)
-    later = s.spends[2].asked if tried and len(s.spends) > 2 else s.spends[1].asked
+    later = s.spends[2].asked if is_trial(s.spends[1]) and len(s.spends) > 2 else s.spends[1].asked
     whole = sum(not a.question.tree for a in later if a.question not in first)
     return not (any(a.question in first for a in later) and whole >= len(first) * (len(first) - 1) // 2)
+
+
+def labels_put_aside(statement: Statement) -> str:
+    """What ``guided_tree`` thought of the public labels; nothing where they decided what was asked."""
+    tried = any(map(is_trial, statement.spends[:1]))
+    if len(statement.spends) < 2 + tried:
+        return ""
+    if tried:
+        return "A trial refuted the public labels, so that they did not decide what was asked."
+    return (
+        "The public table did not decide what was asked: it has no labels, its labels go with no other column, its"
+        " other columns are unlike the target's, or its rows are few."
+    )
 
 
 def release_id(statement: Statement) -> str:

@@ -1,7 +1,7 @@
 """What the recipes that attach private columns have in common: which columns, which rows, in what codes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, final
 
@@ -13,8 +13,12 @@ from hedgerow.model.constants import GUIDED_TREE
 from hedgerow.model.trees.row_shares import Lines
 from hedgerow.public import Budget, CodedTable, Guarantee, Marginal, PublicData, Schema, epsilon_of
 
-Aside = Literal["", "unlinked", "few"]
-"""Why public labels are put aside: they go with no other column, or chance in them is above the noise of answers."""
+Aside = Literal["", "unlinked", "few", "foreign", "refuted"]
+"""Why public labels are put aside.
+
+They go with no other column, chance in them is above the noise of answers, the given columns of their rows have other
+values than the target's, or a trial refutes them.
+"""
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,18 @@ class AttachInputs:
     def codes(self, code_rows: npt.NDArray[Any]) -> dict[str, Any]:
         """The codes of ``code_rows`` by name."""
         return dict(zip(self.given, code_rows, strict=True))
+
+
+def some_places(rows: int, seed: int) -> npt.NDArray[np.int64]:
+    """The places of the rows that are looked at, of so many."""
+    return np.sort(np.random.Generator(np.random.PCG64(seed)).permutation(rows)[: GUIDED_TREE.public_rows])
+
+
+def without_labels(inputs: AttachInputs, seed: int) -> AttachInputs:
+    """The same where nobody knows labels: then the rows that a tree grows on are those to be filled."""
+    rows, line = inputs.code_rows, inputs.lines.line
+    places = None if line is None else line[some_places(inputs.target.rows, seed)]
+    return replace(inputs, public=rows if places is None else rows[:, places], labels=None, places=places)
 
 
 def open_columns(guarantee: Guarantee) -> tuple[str, ...]:

@@ -30,7 +30,6 @@ from hedgerow.model.trees.label_counts import (
 from hedgerow.model.trees.regression_tree import Shares, as_tree, grow, prune
 from hedgerow.model.trees.row_shares import Lines, RowShares, most_lines
 from hedgerow.public import (
-    TOTAL,
     Budget,
     Marginal,
     Measurement,
@@ -39,7 +38,6 @@ from hedgerow.public import (
     Spend,
     Tariff,
     Tree,
-    law_of,
     people_facts,
 )
 from hedgerow.recipes.base import AbstractRecipe
@@ -53,10 +51,11 @@ from hedgerow.recipes.trees.attach import (
     columns_of,
     is_ordered,
     one_hot,
+    some_places,
     stacked,
     tables_first,
     target_of,
-    told_better,
+    without_labels,
 )
 from hedgerow.recipes.trees.outcome import banded, budget_parts, outcome_of, tables_for_uses
 from hedgerow.recipes.trees.people import carried, counted
@@ -64,15 +63,23 @@ from hedgerow.recipes.trees.requests import (
     PrunedTrees,
     TreeRequest,
     corrected,
+    count_variance,
     digest_of,
     label_counts,
+    measured,
+    own_tables,
     public_shares,
     uniform,
+    without_few,
 )
+from hedgerow.recipes.trees.trial import LabelTrial, are_foreign
 
 _ASIDE: dict[Aside, str] = {
     "unlinked": "The public labels go with no other column and are put aside",
     "few": "Public rows with labels are so few that answers tell more than they do: they are put aside",
+    "foreign": "Other columns of the public rows have other values than the target's: their labels are put aside",
+    "refuted": "A trial refutes the public labels: confidential ones do not go with other columns as they do. They "
+    "are put aside",
 }
 _FEW = "Public rows with labels are few, a starting point and no more"
 
@@ -156,13 +163,16 @@ class GuidedTree(AbstractRecipe):
         return super().seconds(public, rows) + work
 
     def requests(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[Spend, ...]:
-        """Leaves with all labels, and tables; without public labels only the tables, which come first."""
-        _, request, cost = self._known(tariff, budget, public)
-        return (tariff.measure_all(request.questions, cost, weights=request.weights, law="laplace"),)
+        """A trial of public labels, then leaves and tables; without public labels the tables, which come first."""
+        known = self._known(tariff, budget, public)
+        tried = () if known.trial is None else (known.trial.spend(tariff),)
+        weights = known.request.weights
+        return (*tried, tariff.measure_all(known.request.questions, known.cost, weights=weights, law="laplace"))
 
     def remarks(self, tariff: Tariff, budget: Budget, public: PublicData) -> tuple[str, ...]:
         """How many leaves, how large, and what each outcome is asked in, from public knowledge alone."""
-        inputs, request, _ = self._known(tariff, budget, public)
+        known = self._known(tariff, budget, public)
+        inputs, request = known.inputs, known.request
         if request.grown is None:
             return (
                 f"{_ASIDE.get(inputs.aside, _FEW if inputs.few else 'No public labels')}: "
@@ -171,7 +181,7 @@ class GuidedTree(AbstractRecipe):
             )
         leaf, many = leaf_of(request.tree, inputs.codes(inputs.code_rows)), inputs.lines.many
         rows = np.bincount(leaf, many, minlength=request.tree.leaves)
-        bands, own = [], _own_tables(inputs)
+        bands, own = [], own_tables(inputs)
         for q, w in zip(request.questions[1:], request.weights[1:], strict=True):
             gets = f"gets {float(w):.0%} of the budget."
             if q in inputs.wanted and q not in own:
@@ -182,9 +192,11 @@ class GuidedTree(AbstractRecipe):
                 bands.append(f"{what}, in {q.leaves} bands with {' and '.join(q.columns)}, {gets}")
         units = "people of the target" if people_facts(tariff.coding) else "target rows"
         leaves = "1 leaf; it" if request.tree.leaves == 1 else f"{request.tree.leaves:,} leaves; the median one"
+        tried = () if known.trial is None else known.trial.remarks(budget)
         return (
             f"The tree has {leaves} has {int(np.median(rows)):,} {units}.",
             *bands,
+            *tried,
         )
 
     def fit(self, gate: Answers, public: PublicData) -> AbstractAttachment:
@@ -197,12 +209,11 @@ class GuidedTree(AbstractRecipe):
 
     def findings(self, answers: Answers, public: PublicData) -> tuple[str, ...]:
         """How far the answers bear the public labels out."""
-        inputs, _, _ = self._known(answers.tariff, answers.budget, public)
+        inputs, request, heard = self._asked(answers, public)
         if inputs.aside:
             return (f"{_ASIDE[inputs.aside]}.",)
         if (inputs.labels is None and inputs.few is None) or self.prior == "none":
             return ()
-        inputs, request, heard = self._asked(answers, public)
         if (known := public.memo.get(("power", repr(self), digest_of(heard)))) is None:
             known = trusted(self._start(inputs, request, public), label_counts(inputs, heard))[1]
         power = float(known)
@@ -222,22 +233,27 @@ class GuidedTree(AbstractRecipe):
         inputs, request, answers = self._asked(gate.known, public)
         known = attach_inputs(self, gate.tariff, other)
         start = uniform(inputs) if inputs.aside else self._start(known, request, other)
-        counts, own = label_counts(inputs, tuple(map(gate.noisier, answers))), _own_tables(inputs)
+        counts, own = label_counts(inputs, tuple(map(gate.noisier, answers))), own_tables(inputs)
         told = [e for m, e in zip(answers[1:], counts[1:], strict=True) if m.question.tree or m.question not in own]
         return self._made(gate.tariff, inputs, request, counts, trusted(start, counts)[0], public, told)
 
     def _asked(self, gate: Answers, public: PublicData) -> tuple[AttachInputs, TreeRequest, tuple[Measurement, ...]]:
         """What came back, to one request, or to two without public labels: the last request's answers come first."""
         recipe = _in_facts(self, gate.tariff)
-        inputs, request, cost = self._known(gate.tariff, gate.budget, public)
-        answers = _measured(gate, request, cost)
+        known = self._known(gate.tariff, gate.budget, public)
+        if (trial := known.trial) is not None:
+            (counts,) = gate.measure([trial.question], trial.cost, law="laplace")
+            if trial.slope(counts).refutes:
+                known = self._known(gate.tariff, gate.budget, public, refuted=True)
+        inputs, request = known.inputs, known.request
+        answers = measured(gate, request, known.cost)
         if inputs.labels is None:
             tables = label_counts(inputs, answers)
             start, _ = trusted(self._start(inputs, request, public), tables)
             drifted = apply_drift(start, [label_totals(tables)], tables, least=inputs.least_drift)
             guess = posterior_mode(drifted, tables)[slice(None) if inputs.places is None else inputs.places]
             request = best_request(recipe, inputs, guess, gate.tariff, gate.left)
-            answers = (*_measured(gate, request, gate.left), *answers)
+            answers = (*measured(gate, request, gate.left), *answers)
         return inputs, request, answers
 
     @staticmethod
@@ -257,19 +273,23 @@ class GuidedTree(AbstractRecipe):
         found = RowShares(inputs.target.schema, inputs.private, shares, groups, inputs.target, line=inputs.lines.line)
         return carried(found, inputs.private, public, tariff)
 
-    def _known(
-        self, tariff: Tariff, budget: Budget, public: PublicData
-    ) -> tuple[AttachInputs, TreeRequest, Fraction]:
-        """The public side in codes, the first request and its cost: worked out once for a plan and its run."""
+    def _known(self, tariff: Tariff, budget: Budget, public: PublicData, *, refuted: bool = False) -> "_Known":
+        """What is known and asked first: worked out once for a plan and its run.
+
+        ``refuted``: after a trial that refutes the public labels, as if there were none.
+        """
         key = "guided_tree", repr(self), repr(tariff.guarantee), people_facts(tariff.coding)
         if key not in public.memo:
-            public.memo[key] = attach_inputs(self, tariff, public)
-        inputs, priced = public.memo[key], (*key, tariff.measure, budget.total)
+            inputs = attach_inputs(self, tariff, public)
+            public.memo[key] = inputs, LabelTrial.of(inputs, tariff)
+        (inputs, trial), priced = public.memo[key], (*key, tariff.measure, budget.total, refuted)
         if priced not in public.memo:
-            recipe = _in_facts(self, tariff)
-            request, cost = first_request(recipe, inputs, tariff, budget)
-            public.memo[priced] = _without_few(inputs, request, tariff, cost), request, cost
-        found: tuple[AttachInputs, TreeRequest, Fraction] = public.memo[priced]
+            trial = trial and trial.priced(tariff, budget)
+            left = budget.total - (trial.cost if trial else 0)
+            inputs = without_labels(replace(inputs, aside="refuted"), self.seed) if refuted else inputs
+            request, cost = first_request(_in_facts(self, tariff), inputs, tariff, left)
+            public.memo[priced] = _Known(without_few(inputs, request, tariff, cost), trial, request, cost)
+        found: _Known = public.memo[priced]
         return found
 
     def _start(self, inputs: AttachInputs, request: TreeRequest, public: PublicData) -> Shares:
@@ -287,36 +307,26 @@ class GuidedTree(AbstractRecipe):
         return np.asarray(shares.astype(np.float32)[leaf_of(request.tree, inputs.codes(inputs.code_rows))])
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What is known before the first answer: the public side, a trial of its labels, if any, and what is asked."""
+
+    inputs: AttachInputs
+    trial: LabelTrial | None
+    request: TreeRequest
+    cost: Fraction
+
+
 def first_request(
-    recipe: GuidedTree, inputs: AttachInputs, tariff: Tariff, budget: Budget
+    recipe: GuidedTree, inputs: AttachInputs, tariff: Tariff, left: Fraction
 ) -> tuple[TreeRequest, Fraction]:
-    """The first request and its cost."""
+    """The first request and its cost, of what is ``left`` for all of them."""
     if inputs.labels is None:
         request, part = attribute_tables(recipe, inputs)
-        return request, budget.total * part
+        return request, left * part
     shares = one_hot(inputs.labels, inputs.label_count)
-    return best_request(recipe, inputs, shares, tariff, budget.total), budget.total
-
-
-def _without_few(inputs: AttachInputs, request: TreeRequest, tariff: Tariff, cost: Fraction) -> AttachInputs:
-    """The inputs; few public rows are put aside where the first answers will tell more than they do."""
-    if inputs.few is None:
-        return inputs
-    noise = {
-        q: _variance(tariff, cost * w / sum(request.weights)) ** 0.5
-        for q, w in zip(request.questions, request.weights, strict=True)
-    }
-    known = [noise[Marginal((a, *inputs.private))] for a in inputs.given]
-    better = told_better(inputs, known, GUIDED_TREE.few_noise)
-    return replace(inputs, few=None, aside="few") if better else inputs
-
-
-def _own_tables(inputs: AttachInputs) -> set[Marginal]:
-    return {Marginal((a, *inputs.private)) for a in inputs.given}
-
-
-def _measured(gate: Answers, request: TreeRequest, cost: Fraction) -> tuple[Measurement, ...]:
-    return gate.measure(request.questions, cost, weights=request.weights, law="laplace")
+    return best_request(recipe, inputs, shares, tariff, left), left
 
 
 def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> AttachInputs:
@@ -349,19 +359,17 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
     known, labels, few = rows, None, None
     aside: Aside = ""
     if relative is not None and set(schema.coding.needs(found.private)) <= set(relative.frame.columns):
-        some = _some(relative.rows, recipe.seed)
+        some = some_places(relative.rows, recipe.seed)
         known, labels = code_rows(relative, given)[:, some], cells_of(relative, found.private)[some]
         told = len(labels) >= GUIDED_TREE.link_rows  # fewer rows could not show it
         if told and not are_linked(known, sizes, labels, label_count, GUIDED_TREE.least_link):
             aside = "unlinked"
+        elif are_foreign(known, rows, lines.many, sizes):
+            aside = "foreign"
         elif tables_first(public, found.private):
             few = known, labels
         labels = None if aside or few else labels
-    places = None
-    if labels is None:  # then the rows to be filled are the public table
-        places = None if lines.line is None else lines.line[_some(target.rows, recipe.seed)]
-        known = rows if places is None else rows[:, places]
-    return AttachInputs(
+    inputs = AttachInputs(
         found.private,
         given,
         label_count,
@@ -375,15 +383,11 @@ def attach_inputs(recipe: GuidedTree, tariff: Tariff, public: PublicData) -> Att
         wanted,
         lines,
         tuple(f.name for f in people_facts(tariff.coding) if f.rule == "mean"),
-        places,
+        None,
         aside,
         few,
     )
-
-
-def _some(rows: int, seed: int) -> npt.NDArray[np.int64]:
-    """The places of the rows that are looked at, of so many."""
-    return np.sort(np.random.Generator(np.random.PCG64(seed)).permutation(rows)[: GUIDED_TREE.public_rows])
+    return without_labels(inputs, recipe.seed) if labels is None else inputs
 
 
 def _in_facts(recipe: GuidedTree, tariff: Tariff) -> GuidedTree:
@@ -416,9 +420,9 @@ def best_request(
     ``shares`` are the labels of the public rows: a 1 each, or a guess.
     """
     over = inputs.rows / inputs.public.shape[1]
-    analyses = _analyses(recipe, inputs, shares, lambda part: _variance(tariff, cost * part))
+    analyses = _analyses(recipe, inputs, shares, lambda part: count_variance(tariff, cost * part))
     rest = 1 - sum(analyses.values(), Fraction(0))
-    least = _variance(tariff, cost * rest) * inputs.label_count
+    least = count_variance(tariff, cost * rest) * inputs.label_count
     limits = {"smallest": GUIDED_TREE.smallest_leaf, "deepest": GUIDED_TREE.deepest_leaf}
     # two halves of n / 2 rows carry 4 / n of noise where one node carries 1 / n: a split must repay the difference
     grown = grow(inputs.public, shares, inputs.sizes, inputs.ordered, **limits, worth=3 * least / over)
@@ -430,14 +434,14 @@ def best_request(
 
     ways = []
     for part, charge in product(parts, charges):
-        variance = _variance(tariff, cost * rest * (1 - part))
+        variance = count_variance(tariff, cost * rest * (1 - part))
         ways.append((part, variance, prune(grown, noise=charge * variance * inputs.label_count, over=over)))
     trees = PrunedTrees(inputs, grown, [stays for *_, stays in ways], shares)
 
     def candidate(part: Fraction, variance: float, stays: npt.NDArray[np.bool_]) -> TreeRequest:
         tree, ends = as_tree(grown, stays, inputs.given)
         asked = _questions(recipe, inputs, tree, part, analyses)
-        noise = {q: _variance(tariff, cost * p) for q, p in asked.items()}
+        noise = {q: count_variance(tariff, cost * p) for q, p in asked.items()}
         own = [noise.get(Marginal((a, *inputs.private))) for a in inputs.given]
         off = trees.expected_error(ends, variance, own)
         return TreeRequest(tuple(asked), tuple(asked.values()), grown, ends, off)
@@ -493,8 +497,3 @@ def _weights(recipe: GuidedTree, names: Sequence[str]) -> dict[str, Fraction]:
 def _fraction(part: float | None) -> Fraction | None:
     """A part of the budget as costs are reckoned: exactly."""
     return None if part is None else Fraction(part).limit_denominator(1000)
-
-
-def _variance(tariff: Tariff, cost: Fraction) -> float:
-    """Of the noise on a count that is asked at ``cost``."""
-    return law_of(tariff.measure_all([TOTAL], cost, law="laplace").asked[0].noise).variance

@@ -1,7 +1,7 @@
 """A request of ``guided_tree``, and how what comes back corrects a starting point."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any, final
@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.answers import Answers
 from hedgerow.counting.kernel import compiled
 from hedgerow.counting.plan import leaf_of
 from hedgerow.model.constants import GUIDED_TREE
@@ -24,8 +25,8 @@ from hedgerow.model.trees.label_counts import (
 )
 from hedgerow.model.trees.lanes import add_line
 from hedgerow.model.trees.regression_tree import BinaryTree, Shares, above, as_tree
-from hedgerow.public import Marginal, Measurement, Tree, law_of
-from hedgerow.recipes.trees.attach import AttachInputs, cross
+from hedgerow.public import TOTAL, Marginal, Measurement, Tariff, Tree, law_of
+from hedgerow.recipes.trees.attach import AttachInputs, cross, told_better
 
 
 @final
@@ -51,6 +52,34 @@ class TreeRequest:
         first = self.questions[0]
         assert first.tree is not None
         return first.tree
+
+
+def count_variance(tariff: Tariff, cost: Fraction) -> float:
+    """Of the noise on a count that is asked at ``cost``."""
+    return law_of(tariff.measure_all([TOTAL], cost, law="laplace").asked[0].noise).variance
+
+
+def without_few(inputs: AttachInputs, request: TreeRequest, tariff: Tariff, cost: Fraction) -> AttachInputs:
+    """The inputs; few public rows are put aside where the first answers will tell more than they do."""
+    if inputs.few is None:
+        return inputs
+    noise = {
+        q: count_variance(tariff, cost * w / sum(request.weights)) ** 0.5
+        for q, w in zip(request.questions, request.weights, strict=True)
+    }
+    known = [noise[Marginal((a, *inputs.private))] for a in inputs.given]
+    better = told_better(inputs, known, GUIDED_TREE.few_noise)
+    return replace(inputs, few=None, aside="few") if better else inputs
+
+
+def own_tables(inputs: AttachInputs) -> set[Marginal]:
+    """The tables of one given attribute and all private ones."""
+    return {Marginal((a, *inputs.private)) for a in inputs.given}
+
+
+def measured(gate: Answers, request: TreeRequest, cost: Fraction) -> tuple[Measurement, ...]:
+    """What comes back to the request."""
+    return gate.measure(request.questions, cost, weights=request.weights, law="laplace")
 
 
 def uniform(inputs: AttachInputs) -> Shares:
