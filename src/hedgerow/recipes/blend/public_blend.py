@@ -230,7 +230,7 @@ class PublicBlend(AbstractBlend):
         pairs = list(combinations(range(len(noisy.shape)), 2))
         if not pairs:
             return ""
-        if is_stranger(prior.said_alone, noisy.noisy_margins):
+        if is_stranger(prior.said_alone, noisy.noisy_margins) and not self._rest_is_near(prior):
             return "stranger"
         if self._association(public) < PUBLIC_BLEND.least_association:
             return "unlinked"
@@ -238,6 +238,17 @@ class PublicBlend(AbstractBlend):
         noise = float(np.mean([moved(outer(prior.margins, *p), sd) for p in pairs]))
         chance = chance_of_pairs(prior.public, noisy.shape)
         return "few" if chance > max(PUBLIC_BLEND.few_chance, noise) else ""
+
+    @staticmethod
+    def _rest_is_near(prior: PublicPrior) -> bool:
+        """Whether a few columns of other people, as states of which the public table has none, are all that is far.
+
+        They say nothing of the rest.  But where there are some, the rest gets no benefit of the doubt.
+        """
+        away, told = prior.moved_away, [*zip(prior.said_alone, prior.noisy.noisy_margins, strict=True)]
+        rest = [table for i, table in enumerate(told) if i not in away]
+        few = 0 < 2 * len(away) < len(told)
+        return few and not is_stranger([said for said, _ in rest], [noisy for _, noisy in rest], sure=0.0)
 
     def _association(self, public: PublicData) -> float:
         """That of the public rows, worked out once."""

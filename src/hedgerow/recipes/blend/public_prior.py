@@ -288,7 +288,7 @@ class PublicPrior:
         apart = self.apart
         far = [i for i, t in enumerate(self._margin_trust) if t < PUBLIC_BLEND.foreign_trust < apart[i]]
         foreign, alone = (
-            sorted({*far, *self._moved_away, *self.unlike}),
+            sorted({*far, *self.moved_away, *self.unlike}),
             {(i,): m for i, m in enumerate(self.margins)},
         )
         while True:
@@ -326,7 +326,7 @@ class PublicPrior:
         return found
 
     @cached_property
-    def _moved_away(self) -> frozenset[int]:
+    def moved_away(self) -> frozenset[int]:
         """The columns most of whose rows have values that few public rows have, by the answers less their noise.
 
         Trust does not tell these where public shares are nearly even, as those of days.
@@ -359,7 +359,7 @@ class PublicPrior:
         States of which the public table has none would lend their drift to all others, and these then follow noise.
         """
         noisy, found = self.noisy.noisy_margins, dict[int, Drift]()
-        away = self._moved_away
+        away = self.moved_away
         like = [t >= PUBLIC_BLEND.foreign_trust and i not in away for i, t in enumerate(self._margin_trust)]
         for kind in (True, False):
             own = [i for i, known in enumerate(like) if known is kind]

@@ -68,8 +68,8 @@ def chance_of_pairs(rows: Records, shape: Sequence[int]) -> float:
     return float(np.mean(off)) / len(rows) if off else 0.0
 
 
-def is_stranger(said: Sequence[Floats], noisy: Sequence[tuple[Floats, float]]) -> bool:
-    """Whether public one-way tables are no nearer to the noisy ones than even shares are, beyond three errors.
+def is_stranger(said: Sequence[Floats], noisy: Sequence[tuple[Floats, float]], sure: float = 3.0) -> bool:
+    """Whether public one-way tables are no nearer to the noisy ones than even shares are, by ``sure`` errors.
 
     Compared are squared distances, less what noise adds to them, summed over columns.  A table that is near in all
     columns but for a few has nothing to fear: the others outweigh them.
@@ -85,7 +85,7 @@ def is_stranger(said: Sequence[Floats], noisy: Sequence[tuple[Floats, float]]) -
         flat = float(((table - total / size) ** 2).sum()) - size * noise
         far, even = far + apart / total**2, even + flat / total**2
         doubt += (2 * size * noise**2 + 4 * noise * max(apart, flat, 0.0)) / total**4
-    beyond = far - PUBLIC_BLEND.stranger_part * even - 3 * doubt**0.5
+    beyond = far - PUBLIC_BLEND.stranger_part * even - sure * doubt**0.5
     return beyond > 0 and far > PUBLIC_BLEND.stranger_distance * len(said)
 
 
