@@ -29,6 +29,18 @@ class CareersConstants:
     )
     band: float = chosen(10.0, "standard deviations of the noise", "in steps, that a band of moves is to have")
     public_steps: int = chosen(200_000, "steps", "the most that trees of moves are grown on", WORK)
+    neighbours: int = chosen(
+        512,
+        "public steps",
+        "of which the most similar is followed: of more, fewer public people are followed by more",
+        "of 64, 128 and 512: LaborSupply and simulated people want fewer, nlswork and baseball more",
+    )
+    alike: float = chosen(
+        0.1,
+        "of the public records",
+        "that may lie between a person's value and that of the public person who is followed in it",
+        "of .02, .1 and .3, on nlswork and LaborSupply",
+    )
     records: int = chosen(2, "records for each value of the time", "that a career has at most")
     drift: float = chosen(0.1, "of a count", "by which first records of another period are off, in deviations")
     window_drift: float = chosen(0.2, "of a count", "by which public careers in the right window may be off")

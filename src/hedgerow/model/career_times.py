@@ -1,4 +1,4 @@
-"""When people are there: the part of public careers that is like the confidential ones, and gaps between records."""
+"""When people are there: the part of public careers that is like the confidential ones."""
 
 from math import log
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from hedgerow.model.career_constants import CAREERS
 from hedgerow.model.tables import Floats
-from hedgerow.public import Codes, Window
+from hedgerow.public import Window
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,30 +38,3 @@ def _misfit(counts: Floats, noise: float, expected: Floats) -> float:
     """How far noisy counts are from expected ones, of whatever scale, in squared deviations of noise and drift."""
     scaled = expected * max(float((counts * expected).sum() / (expected**2).sum()), 0.0)
     return float(((counts - scaled) ** 2 / (noise + scaled + (CAREERS.window_drift * scaled) ** 2)).sum())
-
-
-def gaps_by_time(shares: Floats, times: Ints, gaps: Codes | Ints, many: int, on: int) -> Floats:
-    """How far ahead the next record lies, from each of ``many`` times on: waves of a panel may be uneven.
-
-    As in public steps from that time, moved as all gaps were found to be; few are joined by the mix of all.
-
-    Args:
-        shares: of gaps, as they were found.
-        times: of every public step.
-        gaps: of every public step.
-        many: how many times there are.
-        on: by how many times public careers are moved to be those here.
-
-    >>> gaps_by_time(np.array([0, 0.5, 0.5]), np.repeat([0, 1], 9), np.repeat([1, 2], 9), 3, 1).round(1)
-    array([[0. , 0.5, 0.5],
-           [0. , 0.9, 0.1],
-           [0. , 0.1, 0.9]])
-    """
-    size, there = len(shares), times + on
-    inside = (there >= 0) & (there < many)
-    counts = np.bincount((there * size + gaps)[inside], minlength=many * size).reshape(many, size)
-    every = np.bincount(gaps, minlength=size) / max(len(gaps), 1)
-    odds = np.divide(shares, every, out=np.zeros(size), where=every > 0)
-    made = (counts + CAREERS.smoothing * every) * odds + CAREERS.smoothing * np.where(every > 0, 0.0, shares)
-    sums = made.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(sums > 0, made / np.where(sums > 0, sums, 1.0), shares))

@@ -16,6 +16,7 @@ import polars as pl
 from hedgerow.counting.plan import leaf_of
 from hedgerow.model.base import AbstractModel, AbstractPeople, Expected
 from hedgerow.model.career_constants import CAREERS
+from hedgerow.model.career_paths import PublicPaths, coupled
 from hedgerow.model.tables import Floats, drift_of, posterior, project
 from hedgerow.public import (
     FIRST,
@@ -57,11 +58,12 @@ class Rises:
     """By how much a number rises in a step: as in a public step of the same leaf and move.
 
     A cell is a leaf and a move.  ``by`` has the rises of all public steps, cell by cell, ``begins`` where those of
-    each cell begin.
+    each cell begin; ``own`` has the rise of every public step, NaN where none is shown.
     """
 
     begins: Ints
     by: Floats
+    own: Floats
 
     @classmethod
     def of(cls, leaf: Ints, moves: Codes, shares: Floats, old: Floats, new: Floats) -> "Rises":
@@ -69,14 +71,15 @@ class Rises:
         cell = leaf * shares.shape[1] + moves
         shown = np.flatnonzero(~np.isnan(new - old))
         shown = shown[np.argsort(cell[shown], kind="stable")]
-        return cls(np.searchsorted(cell[shown], np.arange(shares.size + 1)), (new - old)[shown])
+        return cls(np.searchsorted(cell[shown], np.arange(shares.size + 1)), (new - old)[shown], new - old)
 
-    def after(self, cell: Ints, path: Ints, old: Floats, rng: np.random.Generator) -> Floats:
-        """The numbers after a step; NaN where no public step shows one."""
+    def after(self, cell: Ints, path: Ints, old: Floats, followed: Any, rng: np.random.Generator) -> Floats:
+        """The numbers after a step, as in the one that is ``followed``; NaN where no public step shows one."""
         many = self.begins[cell + 1] - self.begins[cell]
         some = self.begins[cell] + (rng.random(len(cell)) * many).astype(np.int64)
         by = self.by[np.minimum(some, len(self.by) - 1)] if len(self.by) else np.full(len(cell), np.nan)
-        return np.where(many > 0, old + by, np.nan)
+        by = np.where(many > 0, by, np.nan)
+        return np.asarray(old + np.where(followed & ~np.isnan(self.own[path]), self.own[path], by))
 
 
 @final
@@ -115,7 +118,7 @@ class Growth:
         )
         return cls((shares * told).sum(axis=1), spread, beyond, size)
 
-    def after(self, cell: Ints, path: Ints, old: Floats, rng: np.random.Generator) -> Floats:
+    def after(self, cell: Ints, path: Ints, old: Floats, followed: Any, rng: np.random.Generator) -> Floats:
         """The numbers after a step of people who follow the public steps ``path``."""
         leaf = cell // self.moves
         return np.asarray(old * np.exp(self.means[leaf] + self.spreads[leaf] * self.beyond[path]))
@@ -138,6 +141,8 @@ class MoveTable:
         shares: of every move, a line for each leaf.
         changes: how a number changes.
         towards: of a column without an order, where those who do not stay go: a line of shares for each value.
+        public: the public shares of every move, a line for each leaf.
+        made: the move of every public step.
     """
 
     column: str
@@ -145,6 +150,19 @@ class MoveTable:
     shares: Floats
     changes: Rises | Growth | None = None
     towards: Floats | None = None
+    public: Floats | None = None
+    made: Codes | None = None
+
+    def follow(
+        self, leaf: Ints, move: Ints, path: Ints, alike: Any, rng: np.random.Generator
+    ) -> tuple[npt.NDArray[np.bool_], Ints]:
+        """Who makes the move of the public step ``path``, and all moves: as drawn of those who are not ``alike``."""
+        followed, moves, some = np.zeros(len(move), bool), move.copy(), np.flatnonzero(alike)
+        if self.public is not None and self.made is not None:
+            there = leaf[some]
+            theirs = self.made[path[some]].astype(np.int64)
+            followed[some], moves[some] = coupled(theirs, self.shares[there], self.public[there], rng)
+        return followed, moves
 
     def draw(self, known: Mapping[str, Codes], n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """A leaf and a move for each of ``n`` people, given what is ``known`` of them.
@@ -350,20 +368,20 @@ class CareerModel(AbstractPeople):
         starts: the model of first records.
         schema: of first records: the columns of a record, and the span of a career.
         coding: how careers are coded.
-        gaps: how far ahead the next record lies, a line of shares for each time.
+        gaps: how far ahead the next record lies.
         moves: what becomes of each column, in the order of the chain.
         person: what the column that tells people apart is called.
-        still: for every public step, in the order of each person's, how many steps that person has left with it.
+        paths: public people to follow; None without any.
     """
 
     total: int
     starts: AbstractModel
     schema: Schema
     coding: CareerCoding
-    gaps: Floats
+    gaps: MoveTable
     moves: Sequence[MoveTable]
     person: str
-    still: Ints
+    paths: PublicPaths | None
 
     def expected(self, question: Marginal) -> Expected:
         """The people expected in the cells of a table of first records, flat, last column fastest."""
@@ -379,7 +397,7 @@ class CareerModel(AbstractPeople):
         carried = {t.column: numbers[t.column] for t in self.moves if t.changes}
         end = np.minimum(now[time] + span, self._ordered[time] - 1)
         rows, held, who = [now], [carried], [np.arange(n)]
-        path = self._paths(end - now[time], rng)
+        path = self.paths.nearest(now, span, rng) if self.paths else np.zeros(n, np.int64)
         for _ in range(CAREERS.records * sizes[time]):
             on = rows[-1][time] < end[who[-1]]
             if not on.any():
@@ -387,8 +405,9 @@ class CareerModel(AbstractPeople):
             whose = who[-1][on]
             here, values = ({c: v[on] for c, v in last[-1].items()} for last in (rows, held))
             left = end[whose] - here[time]
-            there, values = self._next(here, values, path[on], left, sizes, rng)
-            path = self._further(path[on], left - 1, rng)
+            path = path[on]
+            there, values = self._next(here, values, path, left, sizes, rng)
+            path = self.paths.further(path, there, end[whose] - there[time], rng) if self.paths else path
             rows.append(there)
             held.append(values)
             who.append(whose)
@@ -401,18 +420,6 @@ class CareerModel(AbstractPeople):
     def _ordered(self) -> dict[str, int]:
         return dict(self.coding.ordered)
 
-    def _paths(self, steps: Ints, rng: np.random.Generator) -> Ints:
-        """For everybody a public step from which that person has so many steps or more, if one has."""
-        if not len(self.still):
-            return np.zeros(len(steps), np.int64)
-        order = np.argsort(-self.still, kind="stable")
-        enough = np.searchsorted(-self.still[order], -np.minimum(steps, self.still.max()), side="right")
-        return np.asarray(order[(rng.random(len(steps)) * enough).astype(np.int64)])
-
-    def _further(self, path: Ints, left: Ints, rng: np.random.Generator) -> Ints:
-        """The next public steps of the same public people; of others where these have no more."""
-        return np.where(self.still[path] > 1, path + 1, self._paths(left, rng)) if len(self.still) else path
-
     def _next(
         self,
         here: Mapping[str, Ints],
@@ -424,27 +431,33 @@ class CareerModel(AbstractPeople):
     ) -> tuple[dict[str, Ints], dict[str, Floats]]:
         """The next record of everybody, at most ``left`` codes of the time ahead, and the numbers in it."""
         n, time = len(left), self.coding.time
-        up_to, line = np.cumsum(self.gaps, axis=1), here[time]
-        up_to = up_to / up_to[:, -1:]
-        most, even = up_to[line, left], rng.random(n)
-        ahead = (up_to + np.arange(len(up_to))[:, None]).ravel()
-        gap = np.searchsorted(ahead, line + even * most, side="right") - line * up_to.shape[1]
-        gap = np.where(most > 0, np.minimum(gap, left), left)
+        gap = self._gap(path, left, rng)
         known: dict[str, Any] = {c: v.astype(np.uint32) for c, v in here.items()} | {GAP: gap.astype(np.uint32)}
         found, numbers = {**here, time: here[time] + gap}, dict[str, Floats]()  # what no table tells of stays
         for table in self.moves:
             name, old = table.column, here[table.column]
             leaf, move = table.draw(known, n, rng)
+            alike = self.paths.alike(name, old, path) if self.paths else np.zeros(n, bool)
+            followed, move = table.follow(leaf, move, path, alike, rng)
             if not self.coding.reach(name):
                 move = table.elsewhere(move, leaf, old, rng)
             found[name] = self._moved(name, old, move, sizes[name])
             if table.changes:
                 cell = leaf * table.shares.shape[1] + move
-                after = table.changes.after(cell, path, values[name], rng)
+                after = table.changes.after(cell, path, values[name], followed, rng)
                 found[name], numbers[name] = self._with_numbers(name, old, found[name], values[name], after)
                 move = self.coding.moved(name, old, found[name])
             known[MOVE + name] = np.asarray(move).astype(np.uint32)
         return found, numbers
+
+    def _gap(self, path: Ints, left: Ints, rng: np.random.Generator) -> Ints:
+        """How far ahead the next record of everybody lies: as far as that of ``path`` does, at most ``left``."""
+        none = np.zeros(len(left), np.int64)
+        if self.paths:
+            return np.minimum(self.gaps.follow(none, none, path, np.ones(len(left), bool), rng)[1], left)
+        up_to = np.cumsum(self.gaps.shares[0])
+        gap = np.searchsorted(up_to, rng.random(len(left)) * up_to[left], side="right")
+        return np.where(up_to[left] > 0, np.minimum(gap, left), left)
 
     def _with_numbers(self, name: str, old: Ints, codes: Ints, before: Floats, after: Floats) -> tuple[Ints, Floats]:
         """The codes of numbers after a step, and these as the column may have them; else the codes that are given.

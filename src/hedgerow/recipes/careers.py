@@ -15,7 +15,8 @@ from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.career_constants import CAREERS
-from hedgerow.model.career_times import best_window, gaps_by_time
+from hedgerow.model.career_paths import PublicPaths
+from hedgerow.model.career_times import best_window
 from hedgerow.model.careers import (
     CareerModel,
     Growth,
@@ -193,8 +194,8 @@ class Careers(AbstractRecipe):
         coding, (window, (gaps, *moves)) = _career_coding(gate.tariff), told
         schema, person = starts.public.schema, gate.tariff.guarantee.person
         chain = self._chain(gate.tariff, gate.budget, public)
-        ahead = chain.ahead(gaps.shares[0], window.stands_for - window.begins if window else 0)
-        return CareerModel(first.total, first, schema, coding, ahead, moves, person, chain.still)
+        paths = chain.paths(window.stands_for - window.begins if window else 0)
+        return CareerModel(first.total, first, schema, coding, gaps, moves, person, paths)
 
     def _for_steps(self, budget: Budget) -> Fraction:
         return budget.total * Fraction(str(self.step_share))
@@ -245,14 +246,14 @@ class _Chain:
         coding: how careers are coded.
         known: the codes of the public steps; None without any.
         tables: what is asked of each column.
-        still: how many steps the person of each public step has left with it.
+        who: the person of each public step.
         over: confidential steps for each public one, by the public guess of rows.
     """
 
     coding: CareerCoding
     known: Mapping[str, Codes] | None
     tables: "tuple[_Moves, ...]"
-    still: Any
+    who: Any
     over: float
 
     @property
@@ -277,12 +278,12 @@ class _Chain:
         others = [StepNumber.by_most([*told[:i], *told[i + 1 :]]) for i in range(len(told))]
         return [self._table(*each) for each in zip(self.tables, answers, public, others, strict=True)]
 
-    def ahead(self, shares: Any, on: int) -> Any:
-        """How far ahead the next record lies from every time, given the shares of all; ``on``: see the window."""
-        many = next(c.size for c in self.coding.columns if c.name == self.coding.time)
+    def paths(self, on: int) -> PublicPaths | None:
+        """The public people whom synthetic ones follow; ``on``: see the window."""
         if self.known is None:
-            return np.tile(shares, (many, 1))
-        return gaps_by_time(shares, self.known[self.coding.time].astype(np.int64), self.known[GAP], many, on)
+            return None
+        codes = {c.name: self.known[c.name] for c in self.coding.columns}
+        return PublicPaths.of(codes, self.coding, self.known[GAP], self.who, on)
 
     def _without_public(self, moves: "_Moves", answer: Measurement) -> MoveTable:
         shares = shrunk_shares(moves.noisy(answer), law_of(answer.noise).variance, None, int(moves.stay))
@@ -324,7 +325,7 @@ class _Chain:
         if name != GAP and not self.coding.reach(column):
             steps = np.bincount(fine, minlength=leaves)
             towards = destinations(self.known[column].astype(np.int64), self.known[name], steps @ own, steps @ shares)
-        return MoveTable(column, finer, shares, changes, towards)
+        return MoveTable(column, finer, shares, changes, towards, own, self.known[name])
 
 
 @final
@@ -395,7 +396,7 @@ def _chain_of(coding: CareerCoding, tariff: Tariff, cost: Fraction, public: Publ
             if name != GAP and not still[name]:
                 tree, finer = _trees(coding, known, name, seen, noise * (int(band.max()) + 1), over)
         tables.append(_Moves(name, stay, tree, finer, band, weights[name], numbers))
-    return _Chain(coding, known, tuple(tables), _left(rows[0]), over)
+    return _Chain(coding, known, tuple(tables), rows[0], over)
 
 
 def _numbers(public: PublicData, column: str, rows: tuple[Any, Any, Any]) -> tuple[Any, Any] | None:
@@ -405,12 +406,6 @@ def _numbers(public: PublicData, column: str, rows: tuple[Any, Any, Any]) -> tup
         return None
     numbers = known_numbers(held, public.relative.frame[column])
     return numbers[rows[1]], numbers[rows[2]]
-
-
-def _left(who: Any) -> Any:
-    """Of steps in the order of their people, how many of the same person come from each on."""
-    ends = np.flatnonzero(np.diff(who, append=-1))
-    return ends[np.searchsorted(ends, np.arange(len(who)))] - np.arange(len(who)) + 1
 
 
 def _plain(schema: Schema) -> tuple[str, ...]:

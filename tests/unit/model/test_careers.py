@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 
+from hedgerow.answers import StandInGate
 from hedgerow.counting.plan import leaf_of
-from hedgerow.model.career_times import best_window, gaps_by_time
+from hedgerow.model.career_paths import PublicPaths, coupled
+from hedgerow.model.career_times import best_window
 from hedgerow.model.careers import (
     Growth,
     MoveTable,
@@ -18,7 +21,22 @@ from hedgerow.model.careers import (
     moved_shares,
     shrunk_shares,
 )
-from hedgerow.public import Schema, Tree, Window, nearest_values
+from hedgerow.public import (
+    CareerCoding,
+    CodedTable,
+    Guarantee,
+    PublicData,
+    Schema,
+    Tariff,
+    Tree,
+    Window,
+    budget_for,
+    coding_of,
+    nearest_values,
+)
+from hedgerow.public.coding import CodedColumn
+from hedgerow.recipes.careers import Careers
+from hedgerow.records import draw_one
 
 KNOWN = np.array([[0.96, *[0.04 / 24] * 24]])
 STEPS = 14_000
@@ -84,16 +102,69 @@ def test_noise_alone_does_not_choose_a_window() -> None:
     assert sum(w is not None for w in found) <= 1, found
 
 
-def test_gaps_are_those_of_their_time_and_move_as_all_gaps_do() -> None:
-    """Waves at 0, 1, 3 and 6, and a few who miss one; here twice as many miss one."""
-    times, gaps = np.repeat([0, 1, 3, 0], [300, 300, 300, 60]), np.repeat([1, 2, 3, 3], [300, 300, 300, 60])
-    every = np.bincount(gaps, minlength=7) / len(gaps)
-    told = gaps_by_time(every, times, gaps, 7, 0)
-    assert told[0, 1] > 0.8 and told[1, 2] > 0.98 and told[3, 3] > 0.98
-    assert np.allclose(told[5], every) and np.allclose(told.sum(axis=1), 1)
-    fewer = every * np.array([1, 0.5, 1, 1, 1, 1, 1])
-    assert gaps_by_time(fewer / fewer.sum(), times, gaps, 7, 0)[0, 3] > 1.5 * told[0, 3]
-    assert np.allclose(gaps_by_time(every, times, gaps, 7, 2)[2:6], told[:4])
+def paths(on: int = 0) -> PublicPaths:
+    """Two public people of three steps each, and one of one: of a at levels 0, 9 and 5, of b at 0, 1 and 0."""
+    who, times = np.array([0, 0, 0, 1, 1, 1, 2]), np.array([0, 1, 3, 0, 1, 3, 2], np.uint8)
+    codes = {
+        "t": times,
+        "a": np.array([0, 0, 1, 9, 9, 8, 5], np.uint8),
+        "b": np.array([0, 0, 0, 1, 1, 1, 0], np.uint8),
+    }
+    gaps = np.array([1, 2, 2, 1, 2, 2, 1], np.uint8)
+    columns = tuple(CodedColumn(n, "text", size + 2, size, size) for n, size in (("t", 6), ("a", 10), ("b", 2)))
+    return PublicPaths.of(codes, CareerCoding(columns, (), "t", (("t", 6), ("a", 10))), gaps, who, on)
+
+
+def test_public_people_have_steps_and_time_left() -> None:
+    assert paths().still.tolist() == [3, 2, 1, 3, 2, 1, 1]
+    assert paths().spans.tolist() == [5, 4, 2, 5, 4, 2, 1]
+
+
+def test_a_person_follows_the_public_one_who_is_most_like_them_with_as_long_to_go() -> None:
+    here = {"t": np.zeros(4, np.int64), "a": np.array([0, 9, 0, 9]), "b": np.array([0, 1, 0, 1])}
+    rng = np.random.default_rng(1)
+    assert paths().nearest(here, np.array([5, 5, 5, 5]), rng).tolist() == [0, 3, 0, 3]
+    later = {**here, "t": np.full(4, 2)}
+    assert paths(2).nearest(later, np.array([5, 5, 5, 5]), rng).tolist() == [0, 3, 0, 3], "as moved by a window"
+    odd = {"t": np.zeros(1, np.int64), "a": np.array([11]), "b": np.array([1])}
+    assert paths().nearest(odd, np.array([5]), rng).tolist() == [3], "a missing value is far from all, others are not"
+
+
+def test_who_has_no_public_step_left_goes_on_with_another_public_person() -> None:
+    there = {"t": np.array([1, 3]), "a": np.array([0, 8]), "b": np.array([0, 1])}
+    found = paths().further(np.array([0, 2]), there, np.array([4, 2]), np.random.default_rng(2))
+    assert found.tolist() == [1, 5]
+
+
+def test_public_steps_are_followed_in_values_alone_that_are_like_the_public_persons() -> None:
+    old, path = np.array([0, 5, 9]), np.array([0, 0, 3])
+    assert paths().alike("a", old, path).tolist() == [True, False, True]
+    assert paths().alike("b", np.array([0, 1, 1]), path).tolist() == [True, False, True]
+
+
+def test_moves_that_are_followed_come_as_often_as_the_tables_found_them() -> None:
+    """Rarer here than in public: some are drawn anew, no more than must be; where all is as in public, none."""
+    rng, n = np.random.default_rng(3), 50_000
+    public, shares = np.array([[0.7, 0.2, 0.1]]), np.array([[0.5, 0.2, 0.3]])
+    theirs = np.repeat([0, 1, 2], (n * public[0]).astype(int))
+    made, moves = coupled(theirs, np.repeat(shares, n, axis=0), np.repeat(public, n, axis=0), rng)
+    assert np.abs(np.bincount(moves) / n - shares[0]).max() < 0.01
+    assert (moves[made] == theirs[made]).all() and abs(made.mean() - 0.8) < 0.01
+    made, moves = coupled(theirs, np.repeat(public, n, axis=0), np.repeat(public, n, axis=0), rng)
+    assert made.all() and (moves == theirs).all()
+
+
+def test_somebody_unlike_the_public_person_moves_as_drawn() -> None:
+    shares = np.array([[0.5, 0.5]])
+    table = MoveTable("b", None, shares, None, None, shares, np.array([1, 1, 1], np.uint8))
+    followed, moves = table.follow(
+        np.zeros(3, np.int64),
+        np.zeros(3, np.int64),
+        np.arange(3),
+        np.array([True, False, True]),
+        np.random.default_rng(4),
+    )
+    assert followed.tolist() == [True, False, True] and moves.tolist() == [1, 0, 1]
 
 
 def test_bands_are_told_apart_as_far_as_steps_suffice_and_are_the_leaves_of_a_tree() -> None:
@@ -149,19 +220,19 @@ def test_pay_grows_by_factors_and_comes_back_as_that_of_a_public_person_does() -
     assert abs(growth.means[0] - np.log(1.02)) < 0.002
     path = np.arange(0, len(old), 4)
     first, one = np.zeros(len(path), np.int64), np.full(len(path), 100.0)
-    two = growth.after(first, path, one, rng)
-    three = growth.after(first, path + 1, two, rng)
+    two = growth.after(first, path, one, True, rng)
+    three = growth.after(first, path + 1, two, True, rng)
     assert np.corrcoef(np.log(two / one), np.log(three / two))[0, 1] < -0.4
-    assert np.isnan(growth.after(first[:1], path[:1], np.array([np.nan]), rng)).all()
+    assert np.isnan(growth.after(first[:1], path[:1], np.array([np.nan]), True, rng)).all()
 
 
 def test_an_age_rises_as_in_public_steps_of_the_same_move() -> None:
     old, moves, shares = np.array([20.0, 30.0, 40.0]), np.array([0, 1, 1], np.uint8), np.array([[0.3, 0.7, 0.0]])
     rises = Rises.of(np.zeros(3, np.int64), moves, shares, old, old + np.array([0.0, 1.0, 1.0]))
-    found = rises.after(
-        np.array([0, 1, 2]), np.zeros(3, np.int64), np.array([50.0, 50.0, 50.0]), np.random.default_rng(7)
-    )
+    cell, ages, rng = np.array([0, 1, 2]), np.full(3, 50.0), np.random.default_rng(7)
+    found = rises.after(cell, np.zeros(3, np.int64), ages, np.zeros(3, bool), rng)
     assert found[:2].tolist() == [50.0, 51.0] and np.isnan(found[2]), "no public step makes that move"
+    assert rises.after(cell, np.array([1, 0, 2]), ages, np.ones(3, bool), rng).tolist() == [51.0, 50.0, 51.0]
 
 
 def test_a_number_after_a_step_is_one_that_records_may_show() -> None:
@@ -176,3 +247,37 @@ def test_a_number_after_a_step_is_one_that_records_may_show() -> None:
         15.0,
         25.0,
     ]
+
+
+def test_people_keep_their_level_over_the_years() -> None:
+    """Hours lie around a level of each person: a chain of single steps would walk away from it."""
+
+    def panel(people: int, seed: int) -> pl.DataFrame:
+        rng = np.random.default_rng(seed)
+        level = rng.normal(40, 8, people)[:, None]
+        hours = np.clip(np.round(level + rng.normal(0, 8, (people, 8))), 5, 75).astype(int)
+        who, year = np.repeat(np.arange(people), 8), np.tile(np.arange(2000, 2008), people)
+        return pl.DataFrame({"id": who, "year": year, "hours": hours.ravel(), "sex": who % 2})
+
+    schema = Schema.loads(
+        '[columns.year]\nkind = "integer"\nbins = { low = 2000, high = 2008, width = 1 }\nother = 2000\n'
+        '[columns.hours]\nkind = "integer"\nbins = { low = 5, high = 80, width = 5 }\nother = 40\n'
+        '[columns.sex]\nkind = "categorical"\nvalues = ["0", "1"]\nother = "0"\n'
+    )
+    public, secret = (CodedTable.read(panel(n, seed), schema, "target") for n, seed in ((1500, 1), (400, 2)))
+    recipe = Careers(time="year")
+    budget = budget_for("20", "1e-6", recipe.accounting)
+    promise = Guarantee("person", 8, "add-remove", (), "id")
+    tariff = Tariff(coding_of(schema, (), "year"), promise, budget.measure, budget.delta)
+    gate = StandInGate(tariff, budget, secret, secret.rows, np.random.default_rng(3))
+    known = PublicData(schema, public, assumed_rows=secret.rows)
+    drawn = draw_one(recipe.fit(gate, known), known, np.random.default_rng(4)).frame
+
+    def kept(frame: pl.DataFrame) -> float:
+        ends = (
+            frame.sort("id", "year").group_by("id").agg(pl.col("hours").first(), pl.col("hours").last().alias("last"))
+        )
+        return float(np.corrcoef(ends["hours"], ends["last"])[0, 1])
+
+    true = kept(secret.frame)
+    assert abs(true - 0.5) < 0.1 and abs(kept(drawn) - true) < 0.15, kept(drawn)
