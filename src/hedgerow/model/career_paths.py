@@ -116,22 +116,26 @@ class PublicPaths:
 
 
 def coupled(
-    moves: Ints, shares: Floats, public: Floats, rng: np.random.Generator
+    moves: Ints, leaf: Ints, shares: Floats, public: Floats, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.bool_], Ints]:
     """Which public ``moves`` are made here too, and all moves: the others are drawn where ``shares`` are larger.
 
-    A line of both for each move.  Moves that come as often as ``public`` says then come as often as ``shares`` say.
+    Both tables have a line for each leaf.  Moves that come as often as ``public`` says come as ``shares`` say then.
 
-    >>> rng, public = np.random.default_rng(1), np.tile([0.8, 0.2], (10_000, 1))
-    >>> made, moves = coupled(np.repeat([0, 1], [8_000, 2_000]), np.tile([0.7, 0.3], (10_000, 1)), public, rng)
-    >>> (moves.mean() - 0.3).round(1) == 0, (made.mean() - 0.9).round(1) == 0
-    (True, True)
+    >>> theirs, leaf = np.repeat([0, 1], [8_000, 2_000]), np.zeros(10_000, np.int64)
+    >>> shares, public, rng = np.array([[0.7, 0.3]]), np.array([[0.8, 0.2]]), np.random.default_rng(1)
+    >>> made, moves = coupled(theirs, leaf, shares, public, rng)
+    >>> float(moves.mean().round(1)), float(made.mean().round(1))
+    (0.3, 0.9)
     """
-    each = np.arange(len(moves))
     more = np.maximum(shares - public, 0.0).cumsum(axis=1)
-    made = (rng.random(len(moves)) * public[each, moves] <= shares[each, moves]) | (more[:, -1] <= 0)
-    drawn = (more < (rng.random(len(moves)) * more[:, -1])[:, None]).sum(axis=1)
-    return made, np.where(made, moves, np.minimum(drawn, shares.shape[1] - 1))
+    made = rng.random(len(moves)) * public[leaf, moves] <= shares[leaf, moves]
+    made |= more[leaf, -1] <= 0  # equal but for rounding
+    gone = np.flatnonzero(~made)
+    lines, found = more[leaf[gone]], moves.copy()
+    drawn = (lines <= (rng.random(len(gone)) * lines[:, -1])[:, None]).sum(axis=1)
+    found[gone] = np.minimum(drawn, shares.shape[1] - 1)
+    return made, found
 
 
 @compiled

@@ -159,9 +159,8 @@ class MoveTable:
         """Who makes the move of the public step ``path``, and all moves: as drawn of those who are not ``alike``."""
         followed, moves, some = np.zeros(len(move), bool), move.copy(), np.flatnonzero(alike)
         if self.public is not None and self.made is not None:
-            there = leaf[some]
             theirs = self.made[path[some]].astype(np.int64)
-            followed[some], moves[some] = coupled(theirs, self.shares[there], self.public[there], rng)
+            followed[some], moves[some] = coupled(theirs, leaf[some], self.shares, self.public, rng)
         return followed, moves
 
     def draw(self, known: Mapping[str, Codes], n: int, rng: np.random.Generator) -> tuple[Ints, Ints]:

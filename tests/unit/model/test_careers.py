@@ -147,10 +147,11 @@ def test_moves_that_are_followed_come_as_often_as_the_tables_found_them() -> Non
     rng, n = np.random.default_rng(3), 50_000
     public, shares = np.array([[0.7, 0.2, 0.1]]), np.array([[0.5, 0.2, 0.3]])
     theirs = np.repeat([0, 1, 2], (n * public[0]).astype(int))
-    made, moves = coupled(theirs, np.repeat(shares, n, axis=0), np.repeat(public, n, axis=0), rng)
+    leaf = np.zeros(n, np.int64)
+    made, moves = coupled(theirs, leaf, shares, public, rng)
     assert np.abs(np.bincount(moves) / n - shares[0]).max() < 0.01
     assert (moves[made] == theirs[made]).all() and abs(made.mean() - 0.8) < 0.01
-    made, moves = coupled(theirs, np.repeat(public, n, axis=0), np.repeat(public, n, axis=0), rng)
+    made, moves = coupled(theirs, leaf, public, public, rng)
     assert made.all() and (moves == theirs).all()
 
 
