@@ -60,7 +60,6 @@ from hedgerow.uses import AbstractUse, Coefficient, Verdict
 Watch = Callable[[str], None]
 Confirm = Callable[["PreparedJob", Plan], bool]
 """Shown a prepared job and its plan; whether the budget may be spent."""
-_NO_FORECAST = "no forecast was asked for"
 
 
 @final
@@ -454,7 +453,7 @@ def _with_forecast(prepared: PreparedJob, wanted: bool, watch: Watch) -> Plan:
     if not uses or prepared.foretold:
         return replace(outline, verdicts=prepared.foretold if uses else ())
     if not wanted:
-        return replace(outline, verdicts=tuple(Verdict(u, None, None, _NO_FORECAST) for u in uses))
+        return replace(outline, verdicts=tuple(Verdict(u, None, None, "no forecast was asked for") for u in uses))
     said = "(--no-forecast leaves this out)"
     return replace(outline, verdicts=prepared.forecast(lambda phase: watch(f"{phase} {said}")))
 

@@ -177,7 +177,8 @@ def test_tables_in_duckdb_files_are_found_beside_the_job(hedgerow: Command, job:
     _edit('file = "schema.toml"', 'file = "schema.toml"\noutside = 0.5')(job)
     run = hedgerow("run", job, "--yes")
     assert run.code == 0, run.err
-    assert hedgerow("verify", job.parent / "release").code == 0
+    place = f"duckdb:{job.parent}/public.db#people"
+    assert hedgerow("verify", job.parent / "release", "--public", place).code == 0
     assert "public.db#people" in (job.parent / "release" / "statement.json").read_text()
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from hedgerow.figures import many, percent
 from hedgerow.job.places import file_exists
 from hedgerow.job.values import JobValues
-from hedgerow.public import Fact, Guarantee, ask_for_counts, open_confidential, open_public
+from hedgerow.public import Fact, Guarantee, ask_for_counts, is_spark, open_confidential, open_public
 
 
 def job_remarks(
@@ -21,7 +21,9 @@ def job_remarks(
     found = list[str]()
     if not job.confidential.is_frame and not file_exists(job.confidential.table):
         found.append(f"There is no confidential table at {job.confidential.table}: a run will be refused.")
-    if job.confidential.is_frame:  # whose header was read when the job was made
+    if job.confidential.is_frame and not is_spark(
+        job.confidential.table
+    ):  # whose header was read when the job was made
         there = open_confidential(job.confidential.table).columns
         asked = [c.name for c in job.schema.columns if not c.determined_by]
         asked += filter(None, (guarantee.person, guarantee.count, job.order))

@@ -14,9 +14,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.counting.kernel import compiled
 from hedgerow.model.career_constants import CAREERS
 from hedgerow.model.records import fixed_stream
+from hedgerow.model.records.descent import quick
 from hedgerow.model.tables import Floats
 from hedgerow.public import CareerCoding, Codes
 
@@ -138,11 +138,11 @@ def coupled(
     return made, found
 
 
-@compiled
+@quick
 def find_nearest(ranks, marks, spans, all_ranks, all_marks, all_spans, places, most, found):  # type: ignore[no-untyped-def]  # noqa: PLR0913  # pragma: no cover
     """The nearest of at most ``most`` steps: of a block from places[0], places[1] long, from places[2] on, around."""
     for p in range(len(found)):
-        best, wide = np.float32(np.inf), places[1, p]
+        best, wide = np.float32(1e30), places[1, p]
         for i in range(min(wide, most)):
             at = places[0, p] + (places[2, p] + i) % wide
             far = np.float32(abs(all_spans[at] - spans[p]) / (1 + spans[p]))

@@ -16,7 +16,8 @@ import polars as pl
 from hedgerow.counting.plan import leaf_of
 from hedgerow.model.base import AbstractModel, AbstractPeople, Expected
 from hedgerow.model.career_constants import CAREERS
-from hedgerow.model.career_paths import PublicPaths, coupled
+from hedgerow.model.career_paths import PublicPaths as PublicPaths
+from hedgerow.model.career_paths import coupled
 from hedgerow.model.tables import Floats, drift_of, posterior, project
 from hedgerow.public import (
     FIRST,

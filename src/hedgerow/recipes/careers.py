@@ -15,12 +15,12 @@ from hedgerow.answers import Answers, NoisierAnswers
 from hedgerow.errors import NOTHING, JobError
 from hedgerow.model.base import AbstractModel
 from hedgerow.model.career_constants import CAREERS
-from hedgerow.model.career_paths import PublicPaths
 from hedgerow.model.career_times import best_window
 from hedgerow.model.careers import (
     CareerModel,
     Growth,
     MoveTable,
+    PublicPaths,
     Rises,
     StepNumber,
     bands_of,
@@ -425,7 +425,8 @@ def _public_steps(
     who, *rows = step_rows(relative, coding, person)
     if not len(who):
         return None, (none, none, none)
-    some = np.flatnonzero(who % -(-len(who) // CAREERS.public_steps) == 0)
+    number = np.cumsum(np.diff(who, prepend=-1) != 0) - 1  # of the person, among those who have steps
+    some = np.flatnonzero(number % -(-len(who) // CAREERS.public_steps) == 0)
     return {name: codes[some] for name, codes in found.items()}, (who[some], rows[0][some], rows[1][some])
 
 

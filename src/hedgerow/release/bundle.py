@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, ClassVar, NoReturn
 
 import polars as pl
 
-from hedgerow import __version__
 from hedgerow.errors import HedgerowError, JobError, VerifyFailed
 from hedgerow.job import JobValues
 from hedgerow.public import Coding, RecordFile, Schema, Statement, coding_of, whole
@@ -207,8 +206,8 @@ class BundleReader:
         )
 
     def told_of(self, job: JobValues) -> dict[str, tuple[Any, Any]]:
-        """What pages say that the job alone decides, as it says it and as they do; of another version's nothing."""
-        if self.statement.version != __version__ or package.NAME not in self.names:
+        """What pages say that the job alone decides, as it says it and as they do."""
+        if package.NAME not in self.names:
             return {}
         contents, asked = self.contents, tuple(use.on(self.schema) for use in job.uses)
         played = contents.rehearsal.points if contents.rehearsal else ()
@@ -219,6 +218,12 @@ class BundleReader:
             "the title": (job.title or job.table, contents.title),
             "where the public table comes from": ([job.public.provenance] if job.public else [], of_public),
         }
+
+    def must_agree(self, pairs: Mapping[str, tuple[Any, Any]]) -> None:
+        """Refuse a job that asks for something else than the statement says."""
+        for what, (asked, stated) in pairs.items():
+            if asked != stated:
+                raise VerifyFailed(f"job.toml and {self.statement_name} do not agree on {what}.")
 
     @cached_property
     def copies(self) -> tuple[str, ...]:

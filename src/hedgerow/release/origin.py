@@ -383,6 +383,8 @@ def _how_made(contents: Contents) -> str:
         return (
             f"{career_words(contents)}{said}From the noisy answers{with_help} came a model of first records and "
             "tables of what becomes of each column in a step; people were drawn from the one and go on by the others."
+            + f" They follow people of {listed(public)}: a whole career may be like that of one."
+            * bool(public)
         )
     if kind == "records":
         return f"{said}From the noisy answers{with_help} a model was made; records were drawn from it and decoded."

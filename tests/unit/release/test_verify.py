@@ -181,6 +181,11 @@ def test_a_title_or_an_origin_of_the_public_table_that_the_job_does_not_give_is_
     statement = replace(contents.statement, public_inputs=(contents.statement.public_inputs[0], *inputs))
     write_bundle(tmp_path / "origin", replace(contents, statement=statement))
     assert "where the public table comes from" in failed(tmp_path / "origin")[check]
+    made_up = replace(statement, version="0.0.1")
+    write_bundle(tmp_path / "version", replace(contents, statement=made_up))
+    assert any("where the public table" in said for said in failed(tmp_path / "version").values()), (
+        "whichever it says"
+    )
 
 
 def test_a_request_that_costs_less_than_its_tables_is_caught(honest: Path, tmp_path: Path) -> None:

@@ -328,8 +328,8 @@ def test_a_table_of_counts_is_spoken_of_as_one(tmp_path: Path) -> None:
         told = {"recipe": recipe, "table": "personnel", "promised": {"epsilon": "1", "delta": "0"}}
         (tmp_path / "release" / "statement.json").write_text(json.dumps(told), "utf-8")
         page, drawn = _page(studio, "result"), recipe == "gamma_poisson"
-        assert "; anyone can check it without" in page, "no public table is needed"
+        assert "; anyone who has the public table can check it without" in page, "figures of uses lean on it"
         assert ("A draw is not repeated for free" in page) == drawn == ("Estimate with an interval" not in page)
         names = [line[1] for line in _shown(studio, "result")]
         assert ("sample" in names) == ("estimate" in names) == (not drawn)
-        assert ["hedgerow", "verify", "release"] in _shown(studio, "result")
+        assert ["hedgerow", "verify", "release", "--public", "public.csv"] in _shown(studio, "result")
