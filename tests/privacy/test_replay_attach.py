@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hedgerow.public.costs.accounting import Budget, Guarantee
 from hedgerow.public.costs.question import Marginal
 from hedgerow.release.bundle import BundleReader
+from hedgerow.release.words import is_trial, labels_put_aside
 from tests.privacy.checks import quick_folder, run_job
 from tests.privacy.watch import Request, Tape, check_order, check_price, watched
-from tests.privacy.world import GUARANTEES, SCHEMA, Pair, frame, neighbours, write_job
+from tests.privacy.world import GUARANTEES, SCHEMA, Pair, Row, frame, neighbours, write_job
 
 RECIPES = {
     "guided_tree": "[guided_tree]\ncolumns = ['sex', 'race']\nanalyses = [['area']]\noutcomes = ['pay']",
@@ -53,6 +54,9 @@ def attach_job(place: Path, guarantee: Guarantee, recipe: str) -> Path:
     )
     (public.drop("sex", "race") if variant == "no labels" else public).write_csv(place / "public.csv")
     public.select("pay", "area").head(40).write_csv(place / "target.csv")
+    if variant in ("tried", "exchanged"):
+        frame(_related(1, exchanged=variant == "exchanged")).drop("id").write_csv(place / "public.csv")
+        frame(_related(2)).select("pay", "area").write_csv(place / "target.csv")
     tables = "[public]\ntable = 'public.csv'\n[target]\ntable = 'target.csv'\n"
     wanted = (
         ""
@@ -61,6 +65,15 @@ def attach_job(place: Path, guarantee: Guarantee, recipe: str) -> Path:
     )
     job.write_text(job.read_text("utf-8").split("[[use]]")[0] + tables + (wanted or USES) + "\n", "utf-8")
     return job
+
+
+def _related(seed: int, *, exchanged: bool = False) -> tuple[Row, ...]:
+    """People, two rows each, whose race goes with pay and area; ``exchanged``: as A and C change places."""
+    rng = np.random.default_rng(seed)
+    race = rng.choice(3, 6000, p=[0.4, 0.2, 0.4])
+    pay, area = 12 * race + rng.integers(0, 14, 6000), np.where(rng.random(6000) < 0.2 + 0.3 * race, "n", "s")
+    each = zip(rng.choice(["F", "M"], 6000), 2 - race if exchanged else race, pay, area, strict=True)
+    return tuple((str(s), "ABC"[r], str(p), str(a), f"other {i // 2}") for i, (s, r, p, a) in enumerate(each))
 
 
 def replayed(folder: Path, guarantee: Guarantee, recipe: str, pair: Pair) -> None:
@@ -106,6 +119,20 @@ def test_attach_recipes_give_equal_bytes_on_many_neighbours(named: str, recipe: 
     pair = data.draw(neighbours(GUARANTEES[named]))
     with quick_folder() as folder:
         replayed(Path(folder), GUARANTEES[named], recipe, pair)
+
+
+@pytest.mark.parametrize("variant", ["tried", "exchanged"])
+@settings(max_examples=2, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_byte_is_the_same_where_public_labels_are_tried(variant: str, data: st.DataObject) -> None:
+    guarantee, others = GUARANTEES["record, label-change"], _related(3)
+    pair = data.draw(neighbours(guarantee))
+    with quick_folder() as folder:
+        both = Pair(others + pair.here, others + pair.there)
+        replayed(Path(folder), guarantee, f"guided_tree, {variant}", both)
+        made = BundleReader(Path(folder) / "here" / "release")
+        assert is_trial(made.statement.spends[0]), "no label was tried"
+        assert ("A trial refuted" in labels_put_aside(made.statement)) == (variant == "exchanged")
 
 
 @pytest.mark.parametrize("named", ["record, replace-one", "person, label-change"])
