@@ -404,6 +404,7 @@ class GuidedTreeConstants:
         _LABELS,
     )
     trial_least: float = chosen(6.0, "standard deviations of noise", "by which slope 1 must stand out", _LABELS)
+    trial_slope: float = chosen(0.25, "slope", "below which labels are refuted", "after .5: personnel lost by it")
     trial_rows: int = chosen(40_000, "public rows", "the most that say what a trial asks", WORK)
     leaf_charges: tuple[float, ...] = chosen(
         (8.0, 64.0),

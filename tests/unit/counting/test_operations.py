@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from bench.operations import BARS, operations
 
+from hedgerow.recipes.blend.trial import Slope
 from hedgerow.simulate.personnel import personnel, personnel_schema
 
 
@@ -18,7 +19,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("recipe", "models"), [("public_blend", 0), ("guided_tree", 1)])
-def test_what_is_expensive_happens_once(recipe: str, models: int, folder: Path) -> None:
+def test_what_is_expensive_happens_once(
+    recipe: str, models: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a trial of public labels bears them out: by noise it refutes these few once in twenty runs."""
+    monkeypatch.setattr(Slope, "is_below", lambda self, least: False)
     found = operations(recipe, folder, 2000)
     assert {name: found[name] for name in BARS if found[name] > BARS[name]} == {}
     assert found["readings"] == 1 and found["codings of a column"] > 0 and found["requests"] >= 1

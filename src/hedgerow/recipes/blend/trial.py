@@ -46,7 +46,11 @@ class Slope:
         The odds before the trial are a relative's; so an answer that noise drowns refutes nothing.  Without noise
         it does below one half: then independent columns are nearer to the truth than the public ones.
         """
-        return self.value < 0.5 - log(PUBLIC_BLEND.trial_odds) * self.error**2
+        return self.is_below(0.5)
+
+    def is_below(self, least: float) -> bool:
+        """Whether it is below ``least``, by more than the odds before the trial take off for noise."""
+        return self.value < least - log(PUBLIC_BLEND.trial_odds) * self.error**2
 
 
 @final

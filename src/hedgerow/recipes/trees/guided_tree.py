@@ -243,7 +243,7 @@ class GuidedTree(AbstractRecipe):
         known = self._known(gate.tariff, gate.budget, public)
         if (trial := known.trial) is not None:
             (counts,) = gate.measure([trial.question], trial.cost, law="laplace")
-            if trial.slope(counts).refutes:
+            if trial.slope(counts).is_below(GUIDED_TREE.trial_slope):
                 known = self._known(gate.tariff, gate.budget, public, refuted=True)
         inputs, request = known.inputs, known.request
         answers = measured(gate, request, known.cost)
